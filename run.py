@@ -114,7 +114,7 @@ def require_venv() -> None:
 
 
 def is_made_here(home: Path, stamp: Path) -> bool:
-    """Whether this script made an environment and may remove it: its stamp says so, and it is no link."""
+    """Whether this script made an environment and may remove it: its stamp says so, and it is not a link."""
     return not home.is_symlink() and not stamp.is_symlink() and read_stamp(stamp).get("made_by") == MAKER
 
 

@@ -23,7 +23,7 @@ FIRST = "peers"
 
 
 def find_benchmarks() -> dict[str, ModuleType]:
-    """Return the modules beside this one that have a TITLE and a function run, by name."""
+    """Return the modules next to this one that have a TITLE and a function run, by name."""
     found = {}
     for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not info.name.startswith("_"):

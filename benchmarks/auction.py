@@ -1,4 +1,4 @@
-"""Auctions: one slot over the number of users beside the direct reading, VCG payments, and seasons."""
+"""Auctions: one slot over the number of users next to the direct reading, VCG payments, and seasons."""
 
 from __future__ import annotations
 

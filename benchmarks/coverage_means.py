@@ -85,7 +85,7 @@ def simulate(
     repetitions: int,
     rng: np.random.Generator,
 ) -> Simulated:
-    """Let every user report with this chance, all of them again in each repetition."""
+    """Let every user report with this probability, all of them again in each repetition."""
     groups = CASES[case](users)
     truth = sum(value * count for value, count in groups) / users
     sizes = np.tile([count for _, count in groups], (repetitions, 1))

@@ -46,7 +46,7 @@ def mean_measure(build: Callable[[float], MeanMechanism]) -> Measure:
 
 
 def channel_measure(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
-    """Return the coverage of frequencies from tables of chances, the lowest over their cases."""
+    """Return the coverage of frequencies from tables of probabilities, the lowest over their cases."""
     found = []
     for name, build in FREQUENCIES.items():
         share = frequency_coverage(build(epsilon), users, repetitions, rng)

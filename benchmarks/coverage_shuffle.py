@@ -125,7 +125,7 @@ def data_of(protocol: Protocol) -> Iterator[Data]:
 
 
 def again(protocol: Protocol, repetition: int) -> Protocol:
-    """Return the protocol as it would be built once more: public parameters are drawn anew."""
+    """Return the protocol as it would be built once more: public parameters are drawn again."""
     if not protocol.drawn:
         return protocol
     return type(protocol).from_content({**protocol.content(), **dict.fromkeys(protocol.drawn, repetition)})
@@ -178,7 +178,7 @@ def intervals(protocol: Protocol, repetitions: int, rng: np.random.Generator) ->
 
 
 def rejections(protocol: Any, repetitions: int, rng: np.random.Generator) -> list[Covered]:
-    """Return how often uniform categories are not rejected; the test gives a chance, and no interval."""
+    """Return how often uniform categories are not rejected; the test gives a probability, and no interval."""
     kept = 0
     for _ in range(repetitions):
         values = rng.integers(0, protocol.labels.size, protocol.promise.users)

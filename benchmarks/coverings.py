@@ -46,7 +46,7 @@ def run(quick: bool) -> None:
 
 
 def line(problem: md.CoveringDesign, name: str) -> list[str]:
-    """Return the cells of one method, with everything computed anew."""
+    """Return the cells of one method, with everything computed again."""
     method = next(method for method in md.methods_of(md.CoveringDesign) if method.name == name)
     reason = method.why_not(problem)
     if reason is not None:

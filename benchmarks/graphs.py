@@ -18,8 +18,8 @@ import networkx as nx
 import numpy as np
 
 from mechdesign.core.text import table
-from mechdesign.mechanisms.marginals.consistency import shared_sets
 from mechdesign.mechanisms.spectrum.groups import Conflicts, static_bounds
+from mechdesign.papers.marginals.rivals.passes import shared_sets
 
 View = tuple[int, ...]
 

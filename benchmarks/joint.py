@@ -1,4 +1,4 @@
-"""Joint distributions: seconds until the likelihood is certified, and the paper's EM beside it."""
+"""Joint distributions: seconds until the likelihood is certified, and the paper's EM next to it."""
 
 from __future__ import annotations
 

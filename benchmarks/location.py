@@ -1,4 +1,4 @@
-"""Places: draws a second, and the best channel of 100 and of 400 places beside planar Laplace noise."""
+"""Places: draws a second, and the best channel of 100 and of 400 places next to planar Laplace noise."""
 
 from __future__ import annotations
 

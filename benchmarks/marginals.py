@@ -78,7 +78,7 @@ def case(
 
 
 def run(quick: bool) -> None:
-    """Print seconds, and the mean of squared errors over the wanted marginals."""
+    """Print seconds, and the mean of squared errors over the requested marginals."""
     rng = np.random.default_rng(2)
     triples = [tuple(view) for view in combinations(range(8), 4) if np.bitwise_xor.reduce(view) == 0]
     rows = case(8, 3, 1 << 16, triples, rival=True)

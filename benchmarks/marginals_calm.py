@@ -29,9 +29,9 @@ from mechdesign.core.text import table
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.marginals.choice import effect_variance
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
-from mechdesign.mechanisms.marginals.reconstruction import maximum_entropy
 from mechdesign.papers.marginals.rivals import true_marginal
 from mechdesign.papers.marginals.rivals.fourier import transform
+from mechdesign.papers.marginals.rivals.reconstruction import maximum_entropy
 
 Array = NDArray[np.float64]
 D, K = 16, 3

@@ -34,7 +34,7 @@ METHODS = ("CALM", "FC", "AM", "FT")
 
 
 def one_hot(cells: NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.float64]:
-    """Return a column a value for rows of codes."""
+    """Return a column per value for rows of codes."""
     parts = [np.eye(size)[cells[:, place]] for place, size in enumerate(sizes)]
     return np.concatenate(parts, axis=1)
 

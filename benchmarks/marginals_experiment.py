@@ -1,4 +1,4 @@
-"""The experiments of Zhang (2019), section 3.4, on a folder of people's data.
+"""The experiments of Zhang (2019), section 3.4, on a folder of users' data.
 
     python -m benchmarks.marginals_experiment FOLDER --figure 3.4 --data retail --users 262144
 

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 import mechdesign as md
 from mechdesign.core.errors import MechDesignError
-from mechdesign.mechanisms.marginals import MarginalRelease, non_negative
+from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
-from mechdesign.mechanisms.marginals.reconstruction import constraints_of, maximum_entropy
 from mechdesign.mechanisms.oracles.best import KINDS
 from mechdesign.papers.marginals.rivals import (
     AllMarginals,
@@ -24,8 +23,10 @@ from mechdesign.papers.marginals.rivals import (
     PriView,
     UniformAnswer,
     nearest_table,
+    non_negative,
 )
 from mechdesign.papers.marginals.rivals.encoding import BinaryEncoding
+from mechdesign.papers.marginals.rivals.reconstruction import constraints_of, maximum_entropy
 
 Codes = NDArray[np.int64]
 Table = NDArray[np.float64]
@@ -97,7 +98,7 @@ def calm(setting: Setting) -> Method:
 
 
 def _unbiased(name: str, collect: Callable[..., object]) -> Method:
-    """Return a method with its unbiased answers, and with the nearest tables beside them."""
+    """Return a method with its unbiased answers, and with the nearest tables next to them."""
 
     def run(codes: Codes, rng: np.random.Generator) -> dict[str, Answer]:
         found = collect(codes, rng=rng)
@@ -156,7 +157,7 @@ def uniform(setting: Setting) -> Method:
 
 
 def encoded(setting: Setting) -> Method:
-    """BE: algorithm 3.1 for the bits, and for as many of them as the wanted marginals have."""
+    """BE: algorithm 3.1 for the bits, and for as many of them as the requested marginals have."""
     encoding = BinaryEncoding(setting.sizes)
     order = sum(sorted(encoding.bits)[-setting.order :])
     bits = (2,) * sum(encoding.bits)

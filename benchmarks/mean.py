@@ -1,4 +1,4 @@
-"""Mean mechanisms: values randomized and aggregated a second, beside diffprivlib and OpenDP, in one run.
+"""Mean mechanisms: values randomized and aggregated a second, next to diffprivlib and OpenDP, in one run.
 
     python -m benchmarks mean [--quick]
 

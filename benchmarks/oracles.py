@@ -1,4 +1,4 @@
-"""Frequency oracles: how quickly reports are made and counted, beside the other libraries."""
+"""Frequency oracles: how quickly reports are made and counted, next to the other libraries."""
 
 from __future__ import annotations
 

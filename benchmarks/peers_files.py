@@ -1,4 +1,4 @@
-"""Files and starting up, as whole processes: the command line beside scripts for polars and duckdb."""
+"""Files and starting up, as whole processes: the command line next to scripts for polars and duckdb."""
 
 from __future__ import annotations
 

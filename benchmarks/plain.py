@@ -11,7 +11,7 @@ RANDOM = np.random.Generator(np.random.SFC64(1))
 
 
 def kary(answers: Codes, k: int, epsilon: float) -> Codes:
-    """Randomized response: the own answer, else one of the others."""
+    """Randomized response: the user's answer, else one of the others."""
     keep = np.exp(epsilon) / (np.exp(epsilon) + k - 1)
     other = RANDOM.integers(0, k - 1, len(answers))
     other += other >= answers
@@ -19,7 +19,7 @@ def kary(answers: Codes, k: int, epsilon: float) -> Codes:
 
 
 def unary(answers: Codes, k: int, epsilon: float) -> Codes:
-    """One bit a category, in blocks that fit the cache."""
+    """One bit per category, in blocks that fit the cache."""
     counts = np.zeros(k, dtype=np.int64)
     for start in range(0, len(answers), max(1, (1 << 18) // k)):
         part = answers[start : start + max(1, (1 << 18) // k)]
@@ -43,7 +43,7 @@ def subset(answers: Codes, k: int, size: int, epsilon: float) -> Codes:
 
 
 def hadamard(answers: Codes, order: int, epsilon: float) -> Codes:
-    """A number whose parity with the own row is even with the chance e^epsilon / (e^epsilon + 1)."""
+    """A number whose parity with the user's row is even with the probability e^epsilon / (e^epsilon + 1)."""
     rows = answers + 1
     drawn = RANDOM.integers(0, order, len(answers))
     odd = (np.bitwise_count(drawn & rows) & 1).astype(bool)

@@ -16,8 +16,8 @@ from mechdesign.cli.parser import parser
 from mechdesign.papers.claims.claim import UNDECIDED
 from mechdesign.papers.claims.findings import counted, findings, findings_page, undecided_page
 from mechdesign.papers.claims.sources import sources
+from mechdesign.papers.shown.sources import counted as counted_items, items_page, overview_page
 from mechdesign.report.page.mathematics import mathml
-from mechdesign.report.sources import counted as counted_items, items_page, overview_page
 
 project = "mechdesign"
 author = "The mechdesign developers"

@@ -24,10 +24,15 @@ def main() -> int:
     parser.add_argument("--update", action="store_true", help="write what is printed into the pages")
     options = parser.parse_args()
     warnings.simplefilter("error")
+    with tempfile.TemporaryDirectory() as kept:
+        return _compared(options, Path(kept))
+
+
+def _compared(options: argparse.Namespace, kept: Path) -> int:
     wrong = 0
     for page in options.pages or pages():
         with tempfile.TemporaryDirectory() as folder:
-            found = list(outputs(page.resolve(), Path(folder)))
+            found = list(outputs(page.resolve(), Path(folder), kept / "checks"))
         differing = [shown for shown in found if not (shown.is_current if options.update else shown.is_right)]
         wrong += len(differing)
         print(f"{page}: {len(found)} outputs, {len(differing)} differ")

@@ -102,7 +102,7 @@ def total(collected: Sequence[Collected], within: float = 0.0, shuffled: bool = 
     --------
     >>> year = total([Collected("daily", 0.1, times=365)], within=1e-6)
     >>> year.epsilon, round(year.composed, 2), year.by
-    (36.5, 10.31, 'the law of the sum of privacy losses')
+    (36.5, 10.31, 'distribution of the total loss')
     """
     in_range("delta", within, 0.0, 1.0, high_open=True)
     epsilons = [
@@ -115,12 +115,12 @@ def total(collected: Sequence[Collected], within: float = 0.0, shuffled: bool = 
     if within > 0.0 and delta < within:
         found = _composed(collected, within, shuffled)
         if found < composed:
-            composed, by = found, "the law of the sum of privacy losses"
+            composed, by = found, "distribution of the total loss"
     return Total(epsilon, delta, within, composed, by, all(one.exact for one in collected))
 
 
 def _composed(collected: Sequence[Collected], within: float, shuffled: bool) -> float:
-    """Return the least epsilon that the law of the sum of all losses has with this delta."""
+    """Return the least epsilon that the distribution of the sum of all losses has with this delta."""
     count = sum(one.times for one in collected)
     cut = within * PART / (4.0 * count)
     mixed = [one for one in collected if shuffled and one.users]

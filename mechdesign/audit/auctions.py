@@ -95,7 +95,7 @@ def individual_rationality(
         if (user in won or payment != 0) and (least is None or utility < least[0]):
             least = (utility, user)
     if least is None:
-        return Certificate("individual_rationality", True, True, {}, {}, "nobody wins")
+        return Certificate("individual_rationality", True, True, {}, {}, "no user wins")
     user = least[1]
     witness = {"user": user, "cost": float(costs[user]), "payment": float(payments[user])}
     figures = {"least_utility": float(least[0])}

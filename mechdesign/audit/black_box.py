@@ -105,7 +105,7 @@ def attack_program(
         in_range("confidence", confidence, 0.0, 1.0, low_open=True, high_open=True),
     )
     if len(runs) < 2:
-        raise DataError("answers", f"{len(runs)} of at least 2", "name two answers to be told apart")
+        raise DataError("answers", f"{len(runs)} of at least 2", "name two answers to distinguish")
     short = next((name for name, made in runs.items() if len(made) < 2 * FEWEST), None)
     if short is not None:
         raise DataError(

@@ -52,7 +52,7 @@ def coins_divergence(coins: int, own: Fraction, other: Fraction, epsilon: float)
 
 
 def _alone(own: Fraction, other: Fraction, epsilon: float) -> bool:
-    """Whether the own message is private without any crowd: no term of any sum is positive."""
+    """Whether the user's message is private without any crowd: no term of any sum is positive."""
     rational = exp_lower(epsilon)
     return own <= rational * other and other <= rational * own
 

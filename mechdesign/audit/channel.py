@@ -75,9 +75,9 @@ def audit_channel(
     Raises
     ------
     CertificateError
-        When the matrix is no channel: a negative weight or a row that does not sum to 2**62.
+        When the matrix is not a channel: a negative weight or a row that does not sum to 2**62.
     ParameterError
-        When epsilon, delta or a distance is no finite number, or no double exactly.
+        When epsilon, delta or a distance is not a finite number, or no double exactly.
 
     Examples
     --------

@@ -108,7 +108,7 @@ def _witness(name: str) -> dict[str, Any]:
 
 
 def _checked(item: ReportClass) -> ReportClass:
-    """Return the class with plain whole numbers."""
+    """Return the class with plain integers."""
     count, weight, other = (
         whole(f"channel: {field}", getattr(item, field)) for field in ("count", "weight", "other")
     )

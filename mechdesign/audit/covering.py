@@ -41,7 +41,7 @@ class CoveringAudit(TextInNotebooks):
     blocks : int
         How many blocks there are.
     malformed : int
-        How many of them are no sets of the wanted number of points: repeated points, points out of range.
+        How many of them are not sets of the wanted number of points: repeated points, points out of range.
         They cover nothing.
     first_malformed : tuple of int
         The first of them, empty where there is none.
@@ -90,7 +90,7 @@ def audit_covering(blocks: Any, points: int, order: int, block: int) -> Covering
     Raises
     ------
     ParameterError
-        When the blocks are no matrix of whole numbers, or the subsets are too many to be marked.
+        When the blocks are not a matrix of integers, or the subsets are too many to be marked.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def binomials(points: int, order: int) -> Wholes:
 
 
 def unranked(ranks: Wholes, points: int, order: int) -> Wholes:
-    """Return the subsets of these ranks, one a row, their points in rising order.
+    """Return the subsets of these ranks, one per row, their points in rising order.
 
     The rank of c_1 < ... < c_k is C(c_1, 1) + ... + C(c_k, k).
 

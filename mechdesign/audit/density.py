@@ -94,7 +94,7 @@ def audit_density(
     Raises
     ------
     ParameterError
-        When epsilon, an input or an output is no finite number, or the table has another shape.
+        When epsilon, an input or an output is not a finite number, or the table has another shape.
 
     Examples
     --------

@@ -168,7 +168,7 @@ def _likely(
 
 
 def limits(hits: NDArray[np.bool_], tail: float) -> tuple[float, float]:
-    """Return the limits of Clopper and Pearson for the chance of an event, rounded outwards."""
+    """Return the limits of Clopper and Pearson for the probability of an event, rounded outwards."""
     count, total = int(hits.sum()), len(hits)
     low = 0.0 if count == 0 else _edge(lambda chance: _at_least(count, total, chance) <= tail)
     high = (
@@ -178,7 +178,7 @@ def limits(hits: NDArray[np.bool_], tail: float) -> tuple[float, float]:
 
 
 def _at_least(count: int, total: int, chance: float) -> float:
-    """Return the chance of at least so many of all, from above."""
+    """Return the probability of at least so many of all, from above."""
     law = binomial(total, Fraction(chance))
     return float(law.upper()[max(0, count - law.low) :].sum()) + law.tail
 

@@ -1,4 +1,4 @@
-"""What every exact audit of a promise finds: the promise, the true epsilon, and a witness."""
+"""What every exact audit of a guarantee finds: the guarantee, the true epsilon, and a witness."""
 
 from __future__ import annotations
 

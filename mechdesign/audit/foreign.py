@@ -35,6 +35,9 @@ MARGIN = 2.0**-48
 SMALLEST = 1e-290
 """Below it a double loses digits, so a report with a smaller positive probability is decided exactly."""
 
+LARGEST = Fraction(10) ** 300
+"""No probability is larger, even before its row is divided by its sum."""
+
 MOST_EXACT = 2_000_000
 """Entries that are not doubles: each is a fraction of its own."""
 
@@ -293,6 +296,11 @@ def _checked(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return array
 
 
+def _rough(entry: Fraction) -> str:
+    """Return a number for an error message, also one that no double holds."""
+    return f"{float(entry):g}" if abs(entry) <= LARGEST else "a number beyond 1e300"
+
+
 def _fractions(rows: Any) -> list[list[Fraction]]:
     """Return nested lists of numbers as fractions; every entry passes the gate."""
     listed = [list(row) for row in rows]
@@ -302,18 +310,17 @@ def _fractions(rows: Any) -> list[list[Fraction]]:
     if len(listed) * width > MOST_EXACT:
         raise DataError("channel", f"more than {MOST_EXACT} exact entries", "save doubles as .npy instead")
     found = []
-    for number, row in enumerate(listed):
+    for number, row in enumerate(listed, 1):
         if len(row) != width:
             raise DataError(
-                f"row {number}", f"has {len(row)} entries, row 0 has {width}", "give each the same"
+                f"row {number}", f"has {len(row)} entries, row 1 has {width}", "give each the same"
             )
-        fractions = [rational(f"row {number}, column {place}", entry) for place, entry in enumerate(row)]
-        for place, entry in enumerate(fractions):
-            if entry < 0:
+        fractions = [rational(f"row {number}, column {place}", entry) for place, entry in enumerate(row, 1)]
+        for place, entry in enumerate(fractions, 1):
+            if not 0 <= entry <= LARGEST:
+                what = "is negative" if entry < 0 else "is too large"
                 raise DataError(
-                    f"row {number}, column {place}",
-                    f"{float(entry):g} is negative",
-                    "give probabilities >= 0",
+                    f"row {number}, column {place}", f"{_rough(entry)} {what}", "give probabilities >= 0"
                 )
         found.append(fractions)
     return found

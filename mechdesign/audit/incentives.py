@@ -106,7 +106,7 @@ def menu_numbers(
     Raises
     ------
     ParameterError
-        When the lengths differ, an entry is no finite number, or an epsilon is negative, naming the field.
+        When the lengths differ, an entry is not a finite number, or an epsilon is negative, naming the field.
     """
     types, epsilon = rationals("types", types), nonnegative("epsilon", epsilon)
     payment, size = rationals("payment", payment), len(types)
@@ -116,7 +116,7 @@ def menu_numbers(
     costs = [single] * size if single is not None else rationals("participation_cost", cost)
     for field, numbers in (("epsilon", epsilon), ("payment", payment), ("participation_cost", costs)):
         if len(numbers) != size:
-            raise ParameterError(field, f"has {len(numbers)} entries for {size} types", "give one a type")
+            raise ParameterError(field, f"has {len(numbers)} entries for {size} types", "give one per type")
     theta, privacy = scaled("types", types), scaled("epsilon", epsilon)
     paid, spent = scaled("payment", payment), scaled("participation_cost", costs)
     unit = lcm(theta.denominator * privacy.denominator, paid.denominator, spent.denominator)
@@ -220,7 +220,7 @@ def within_budget(counts: Numbers, payment: Numbers, budget: float | int | Fract
     users, paid = scaled("counts", nonnegative("counts", counts)), scaled("payment", payment)
     if len(users.values) != len(paid.values):
         raise ParameterError(
-            "payment", f"has {len(paid.values)} entries for {len(users.values)} counts", "give one a type"
+            "payment", f"has {len(paid.values)} entries for {len(users.values)} counts", "give one per type"
         )
     units = sum(map(int.__mul__, users.values, paid.values))
     total = Fraction(units, users.denominator * paid.denominator)
@@ -241,7 +241,7 @@ def monotonicity(types: Numbers, epsilon: Numbers) -> Certificate:
     theta, levels = rationals("types", types), nonnegative("epsilon", epsilon)
     if len(theta) != len(levels):
         raise ParameterError(
-            "epsilon", f"has {len(levels)} entries for {len(theta)} types", "give one a type"
+            "epsilon", f"has {len(levels)} entries for {len(theta)} types", "give one per type"
         )
     # Of a type that occurs several times the largest epsilon counts, and then its least one.
     order = sorted(range(len(theta)), key=lambda place: (theta[place], -levels[place]))

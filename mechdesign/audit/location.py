@@ -125,7 +125,9 @@ def audit_rounded(
     true = float_up(_root_up(worst / width**2))
     witness = {"vector": list(place), "step": float(width)}
     holds = worst <= (wanted * width) ** 2
-    return LocationAudit(float(wanted), true, holds, True, witness, "for any two places, rounding included")
+    return LocationAudit(
+        float(wanted), true, holds, True, witness, "for any two locations, rounding included"
+    )
 
 
 def _by_square(squares: Sequence[int], weights: Sequence[int]) -> Integers:
@@ -142,7 +144,7 @@ def _by_square(squares: Sequence[int], weights: Sequence[int]) -> Integers:
 
 
 def square_lengths(count: int) -> list[int]:
-    """Return the first so many squared lengths of vectors of whole numbers.
+    """Return the first so many squared lengths of vectors of integers.
 
     Examples
     --------

@@ -89,7 +89,7 @@ class Losses:
         return high
 
     def coarser(self) -> Losses:
-        """Return the law on a lattice of twice the step."""
+        """Return the distribution on a lattice of twice the step."""
         upper = float_up(Fraction(1.0 / (1.0 + math.exp(-self.step)))) * (1.0 + 8.0 * UNIT)
         start = self.first % 2
         padded = np.zeros(2 * ((len(self.mass) + start + 1) // 2))
@@ -108,7 +108,7 @@ class Losses:
         return replace(self, exponent=exponent, first=self.first * times, mass=mass)
 
     def on(self, exponent: int) -> Losses:
-        """Return the law on the lattice with a step of 2**exponent."""
+        """Return the distribution on the lattice with a step of 2**exponent."""
         found = self
         while found.exponent < exponent:
             found = found.coarser()
@@ -132,7 +132,7 @@ class Losses:
         )
 
     def plus(self, other: Losses, cut: float) -> Losses:
-        """Return the law of the sum of two independent losses; tails of mass ``cut`` are cut off."""
+        """Return the distribution of the sum of two independent losses; tails of mass ``cut`` are cut off."""
         exponent = max(self.exponent, other.exponent)
         one, two = self.on(exponent), other.on(exponent)
         shorter = min(len(one.mass), len(two.mass))
@@ -159,7 +159,7 @@ class Losses:
 
 
 def no_loss(exponent: int) -> Losses:
-    """Return the law of a loss that is always 0."""
+    """Return the distribution of a loss that is always 0."""
     return Losses(exponent, 0, np.ones(1), 0.0, 0.0)
 
 

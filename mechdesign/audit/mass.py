@@ -92,11 +92,11 @@ class Mass:
         return self.mass * ((1.0 - self.error) * (1.0 - SLACK))
 
     def shifted(self, by: int) -> Mass:
-        """Return the law of the variable plus a number."""
+        """Return the distribution of the variable plus a number."""
         return replace(self, low=self.low + by)
 
     def mirrored(self) -> Mass:
-        """Return the law of minus the variable."""
+        """Return the distribution of minus the variable."""
         return replace(self, low=1 - self.low - len(self.mass), mass=self.mass[::-1])
 
     def convolved(self, other: Mass) -> Mass:
@@ -154,7 +154,7 @@ def binomial(trials: int, chance: Fraction) -> Mass:
     (0, array([0.25, 0.5 , 0.25]), 1e-280)
     """
     if not 0 <= trials <= MOST_TRIALS or not 0 <= chance <= 1:
-        raise ParameterError("binomial", f"{trials} trials of chance {float(chance):g} are out of range")
+        raise ParameterError("binomial", f"{trials} trials of probability {float(chance):g} are out of range")
     if trials == 0 or chance in (0, 1):
         return Mass(trials if chance == 1 else 0, np.ones(1))
     odds = chance / (1 - chance)
@@ -163,7 +163,7 @@ def binomial(trials: int, chance: Fraction) -> Mass:
     reach = math.ceil(CUT + math.sqrt(CUT * CUT + 2.0 * CUT * variance)) + 2
     if reach > WIDEST:
         raise ParameterError(
-            "binomial", f"{trials} trials of chance {float(chance):g} spread too far", "use fewer"
+            "binomial", f"{trials} trials of probability {float(chance):g} spread too far", "use fewer"
         )
     last, first = min(trials, mode + reach), max(0, mode - reach)
     above = np.arange(mode, last, dtype=np.float64)  # j, for the step from j to j + 1

@@ -77,7 +77,7 @@ def require_distance(distance: Any, size: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class MetricChannel:
-    """A channel of integer weights beside the pairs of inputs that have to be judged.
+    """A channel of integer weights next to the pairs of inputs that have to be judged.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def needed_pairs(matrix: Floats) -> NDArray[np.int64]:
     Raises
     ------
     ParameterError
-        For a matrix that is not square, NaN, an infinite or negative distance, or one that is no double.
+        For a matrix that is not square, NaN, an infinite or negative distance, or one that is not a double.
 
     Examples
     --------

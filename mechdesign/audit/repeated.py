@@ -1,4 +1,4 @@
-"""The exact audit of one-hot bits that are randomized twice: once and kept, then anew for every report.
+"""The exact audit of one-hot bits that are randomized twice: once and kept, then again for every report.
 
 Of an attribute, two users differ in two bits: a 1 and a 0. With h the chance that the kept bit is flipped, q
 and p those of reporting 1 for a kept 1 and a kept 0, all R reports of a bit are 1 with chance
@@ -64,13 +64,13 @@ class RepeatedBits:
 
     @property
     def own(self) -> Fraction:
-        """The chance q* that one report has a 1 where the true bit is 1."""
+        """The probability q* that one report has a 1 where the true bit is 1."""
         above = (self.total - self.flip) * self.keep + self.flip * self.add
         return Fraction(above, self.total**2)
 
     @property
     def other(self) -> Fraction:
-        """The chance p* that one report has a 1 where the true bit is 0."""
+        """The probability p* that one report has a 1 where the true bit is 0."""
         above = self.flip * self.keep + (self.total - self.flip) * self.add
         return Fraction(above, self.total**2)
 
@@ -189,7 +189,7 @@ def audit_repeated(
         raise ParameterError(
             "reports",
             f"{reports} of {attributes} attributes are too many for exact integers",
-            "promise fewer",
+            "state fewer",
         )
     one, every = bits.odds(1), bits.odds(reports)
     holds = _within(every, attributes, epsilon)

@@ -50,7 +50,7 @@ def law_of_counts(rows: Sequence[Row]) -> Law:
     {(2, 0): '1/4', (1, 1): '1/2', (0, 2): '1/4'}
     """
     if not rows:
-        raise ParameterError("rows", "is empty", "give the law of at least one report")
+        raise ParameterError("rows", "is empty", "give the distribution of at least one report")
     denominators = [math.lcm(*(entry.denominator for entry in row)) for row in rows]
     law: dict[Counts, int] = {(0,) * len(rows[0]): 1}
     for row, unit in zip(rows, denominators, strict=True):
@@ -66,7 +66,7 @@ def law_of_counts(rows: Sequence[Row]) -> Law:
 
 
 def with_one_more(law: Law, row: Row) -> Law:
-    """Return the law of the counts when one more user reports."""
+    """Return the distribution of the counts when one more user reports."""
     found: Law = {}
     for counts, chance in law.items():
         for report, entry in enumerate(row):

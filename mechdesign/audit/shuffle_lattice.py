@@ -35,7 +35,7 @@ POINTS = 2048
 
 @dataclass(frozen=True)
 class Atoms:
-    """The law of one report for a pair of inputs: mass omega, and both laws in units of it."""
+    """The distribution of one report for a pair of inputs: mass omega, and both laws in units of it."""
 
     mass: tuple[Fraction, ...]
     first: tuple[Fraction, ...]
@@ -109,7 +109,7 @@ class _Sum:
         return _Sum(2.0 * self.step, first, moved, self.lost, error, top)
 
     def trimmed(self, cut: float) -> _Sum:
-        """Return the law without tails of this mass: the lower one moved up, the upper one lost."""
+        """Return the distribution without tails of this mass: the lower one moved up, the upper one lost."""
         low = int(np.searchsorted(np.cumsum(self.chance), cut, side="right"))
         high = len(self.chance) - int(np.searchsorted(np.cumsum(self.chance[::-1]), cut, side="right"))
         low = min(low, len(self.chance) - 1)
@@ -121,7 +121,7 @@ class _Sum:
         return _Sum(self.step, self.first + low, chance, lost, error, self.top)
 
     def plus(self, other: _Sum, cut: float) -> _Sum:
-        """Return the law of the sum of two independent variables on the same lattice."""
+        """Return the distribution of the sum of two independent variables on the same lattice."""
         shorter = min(len(self.chance), len(other.chance))
         found = _Sum(
             self.step,
@@ -172,7 +172,7 @@ class LatticeDivergence:
             single, count = single.plus(single, cut), 2 * count
 
     def _single(self, epsilon: float) -> _Sum:
-        """Return the law of Z on a lattice, its values rounded up."""
+        """Return the distribution of Z on a lattice, its values rounded up."""
         grown = exp_lower(epsilon)
         atoms = self.atoms
         values = [float_up(one - grown * two) for one, two in zip(atoms.first, atoms.second, strict=True)]
@@ -197,7 +197,7 @@ class LatticeDivergence:
 
 
 def _added(one: _Sum, other: _Sum, cut: float) -> _Sum:
-    """Return the law of the sum of two variables, on the coarser of their lattices."""
+    """Return the distribution of the sum of two variables, on the coarser of their lattices."""
     while one.step < other.step:
         one = one.coarser()
     while other.step < one.step:

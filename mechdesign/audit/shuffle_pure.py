@@ -1,4 +1,4 @@
-r"""Pure privacy of a sum of whole numbers: the largest ratio of its law under two inputs, at every value.
+r"""Pure privacy of a sum of integers: the largest ratio of its law under two inputs, at every value.
 
 One user's number has the law f_0 or f_1 on 0 .. d, those of the others any of the two. With R the law of the
 others' sum, the ratio of f_1 * R and f_0 * R is wanted at all values, the rarest ones too. All terms are
@@ -49,7 +49,7 @@ class _Law:
     error: float
 
     def plus(self, other: _Law) -> _Law:
-        """Return the law of the sum, scaled to a total of about 1 by a power of 2."""
+        """Return the distribution of the sum, scaled to a total of about 1 by a power of 2."""
         mass = np.convolve(self.mass, other.mass)
         steps = min(len(self.mass), len(other.mass)) + 4
         mass = np.ldexp(mass, -math.frexp(float(mass.sum()))[1])
@@ -154,7 +154,7 @@ def _pair(first: Array, second: Array, zeros: int, ones: int, tilt: float) -> tu
 
 
 def _powers(law: _Law, count: int, found: _Law | None) -> _Law | None:
-    """Return the law of a sum of so many more variables."""
+    """Return the distribution of a sum of so many more variables."""
     while count:
         if count & 1:
             found = law if found is None else found.plus(law)

@@ -65,7 +65,7 @@ class Law:
 
 
 def kary_law(local_epsilon: float, size: int) -> Law:
-    """Return the law of the blanket of k-ary response; of size 2 it bounds every randomizer.
+    """Return the distribution of the blanket of k-ary response; of size 2 it bounds every randomizer.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def kary_law(local_epsilon: float, size: int) -> Law:
 
 
 def clones_law(local_epsilon: float) -> Law:
-    """Return the law of the clones of Feldman, McMillan and Talwar (2021), theorem 3.2."""
+    """Return the distribution of the clones of Feldman, McMillan and Talwar (2021), theorem 3.2."""
     grown = math.exp(local_epsilon)
     return Law(local_epsilon, 1.0 / math.expm1(local_epsilon), scale=2.0 * grown / (grown + 1.0))
 

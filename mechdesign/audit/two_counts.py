@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 TINY = 1e-290
-"""Smaller chances are moved to this or to 0, to the safe side, so that no quotient leaves its range;
+"""Smaller probabilities are moved to this or to 0, to the safe side, so that no quotient leaves its range;
 and the sum grows by it, for what is less than the least double."""
 
 MARGIN = 2.0**-50
-"""Eight roundings: more than the quotient of two chances and what it is compared with have."""
+"""Eight roundings: more than the quotient of two probabilities and what it is compared with have."""
 
 
 def sorted_excess(top: Array, bottom: Array, top2: Array, bottom2: Array, factor: float) -> float:

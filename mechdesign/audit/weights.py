@@ -1,4 +1,4 @@
-"""Integer weights on their way into an audit: a matrix of whole numbers, rows that sum to 2**62."""
+"""Integer weights on their way into an audit: a matrix of integers, rows that sum to 2**62."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Weights = NDArray[np.int64]
 
 
 def weight_matrix(weights: Any) -> Weights:
-    """Return a non-empty matrix of whole numbers in [0, 2**62] as a frozen int64 array, or refuse it."""
+    """Return a non-empty matrix of integers in [0, 2**62] as a frozen int64 array, or refuse it."""
     try:
         matrix = wholes("channel", weights, 2)
     except ParameterError as error:

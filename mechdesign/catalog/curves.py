@@ -103,7 +103,7 @@ class CurvePoints:
             return float("nan")
         if np.ndim(found) != 0 or isinstance(found, str):
             raise UnknownNameError(
-                "y", f"'{name}' is no single number", "draw it over a quantity of its length"
+                "y", f"'{name}' is not a single number", "draw it over a quantity of its length"
             )
         return float(found)
 
@@ -154,7 +154,7 @@ class CurvePoints:
         found = np.asarray(self.found(solution, name, {}), dtype=np.float64)
         if found.ndim != 1:
             raise UnknownNameError(
-                "y", f"'{name}' is no list of numbers", "draw it over a parameter of the sweep"
+                "y", f"'{name}' is not a list of numbers", "draw it over a parameter of the sweep"
             )
         return found
 

@@ -1,4 +1,4 @@
-"""The table ``[data]`` of a model: the columns of people's data, their ranges, and missing values."""
+"""The table ``[data]`` of a model: the columns of users' data, their ranges, and missing values."""
 
 from __future__ import annotations
 

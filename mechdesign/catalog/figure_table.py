@@ -82,7 +82,7 @@ class FigureTable:
     def __post_init__(self) -> None:
         for name in ("x", "series", "kind", "title", "x_label", "y_label", "caption"):
             if not isinstance(getattr(self, name), str):
-                raise ParameterError(name, f"{getattr(self, name)!r} is not a text", "put quotes around it")
+                raise ParameterError(name, f"{getattr(self, name)!r} is not a string", "put quotes around it")
         for name in ("y", "once", "methods"):
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
         for name in ("x_path", "series_path"):
@@ -95,7 +95,7 @@ class FigureTable:
             if not isinstance(getattr(self, name), Mapping):
                 raise ParameterError(name, "is not a table", "write it as { epsilon = 2.0 }")
         if not all(isinstance(text, str) for text in self.labels.values()):
-            raise ParameterError("labels", "has a value that is no text", "put quotes around it")
+            raise ParameterError("labels", "has a value that is not a string", "put quotes around it")
         if not isinstance(self.claims, bool):
             raise ParameterError("claims", f"{self.claims!r} is neither true nor false")
         if not self.y:
@@ -178,12 +178,12 @@ def read_figures(
 def _texts(name: str, value: Any) -> tuple[str, ...]:
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, (list, tuple)) or not all(isinstance(text, str) and text for text in listed):
-        raise ParameterError(name, f"{value!r} is no list of names", 'write it as ["value", "bound"]')
+        raise ParameterError(name, f"{value!r} is not a list of names", 'write it as ["value", "bound"]')
     return tuple(listed)
 
 
 def _path(name: str, value: Any) -> tuple[Any, ...]:
     listed = value if isinstance(value, (list, tuple)) else [value]
     if not all(isinstance(step, (str, int)) and not isinstance(step, bool) for step in listed):
-        raise ParameterError(name, f"{value!r} is no list of numbers and keys", 'write it as [1, "x"]')
+        raise ParameterError(name, f"{value!r} is not a list of numbers and keys", 'write it as [1, "x"]')
     return tuple(listed)

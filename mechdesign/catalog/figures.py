@@ -29,7 +29,7 @@ FROM_SURFACE = 5
 """Sweeps over two numbers with so many values each are drawn as a surface."""
 
 MEASURED = ("measured_value", "measured_utility")
-"""What a simulation calls the measured ``value``; it stands beside a ``standard_error``."""
+"""What a simulation calls the measured ``value``; it stands next to a ``standard_error``."""
 
 SURE = 1.96
 """Standard errors on each side of what was measured: 95 % of normal errors are smaller."""
@@ -158,7 +158,7 @@ def _over_sweep(points: CurvePoints, table: FigureTable) -> Panel:
         shown += _curve(points, table, axis, x, y, name, label, at, len(taken))
         taken[name, None, ""] = len(taken)
     if not shown:
-        raise ParameterError("y", "has no number anywhere", "look at the table of the sweep")
+        raise ParameterError("y", "has no number anywhere", "see the table of the sweep")
     if table.claims:
         for home in in_homes("claims.stated"):
             shown += home.stated_points(points.model, table, axis, points.fixed(table))
@@ -271,7 +271,7 @@ def _y_label(points: CurvePoints, table: FigureTable) -> str:
     """Return the axis of a figure that names none."""
     usual = ("value", "bound", *MEASURED)
     if any(name in usual for name in table.y):
-        return type(points.model.problem).value_name
+        return points.model.problem.value_label()
     return ", ".join(name.replace("_", " ") for name in table.y[:3])
 
 
@@ -299,7 +299,7 @@ def _surface(points: CurvePoints, table: FigureTable) -> Panel:
         ]
         for row in rows
     ]
-    label = type(points.model.problem).value_name if table.y[0] == "value" else table.y[0].replace("_", " ")
+    label = points.model.problem.value_label() if table.y[0] == "value" else table.y[0].replace("_", " ")
     surface = marks.Surface(
         x=np.asarray(across.numbers)[columns],
         y=np.asarray(up.numbers)[rows],
@@ -367,7 +367,7 @@ def _over_entries(points: CurvePoints, table: FigureTable) -> Panel:
                 dots = {} if kind is marks.Bars else {"dots": True, "gaps": True}
                 shown.append(kind(x=x, y=np.where(np.isfinite(y), y, math.nan), label=label, **dots))
     if not shown:
-        raise ParameterError("y", "nothing was found to be drawn", "see what solve says")
+        raise ParameterError("y", "nothing was found to be drawn", "see the output of solve")
     return Panel(
         table.x_label or ("number, from 0" if table.x == COUNTED else table.x.replace("_", " ")),
         table.y_label or ", ".join(name.replace("_", " ") for name in table.y[:3]),

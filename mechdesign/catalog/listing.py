@@ -51,7 +51,7 @@ def _listed(slug: str, path: Path) -> ModelLine:
     head, claims = _head(path)
     for key in ("title", "problem"):
         if not isinstance(head.get(key), str):
-            raise ModelFileError(f"{path}: [model] {key}", "is missing or not a text", "give one")
+            raise ModelFileError(f"{path}: [model] {key}", "is missing or not a string", "give one")
     return ModelLine(slug, head["problem"], claims, one_line(head["title"]))
 
 
@@ -59,7 +59,7 @@ def _head(path: Path) -> tuple[dict[str, Any], int]:
     """Return the table [model] and the number of claims.
 
     Only the part before the next table is parsed, as claims and parameters can be long; the whole file where
-    that part is no TOML by itself or a claim may stand inside a text.
+    that part is not TOML by itself or a claim may stand inside a text.
     """
     text = read_text(path, LARGEST, ModelFileError)
     after = NEXT.search(text, len(HEAD)) if text.startswith(HEAD) else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mechdesign.catalog.data import DATA_KEYS, DataSettings
 from mechdesign.catalog.figure_table import FigureTable, read_figures
 from mechdesign.catalog.model import Model, Simulation
-from mechdesign.catalog.shipped import models, models_folder
+from mechdesign.catalog.shipped import is_model, models, models_folder
 from mechdesign.catalog.toml import check_keys, read_toml
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import (
@@ -70,9 +70,8 @@ def load_model(name: str | os.PathLike[str], overrides: Mapping[str, Any] | None
     if text.endswith(".toml"):
         path, slug = Path(text), text
     else:
-        known = models()
-        if text not in known:
-            raise _unknown_model(text, known)
+        if not is_model(text):
+            raise _unknown_model(text, models())
         path, slug = models_folder() / f"{text}.toml", text
     return _parse(slug, path, _shown(read_toml(path)), dict(overrides or {}))
 
@@ -135,7 +134,7 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
     check_keys(path, "model", head, MODEL_KEYS)
     for key in ("title", "problem"):
         if not isinstance(head.get(key), str):
-            raise ModelFileError(f"{path}: [model] {key}", "is missing or not a text", "give one")
+            raise ModelFileError(f"{path}: [model] {key}", "is missing or not a string", "give one")
     parameters = {**_table(path, document, "parameters"), **overrides}
     try:
         problem = problem_from(problem_class(head["problem"]), parameters)
@@ -163,7 +162,7 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
 def _question(path: Path, head: Mapping[str, Any]) -> str:
     question = head.get("question", "")
     if not isinstance(question, str):
-        raise ModelFileError(f"{path}: [model] question", "is not a text", "put it in quotes")
+        raise ModelFileError(f"{path}: [model] question", "is not a string", "put it in quotes")
     return question
 
 
@@ -241,7 +240,7 @@ def _sweep(path: Path, document: Mapping[str, Any], problem: Any) -> dict[str, t
         for number, value in enumerate(values):
             if value in values[:number]:
                 raise ModelFileError(
-                    f"{path}: [sweep] {key}", f"{value!r} stands twice", "values must differ"
+                    f"{path}: [sweep] {key}", f"{value!r} appears twice", "values must differ"
                 )
     return {key: tuple(values) for key, values in table.items()}
 
@@ -256,5 +255,7 @@ def _simulation(path: Path, document: Mapping[str, Any]) -> Simulation | None:
         if isinstance(value, bool) or not isinstance(value, int) or value < low:
             raise ModelFileError(f"{path}: [simulation] {key}", f"{value!r} is not a whole number >= {low}")
     if "users" not in table:
-        raise ModelFileError(f"{path}: [simulation] users", "is missing", "say how many users to simulate")
+        raise ModelFileError(
+            f"{path}: [simulation] users", "is missing", "give the number of users to simulate"
+        )
     return Simulation(**table)

@@ -33,7 +33,7 @@ class Model:
         ``family/name``, or the path of the file.
     title, statement : str
     question : str
-        What respondents are asked, word for word; empty where it is no survey.
+        What respondents are asked, word for word; empty where it is not a survey.
     source : mapping
         ``cite`` and ``where``.
     problem : Problem

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from mechdesign.core.errors import UnknownNameError, suggestion
 from mechdesign.core.solution import Solution
+
+SIMPLE = ("value", "bound", "gap", "status")
+"""What every solution has, and nothing else is called."""
+
+CERTIFICATE = "certificate."
 
 
 def quantity_of(solution: Solution, name: str) -> Any:
@@ -17,16 +21,16 @@ def quantity_of(solution: Solution, name: str) -> Any:
     UnknownNameError
         With the closest names.
     """
-    simple = {
-        "value": solution.value,
-        "bound": solution.bound,
-        "gap": solution.gap,
-        "status": solution.status,
-    }
-    certificates: Mapping[str, Any] = {
-        f"certificate.{item.property}": item.holds for item in solution.certificates
-    }
-    known = {**simple, **solution.notes, **solution.quantities, **solution.variables, **certificates}
-    if name not in known:
-        raise UnknownNameError("quantity", f"no '{name}'", suggestion(name, known))
-    return known[name]
+    if name in SIMPLE:
+        return getattr(solution, name)
+    if name in solution.variables:
+        return solution.variables[name]
+    if name.startswith(CERTIFICATE):  # computed only for those who ask for them, as the quantities below
+        known = {f"{CERTIFICATE}{item.property}": item.holds for item in solution.certificates}
+    else:
+        known = {**solution.notes, **solution.quantities}
+    if name in known:
+        return known[name]
+    certificates = [f"{CERTIFICATE}{item.property}" for item in solution.certificates]
+    names = {*SIMPLE, *solution.notes, *solution.quantities, *solution.variables, *certificates}
+    raise UnknownNameError("quantity", f"no '{name}'", suggestion(name, names))

@@ -35,7 +35,7 @@ def sweep_points(model: Model) -> list[dict[str, Any]]:
 
 
 def run_sweep(model: Model, method: str | None = None, warm: bool = False) -> Iterator[SweepRow]:
-    """Yield one row a point; points are independent and each has a random stream of its own.
+    """Yield one row per point; points are independent and each has a random stream of its own.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:
-    # Imported here, so that an interrupt while they are imported is no traceback either.
+    # Imported here, so that an interrupt while they are imported is not a traceback either.
     from mechdesign.cli.options import BAD_INPUT, FINE
     from mechdesign.cli.parser import parser
     from mechdesign.core.errors import MechDesignError

@@ -23,7 +23,7 @@ def add_options(audit: argparse.ArgumentParser) -> None:
         type=int,
         action="append",
         metavar="N",
-        help="how often a user answers: once for all mechanism files, or once for each of them",
+        help="number of answers per user: one number for all mechanism files, or one per file",
     )
 
 
@@ -40,8 +40,10 @@ def add_commands(command: AddCommand) -> None:
     )
     collected = _action(actions, "collect", _collect, "enter a collection; refuse it beyond the limit")
     collected.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    collected.add_argument("--group", required=True, metavar="TEXT", help="who answers it")
-    collected.add_argument("--times", type=int, default=1, metavar="N", help="how often (default 1)")
+    collected.add_argument("--group", required=True, metavar="TEXT", help="group of participants who answer")
+    collected.add_argument(
+        "--times", type=int, default=1, metavar="N", help="number of answers per participant (default 1)"
+    )
     collected.add_argument("--survey", metavar="TEXT", help="refuse the ledger of another survey")
     shown = _action(actions, "show", _show, "print the collections and totals of each group")
     shown.add_argument("--survey", metavar="TEXT", help="refuse the ledger of another survey")
@@ -63,7 +65,9 @@ def audited(options: argparse.Namespace) -> int | None:
         return None
     if options.mechanism is None or len(others) < len(options.exports):
         strange = next((path for path in options.exports if path not in others), "MECHANISM")
-        raise ParameterError(strange, "is no mechanism file", "name mechanism files only, or one and exports")
+        raise ParameterError(
+            strange, "is not a mechanism file", "name mechanism files only, or one and exports"
+        )
     from mechdesign.core.encoding import encode
     from mechdesign.mechanisms import load_mechanism
     from mechdesign.report.accounts import account, collected_of
@@ -95,7 +99,7 @@ def _times(given: Sequence[int] | None, paths: Sequence[str]) -> list[int]:
         what = f"expected 1 or {len(paths)} of them, one per file, got {len(found)}"
         raise ParameterError("--times", what, "give one for all, or one for each")
     if min(found) < 1:
-        raise ParameterError("--times", f"{min(found)} is below 1", "give how often a user answers")
+        raise ParameterError("--times", f"{min(found)} is below 1", "give the number of answers per user")
     return found
 
 

@@ -17,7 +17,7 @@ def add_commands(command: AddCommand) -> None:
     count.add_argument("inputs", nargs="+", metavar="REPORTS", help=REPORTS)
     count.add_argument("--column", action="append", help="which column, when there are several")
     count.add_argument(
-        "--unmarked", action="store_true", help="take a column whose name carries no fingerprint"
+        "--unmarked", action="store_true", help="accept a column whose name has no fingerprint"
     )
     missing_option(count)
     count.add_argument("--missing-code", action="append", default=[], metavar="TEXT", help="a missing value")

@@ -22,7 +22,7 @@ def add_commands(command: AddCommand) -> None:
     init.add_argument("--column", action="append", help="which column to ask; all by default")
     init.add_argument("--title", help="of the survey")
     init.add_argument("--epsilon", type=float, default=2.0, help="the privacy of a user (default 2)")
-    init.add_argument("--users", type=int, default=10_000, metavar="N", help="how many will report")
+    init.add_argument("--users", type=int, default=10_000, metavar="N", help="expected number of respondents")
     init.add_argument("-o", "--output", required=True, metavar="FILE.toml", help="the model file")
     init.add_argument("--force", action="store_true", help="replace an existing file")
 
@@ -35,7 +35,7 @@ def _init(options: argparse.Namespace) -> int:
     from mechdesign.report.outputs import require_output
 
     if not options.output.endswith(".toml"):
-        raise ParameterError(f"-o {options.output}", "is no name of a model", "end it in .toml")
+        raise ParameterError(f"-o {options.output}", "is not a name of a model", "end it in .toml")
     inputs = [options.data] if options.codebook is None else [options.data, options.codebook]
     require_output(options.output, inputs, options.force)
     epsilon, users = privacy_epsilon(options.epsilon, "--epsilon"), user_count(options.users)
@@ -61,7 +61,7 @@ def _init(options: argparse.Namespace) -> int:
         print(
             f"  PRIVACY: people's values were read for {_named(made.looked_at)}; labels and ranges from them"
         )
-        print("  tell something about people, which epsilon does not cover: prefer --codebook, or --private")
+        print("  reveal something that epsilon does not cover: prefer --codebook, or --private")
     return FINE
 
 

@@ -20,7 +20,7 @@ def add_commands(command: AddCommand) -> None:
         "--title", default="", metavar="TEXT", help="the heading of the page (default: the file's)"
     )
     added.add_argument(
-        "--question", default="", metavar="TEXT", help="what the page asks (default: the file's)"
+        "--question", default="", metavar="TEXT", help="question on the page (default: the file's)"
     )
     added.add_argument(
         "--post", default="", metavar="URL", help="where the page sends reports (default: a file to download)"

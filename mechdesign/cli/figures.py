@@ -1,4 +1,4 @@
-"""The option ``--figure``: pictures beside what a command prints."""
+"""The option ``--figure``: pictures next to what a command prints."""
 
 from __future__ import annotations
 

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 RUNS = 20_000
 CONFIDENCE = 0.999
 OF_PROGRAMS = ("answer", "runs", "delta", "confidence")
-PLURALS = {"bit": "bits", "hash": "hashes", "cohort": "cohorts"}
+PLURALS = {
+    "answer": "answers",
+    "report": "reports",
+    "bit": "bits",
+    "hash": "hashes",
+    "cohort": "cohorts",
+}
 FOREIGN = ("epsilon", "reports", *OF_PROGRAMS)
 
 
@@ -26,7 +32,9 @@ def add_options(audit: argparse.ArgumentParser) -> None:
         "--reports", type=int, metavar="N", help="reports of the same answer that epsilon covers (1)"
     )
     audit.add_argument(
-        "--program", metavar="COMMAND", help="run it: a line with an answer in, a line with a report out"
+        "--program",
+        metavar="COMMAND",
+        help="program that reads an answer per line and writes a report per line",
     )
     audit.add_argument(
         "--answer", action="append", metavar="TEXT", help="an answer for --program (repeatable)"
@@ -120,7 +128,9 @@ def _audit_file(options: argparse.Namespace) -> int:
 def _channel(channel: ForeignChannel, reports: int | None) -> tuple[str, list[ForeignAudit]]:
     size, width = channel.rough.shape
     number = 1 if reports is None else reports
-    return f"a channel of {size} answers and {width} reports", [channel.audit(number)]
+    counts = {"answer": size, "report": width}
+    named = [f"{count} {PLURALS[one] if count != 1 else one}" for one, count in counts.items()]
+    return f"a channel of {' and '.join(named)}", [channel.audit(number)]
 
 
 def _rappor(mechanism: Rappor, reports: int | None) -> tuple[str, list[ForeignAudit]]:

@@ -11,9 +11,11 @@ from typing import Any
 
 def run_options(added: argparse.ArgumentParser) -> None:
     """Add ``--jobs``, ``--fresh`` and ``--dask``."""
-    added.add_argument("--jobs", type=int, metavar="N", help="use so many processes (default one a core)")
     added.add_argument(
-        "--fresh", action="store_true", help="solve anew what an earlier run of the same code has left"
+        "--jobs", type=int, metavar="N", help="number of worker processes (default: one per CPU core)"
+    )
+    added.add_argument(
+        "--fresh", action="store_true", help="recompute what an earlier run of the same code has stored"
     )
     dask_option(added)
 
@@ -37,7 +39,7 @@ def run_many(label: str, options: argparse.Namespace, run: Callable[..., list[An
     if watch.kept:
         known = f"{watch.kept} of {watch.total} {label}"
         print(
-            f"mechdesign: {known} from an earlier run of the same code; --fresh solves anew", file=sys.stderr
+            f"mechdesign: {known} from an earlier run of the same code; --fresh recomputes", file=sys.stderr
         )
     return results
 

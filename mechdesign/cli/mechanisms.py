@@ -42,10 +42,10 @@ DATA_SET = "CSV with a header line, or Parquet: files, folders, patterns, or - f
 
 def add_commands(command: AddCommand) -> None:
     """Add these commands to the parser."""
-    choose = command("choose", _choose, "rank the mechanisms for means by the error to be expected")
+    choose = command("choose", _choose, "rank the mechanisms for means by their expected standard error")
     choose.add_argument("--epsilon", type=float, required=True, help="the privacy of a user")
-    choose.add_argument("--users", type=int, required=True, metavar="N", help="how many there will be")
-    choose.add_argument("--attributes", type=int, help="how many numbers a user has (default: 1 a column)")
+    choose.add_argument("--users", type=int, required=True, metavar="N", help="expected number of users")
+    choose.add_argument("--attributes", type=int, help="number of values per user (default: 1 per column)")
     choose.add_argument(
         "--ordered", type=int, metavar="K", help="rank the reports for cumulative shares of K ordered answers"
     )
@@ -65,7 +65,7 @@ def add_commands(command: AddCommand) -> None:
     build.add_argument("--question", metavar="TEXT", help="what respondents are asked")
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="the mechanism file (JSON)")
     build.add_argument("--force", action="store_true", help="replace an existing file")
-    audit = command("audit", _audit, "audit a mechanism exactly, also one of another program")
+    audit = command("audit", _audit, "audit a mechanism exactly, including one of another program")
     text = "a file written by build; or a foreign channel: .csv, .npy, .npz or .toml"
     audit.add_argument("mechanism", metavar="MECHANISM", nargs="?", help=text)
     text = "files written by export, to compare; or further mechanisms, for the total of answering all"
@@ -74,7 +74,7 @@ def add_commands(command: AddCommand) -> None:
     figure_option(audit, "what the mechanism does")
     foreign.add_options(audit)
     accounts.add_options(audit)
-    randomize = command("randomize", _randomize, "randomize columns of people's data")
+    randomize = command("randomize", _randomize, "randomize columns of a data file")
     randomize.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     randomize.add_argument("inputs", nargs="+", metavar="DATA", help=DATA_SET)
     randomize.add_argument(
@@ -82,7 +82,7 @@ def add_commands(command: AddCommand) -> None:
     )
     randomize.add_argument("--force", action="store_true", help="replace an existing file")
     randomize.add_argument(
-        "--column", action="append", help="which column; several times for several attributes"
+        "--column", action="append", help="column of the data, one per attribute (repeatable)"
     )
     randomize.add_argument(
         "--clip", action="store_true", help="move numbers outside the range to its nearest end"
@@ -109,10 +109,10 @@ def add_commands(command: AddCommand) -> None:
         "--population", action="store_true", help="estimate the population the users were drawn from"
     )
     estimate.add_argument(
-        "--unmarked", action="store_true", help="take a column whose name carries no fingerprint"
+        "--unmarked", action="store_true", help="accept a column whose name has no fingerprint"
     )
     estimate.add_argument(
-        "--marginal", action="append", metavar="A,B", help="a marginal of a release; once for each"
+        "--marginal", action="append", metavar="A,B", help="a marginal of a release (repeatable)"
     )
     estimate.add_argument("--raw", action="store_true", help="unbiased marginals, with intervals")
     estimate.add_argument(
@@ -140,7 +140,7 @@ def _table_options(added: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TEXT",
-        help="a text that stands for a missing value, such as NA; an empty field always does",
+        help="a string that stands for a missing value, such as NA; an empty field always does",
     )
 
 

@@ -65,7 +65,7 @@ def add_commands(command: AddCommand) -> None:
             added.add_argument(
                 "-v", "--verbose", action="store_true", help="print every method and claim of all models"
             )
-    found = command("findings", _findings, "list what is refuted, and what is not decidable here")
+    found = command("findings", _findings, "list the refuted claims, and those not decidable here")
     found.add_argument("family", nargs="?", help="only this family")
     found.add_argument("--json", action="store_true", help="print JSON")
     sweep = command("sweep", _sweep, "solve a model over its sweep, with its simulation")
@@ -85,12 +85,12 @@ def add_commands(command: AddCommand) -> None:
     run_options(sweep)
     figure_option(sweep, "the sweep, as the model's [[figure]] tables say")
 
-    trade = command("tradeoff", _tradeoff, "the error over epsilon, and the users that a wanted error takes")
+    trade = command(
+        "tradeoff", _tradeoff, "tabulate the error over epsilon, and the users that a target error requires"
+    )
     model_options(trade)
     add_users(trade)
-    trade.add_argument(
-        "--error", type=float, action="append", help="a wanted standard error; several times for several"
-    )
+    trade.add_argument("--error", type=float, action="append", help="a target standard error (repeatable)")
     figure_option(trade, "both curves")
 
 
@@ -149,8 +149,9 @@ def _show(options: argparse.Namespace) -> int:
     from mechdesign.catalog import models
     from mechdesign.core.parameters import json_schema
     from mechdesign.core.text import terminal_width
+    from mechdesign.papers.shown.model import MOST_CLAIMS, model_dict, model_text
     from mechdesign.problems import problem_classes
-    from mechdesign.report.show import MOST_CLAIMS, model_dict, model_text, problem_text
+    from mechdesign.report.show import problem_text
 
     problem_class = problem_classes().get(options.model)
     if problem_class is not None:
@@ -237,7 +238,9 @@ def _checks(options: argparse.Namespace, is_all: bool) -> list[Any]:
     from mechdesign.papers.claims import check_models
 
     if options.all and options.model:
-        raise ParameterError("model", f"'{options.model[0]}' is named beside --all", "drop one of them")
+        raise ParameterError(
+            "model", f"'{options.model[0]}' cannot be combined with --all", "drop one of them"
+        )
     slugs = models() if is_all else without_families(options.model)
     if not slugs:
         raise ParameterError("model", "none named", "name models, or use --all")
@@ -260,7 +263,7 @@ def _compare(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     from mechdesign.catalog import models
     from mechdesign.core.text import terminal_width
-    from mechdesign.report.checks import brief, overview
+    from mechdesign.papers.shown.checks import brief, overview
 
     checks = _checks(options, options.all or not options.model)
     if options.json:
@@ -289,9 +292,7 @@ def _sweep(options: argparse.Namespace) -> int:
     output = FigureOutput(options, [model.slug], options.output)
     if options.warm:
         if options.dask or options.jobs not in (None, 1):
-            raise ParameterError(
-                "--warm", "points are solved one after the other", "leave out --jobs and --dask"
-            )
+            raise ParameterError("--warm", "points are solved one after the other", "omit --jobs and --dask")
         require_points(model)
         rows = list(run_sweep(model, options.method, warm=True))
     else:

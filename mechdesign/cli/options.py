@@ -39,7 +39,7 @@ class AddCommand(Protocol):
 def model_options(added: argparse.ArgumentParser, several: bool = False) -> None:
     """Add the model's name, ``--set`` and ``--json``."""
     text = "a slug such as response/zhou2019_survey, or a path ending in .toml"
-    text += "; a family such as response stands for its models" if several else ""
+    text += "; a family such as response selects all its models" if several else ""
     added.add_argument("model", nargs="*" if several else None, metavar="MODEL", help=text)
     added.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="override a parameter"
@@ -53,7 +53,7 @@ def add_users(added: argparse.ArgumentParser) -> None:
         "--users",
         type=int,
         metavar="N",
-        help=f"say how good the answers will be with so many users (default the model's own, else {USERS})",
+        help=f"print the expected standard error with N users (default: the model's, else {USERS})",
     )
 
 
@@ -90,14 +90,14 @@ def shuffled_of(options: argparse.Namespace) -> dict[str, Any] | None:
 
 def data_options(added: argparse.ArgumentParser) -> None:
     """Add where the data come from: columns, ranges, missing values."""
-    added.add_argument("--column", action="append", help="column of the data; once for each attribute")
+    added.add_argument("--column", action="append", help="column of the data, one per attribute (repeatable)")
     added.add_argument(
         "--range",
         action="append",
         nargs=2,
         type=float,
         metavar=("LOW", "HIGH"),
-        help="range of the numbers, known without looking at them; once, or once for each column",
+        help="range of the values, known without inspecting them; once, or once per column",
     )
     missing_option(added)
 
@@ -114,7 +114,7 @@ def missing_option(added: argparse.ArgumentParser) -> None:
 def result_options(added: argparse.ArgumentParser) -> None:
     """Add where a result is written to, and that cross tables are grids."""
     added.add_argument(
-        "-o", "--output", metavar="FILE", help="one row an estimate: .csv, .parquet, .xlsx or .json"
+        "-o", "--output", metavar="FILE", help="one row per estimate: .csv, .parquet, .xlsx or .json"
     )
     added.add_argument(
         "--grid", action="store_true", help="cross tables as on paper: the last attribute across"

@@ -33,9 +33,9 @@ def add_commands(command: AddCommand) -> None:
     )
     results.add_argument("--raw", action="store_true", help="unbiased tables of a release")
     results.add_argument("--population", action="store_true", help="estimate the population")
-    results.add_argument("--unmarked", action="store_true", help="take columns without a fingerprint")
+    results.add_argument("--unmarked", action="store_true", help="accept columns without a fingerprint")
     results.add_argument("--identical", action="store_true", help="count files of the same content each")
-    report.add_argument("-o", "--output", metavar="FILE.html", required=True, help="where the page goes")
+    report.add_argument("-o", "--output", metavar="FILE.html", required=True, help="path of the page")
     report.add_argument("--force", action="store_true", help="replace an existing file")
     run_options(report)
 
@@ -48,9 +48,11 @@ def _report(options: argparse.Namespace) -> int:
     from mechdesign.report.page.render import require_packages
 
     if not options.output.endswith((".html", ".htm")):
-        raise ParameterError(f"-o {options.output}", "is no name of a page", "end it in .html")
+        raise ParameterError(f"-o {options.output}", "is not a name of a page", "end it in .html")
     if options.all and options.subject:
-        raise ParameterError("report", f"'{options.subject[0]}' is named beside --all", "drop one of them")
+        raise ParameterError(
+            "report", f"'{options.subject[0]}' cannot be combined with --all", "drop one of them"
+        )
     subjects = models() if options.all else without_families(options.subject)
     if not subjects:
         raise ParameterError("report", "nothing is named", "name models or a mechanism file, or use --all")
@@ -145,8 +147,8 @@ def _words(given: dict[str, Any], identical: bool) -> list[str]:
 
 def _of_models(loaded: list[Any], options: argparse.Namespace) -> tuple[str, str, int]:
     from mechdesign.core.version import installed_version
-    from mechdesign.report.checks import claims_counted
-    from mechdesign.report.page import model_results, models_page
+    from mechdesign.papers.shown.checks import claims_counted
+    from mechdesign.papers.shown.page import model_results, models_page
 
     results = run_many("models", options, model_results, loaded)
     code = FINE if all(result.check.passed for result in results) else MISMATCH

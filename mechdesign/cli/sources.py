@@ -19,7 +19,7 @@ def add_commands(command: AddCommand) -> None:
 def _sources(options: argparse.Namespace) -> int:
     from mechdesign.core.text import terminal_width
     from mechdesign.papers.claims.sources import source, sources
-    from mechdesign.report.sources import overview, source_rows, source_text
+    from mechdesign.papers.shown.sources import overview, source_rows, source_text
 
     found = [source(options.source)] if options.source else list(sources())
     if options.json:

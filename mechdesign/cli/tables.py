@@ -1,4 +1,4 @@
-"""The command on a source's numbers: its tables and figures, printed beside found."""
+"""The command on a source's numbers: its tables and figures, printed next to found."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_ROWS = 60
 
 def add_commands(command: AddCommand) -> None:
     """Add this command to the parser."""
-    summary = "give the numbers that a source prints, of its tables and figures, beside those that are found"
+    summary = "print the numbers of a source's tables and figures next to the computed ones"
     table = command("table", _table, summary)
     table.add_argument("model", metavar="MODEL", help="a slug such as auction/setting_three, or a .toml file")
     table.add_argument("--json", action="store_true", help="print JSON")

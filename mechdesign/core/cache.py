@@ -117,7 +117,7 @@ class Cache:
         return None
 
     def put(self, key: str, value: Any) -> None:
-        """Keep a result; a folder that cannot be written keeps nothing, and that is no error."""
+        """Keep a result; a folder that cannot be written keeps nothing, and that is not an error."""
         if not key:
             return
         # What cannot be pickled can raise nearly anything as well.

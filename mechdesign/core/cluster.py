@@ -35,7 +35,7 @@ def connected(address: str, jobs: int | None = None, option: str = "--dask") -> 
     address : str
         Of its scheduler, such as ``tcp://host:8786``; or ``local``, for processes on this machine.
     jobs : int, optional
-        How many of these; by default one a core.
+        How many of these; by default one per CPU core.
     option : str
         How the command names the address.
 
@@ -56,7 +56,8 @@ def connected(address: str, jobs: int | None = None, option: str = "--dask") -> 
         settings: dict[str, Any] = {
             "n_workers": worker_count(jobs),
             "threads_per_worker": 1,
-            "dashboard_address": None,
+            "dashboard_address": "127.0.0.1:0",  # its own port: 8787 is taken where another cluster runs
+            "scheduler_kwargs": {"dashboard": False},
             "silence_logs": logging.CRITICAL,
         }
         with interrupts_held():
@@ -89,7 +90,7 @@ def _require_answer(address: str, place: str) -> None:
         port = None
     if not found.hostname or port is None:
         raise ParameterError(
-            place, "is no address of a scheduler", "give one such as tcp://host:8786, or local"
+            place, "is not an address of a scheduler", "give one such as tcp://host:8786, or local"
         )
     try:
         socket.create_connection((found.hostname, port), timeout=ANSWER).close()
@@ -200,7 +201,7 @@ def _explained(error: Exception, called: dict[str, str]) -> Exception:
     kind = type(error).__name__
     if kind == "KilledWorker":
         piece = called.get(str(getattr(error, "task", "")), "a piece of work")
-        what = "this or another piece of work beside it killed workers again and again"
+        what = "this or another piece of work killed workers repeatedly"
         return MethodError(piece, f"{what}, perhaps for want of memory", "give workers more of it")
     if isinstance(error, ImportError):
         return MethodError(

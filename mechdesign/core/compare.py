@@ -18,9 +18,11 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of, solve
 from mechdesign.core.text import listed, table
 
-COLUMNS = ("method", "kind", "status", "value", "bound", "gap", "to best", "certificates", "seconds")
-"""Columns of a comparison. ``gap`` is to the run's own bound; ``to best``, for runs that claim no optimality,
-is to the best bound of the others."""
+COLUMNS = ("method", "kind", "status", "value", "bound", "gap", "gap to best", "certificates", "seconds")
+"""Columns of a comparison.
+
+``gap`` is to the bound of the run; ``gap to best``, where no optimality is claimed, to the best bound.
+"""
 
 LINE = 120
 """The longest line of a comparison's table."""
@@ -104,7 +106,7 @@ class Comparison:
         return f"Comparison({self.problem.name}: {listed(runs) or 'no method applies'}; {verdict})"
 
     def forecasts(self, users: int | None = None) -> list[str]:
-        """Return how good answers will be with so many users, one line for methods that agree on it."""
+        """Return the expected standard error with this many users, one line for methods that agree on it."""
         by_text: dict[str, list[str]] = {}
         for run in self.runs:
             forecast = run.forecast(users)
@@ -123,7 +125,7 @@ class Comparison:
         """Return the table, what fails, who disagrees, and how good answers will be with so many users."""
         rows, header = self.rows(), list(COLUMNS)
         if all(run.claims_optimality or not run.found for run in self.runs):  # then nobody needs the column
-            place = header.index("to best")
+            place = header.index("gap to best")
             header, rows = _without(header, place), [_without(row, place) for row in rows]
         head = [f"{self.problem.name} ({self.problem.sense})", table(header, rows, LINE)]
         return "\n".join([*head, *self._remarks(users)])
@@ -148,9 +150,9 @@ class Comparison:
         gap = self.gap_to_best_bound(run)
         if gap is None:
             return "optimality is not claimed, and no method has a bound to judge it by"
-        side = "short of" if gap >= 0 else "beyond"
         bound = format_figure(self.best_bound)
-        return f"optimality is not claimed; {abs(gap):.3g} {side} the best proven bound {bound}"
+        beyond = "" if gap >= 0 else ", beyond it"
+        return f"optimality is not claimed; gap {abs(gap):.3g} to the best proven bound {bound}{beyond}"
 
     def as_dict(self, model: str | None = None) -> dict[str, Any]:
         """Return the JSON object of ``compare --json`` without the claims."""

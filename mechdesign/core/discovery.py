@@ -15,7 +15,7 @@ from mechdesign.core.problem import Problem
 
 
 def modules_of(problem_class: type[Problem]) -> Iterator[ModuleType]:
-    """Yield the modules beside a problem's class, then those beside the classes it derives from.
+    """Yield the modules next to a problem's class, then those next to the classes it derives from.
 
     A class in a package brings the whole package, and what homes hold for it; one in a script or a single
     file brings that.
@@ -48,7 +48,7 @@ def _modules_in(package: str, own: str) -> Iterator[ModuleType]:
 
 @cache
 def companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | None:
-    """Return the function of this name in the module of the same name beside the problem, or None.
+    """Return the function of this name in the module of the same name next to the problem, or None.
 
     Examples
     --------

@@ -142,7 +142,7 @@ def parse_json(text: str) -> Any:
 
 
 def _refused(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON number")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _finite(text: str) -> float:

@@ -130,11 +130,11 @@ class RowError(DataError):
 
     Examples
     --------
-    >>> error = RowError("answers", 4, "'x' is no category", "give one")
+    >>> error = RowError("answers", 4, "'x' is not a category", "give one")
     >>> print(error)
-    answers: row 5: 'x' is no category; give one
+    answers: row 5: 'x' is not a category; give one
     >>> print(error.moved("people.csv", 11))
-    people.csv: answers: row 12: 'x' is no category; give one
+    people.csv: answers: row 12: 'x' is not a category; give one
     """
 
     def __init__(

@@ -143,7 +143,7 @@ def checked(
 def whole(
     meaning: str, *, low: int, high: int | None = None, default: Any = REQUIRED, form: str = "int"
 ) -> Any:
-    """Return a field of whole numbers, both limits included."""
+    """Return a field of integers, both limits included."""
     limits = {"minimum": low} | ({} if high is None else {"maximum": high})
 
     def check(name: str, value: Any) -> int:
@@ -273,7 +273,7 @@ def frozen_problem(*, eq: bool = True) -> Callable[[Class], Class]:
 def _in_the_places_of_bases(
     problem_class: type, fields: list[attrs.Attribute[Any]]
 ) -> list[attrs.Attribute[Any]]:
-    """Return the fields in their order; those of bases stand first, also where the class states them anew.
+    """Return the fields in their order; those of bases stand first, also where the class states them again.
 
     Among them those that must be given come before those with a default.
     """

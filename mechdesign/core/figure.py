@@ -71,7 +71,7 @@ class Panel:
         for axis in ("x", "y"):
             if not getattr(self, f"{axis}_label").strip():
                 raise ParameterError(
-                    f"figure: {axis}_label", "is empty", "say what the axis is, with its unit"
+                    f"figure: {axis}_label", "is empty", "name the quantity of the axis, with its unit"
                 )
             self._check_scale(axis, getattr(self, f"{axis}_scale"))
             limits = getattr(self, f"{axis}_limits")
@@ -129,7 +129,7 @@ class Figure:
 
 
 def design_figures(problem: Problem, solution: Solution) -> list[Figure]:
-    """Return the pictures of one design, by ``figures(problem, solution)`` beside the problem; often none.
+    """Return the pictures of one design, by ``figures(problem, solution)`` next to the problem; often none.
 
     Examples
     --------

@@ -64,7 +64,7 @@ def read_text(path: str | os.PathLike[str], most: int, error_class: type[MechDes
     MechDesignError
         Of the given class, when the file is larger, or its name cannot be one.
     OSError, UnicodeDecodeError
-        When it cannot be read, or is no text in UTF-8.
+        When it cannot be read, or is not a string in UTF-8.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def whole_file(
 
     With ``durable``, it is on the disk before this returns: a loss of power takes nothing of it back. With
     ``private``, nobody but its owner may read or write it, at any moment. A link is followed. Anything that
-    exists and is no regular file (a folder, a pipe, a device, a link to itself) is refused, not replaced.
+    exists and is not a regular file (a folder, a pipe, a device, a link to itself) is refused, not replaced.
 
     Raises
     ------
@@ -300,7 +300,7 @@ def _release(lock: Path, handle: int) -> None:
 
 
 def _locked(lock: Path, path: str | os.PathLike[str], error_class: type[MechDesignError]) -> int | None:
-    """Return the handle of the file that everybody locks, held; None where there are no locks.
+    """Return the handle of the file that every process locks, held; None where there are no locks.
 
     A lock that was removed meanwhile does not count.
     """
@@ -310,7 +310,7 @@ def _locked(lock: Path, path: str | os.PathLike[str], error_class: type[MechDesi
         there = _found(lock)
         if there is not None and (not stat.S_ISREG(there.st_mode) or there.st_size or there.st_nlink > 1):
             raise error_class(
-                f"{path}: cannot be locked: {lock.name} beside it is no lock file; move that away"
+                f"{path}: cannot be locked: {lock.name} next to it is not a lock file; move it away"
             )
         try:
             handle = os.open(lock, os.O_RDWR | os.O_CREAT | SAFELY, 0o600)
@@ -363,7 +363,7 @@ def _marked(lock: Path, path: str | os.PathLike[str], error_class: type[MechDesi
             with suppress(OSError):
                 os.unlink(lock)
         elif _is_left(lock):
-            raise error_class(f"{path}: {lock.name} beside it was left by a killed process; remove it")
+            raise error_class(f"{path}: {lock.name} next to it was left by a killed process; remove it")
         time.sleep(WAIT)
 
 
@@ -373,7 +373,7 @@ def _is_left(lock: Path) -> bool:
         handle = os.open(lock, os.O_RDONLY | SAFELY)
     except FileNotFoundError:
         return False
-    except OSError:  # a link, or what cannot be read, is no lock of this package
+    except OSError:  # a link, or what cannot be read, is not a lock of this package
         return True
     try:
         own = os.fstat(handle)

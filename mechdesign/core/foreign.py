@@ -50,7 +50,7 @@ def pickled_with_owners(value: Any) -> tuple[bytes, list[str]]:
 
 @cache
 def source_digest(owner: str) -> str | None:
-    """Return a digest of the source of a package, or of a single file and those beside it.
+    """Return a digest of the source of a package, or of a single file and those next to it.
 
     None where there is no file, as for what is defined in a notebook.
 

@@ -1,4 +1,4 @@
-"""Homes: packages that hold what belongs to problems and models without standing beside them.
+"""Homes: packages that hold what belongs to problems and models without standing next to them.
 
 The toolkit does not import them. The front registers each by its name, and its modules are imported when they
 are asked for: ``mechdesign.papers`` is the home of what reproduces, judges and refutes the sources.
@@ -15,7 +15,7 @@ _HOMES: dict[str, str] = {}
 
 
 def register_home(home: str, beside: str) -> None:
-    """Register a package whose folders stand beside those of another one, by the same names.
+    """Register a package whose folders stand next to those of another one, by the same names.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def homes() -> tuple[str, ...]:
 
 
 def beside(package: str) -> Iterator[ModuleType]:
-    """Yield the packages of the homes that stand beside a package.
+    """Yield the packages of the homes that stand next to a package.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Random bits at the speed of memory: ChaCha20, keyed by the operating system anew for every request.
+"""Random bits at the speed of memory: ChaCha20, keyed by the operating system again for every request.
 
 The operating system's generator is asked for a key of 256 bits, the key is expanded by ChaCha20 to as many
 bits as one request needs, at most ``LARGEST`` bytes, and is dropped. The next request gets another key.

@@ -8,26 +8,29 @@ from importlib import import_module
 from typing import Any
 
 
-def found_in(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the function ``__getattr__`` of a package.
+def offered(
+    package: str, modules: Mapping[str, str]
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__all__`` of a package, and its functions ``__getattr__`` and ``__dir__``.
 
     Parameters
     ----------
     package : str
         Its name.
-    homes : mapping
-        The names that it offers, and the module of the package where each is defined.
+    modules : mapping
+        The modules of the package, each with the names that are offered of it, with spaces between them.
 
     Examples
     --------
-    >>> find = found_in("mechdesign.core", {"Figure": "figure"})
-    >>> find("Figure").__name__
-    'Figure'
+    >>> names, find, _ = offered("mechdesign.core", {"figure": "Figure Panel"})
+    >>> names, find("Figure").__name__
+    (['Figure', 'Panel'], 'Figure')
     >>> find("Picture")
     Traceback (most recent call last):
         ...
     AttributeError: module 'mechdesign.core' has no attribute 'Picture'
     """
+    homes = {name: module for module, names in modules.items() for name in names.split()}
 
     def find(name: str) -> Any:
         if name not in homes:
@@ -36,4 +39,4 @@ def found_in(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         setattr(sys.modules[package], name, value)
         return value
 
-    return find
+    return sorted(homes), find, lambda: sorted({*vars(sys.modules[package]), *homes})

@@ -314,7 +314,7 @@ def _numbers(place: str, values: Any, dimensions: int) -> Array:
     try:
         array: Array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(place, "are no numbers", "give numbers") from None
+        raise ParameterError(place, "are not numbers", "give numbers") from None
     if array.ndim != dimensions:
         raise ParameterError(place, f"has {array.ndim} dimensions", f"give {dimensions}")
     array.flags.writeable = False

@@ -2,7 +2,7 @@
 
 Behind the gate a number is a Python int, a Fraction or a finite float64, and an array is an int64 or
 float64 array in native byte order whose memory nobody can write to. A value is never changed on the way in:
-what is no double exactly is refused where a promise depends on it. So no verdict depends on the dtype, the
+what is not a double exactly is refused where a promise depends on it. So no verdict depends on the dtype, the
 strides, the byte order or the class of what was given, nor on what happens to it afterwards.
 
 Classes are told by ``type``, and subclasses of int and float are read by int's and float's own methods: what
@@ -98,7 +98,7 @@ def shown(value: object) -> str:
 
 
 def real(field: str, value: Any) -> Number:
-    """Return a plain number, finite or infinite; refuse NaN, booleans, texts and whatever is no number."""
+    """Return a plain number, finite or infinite; refuse NaN, booleans, texts and whatever is not a number."""
     number = plain(value)
     if number is None:
         raise ParameterError(field, f"expected a number, got {shown(value)}")
@@ -189,12 +189,12 @@ def is_frozen(array: Any, kind: type[np.generic]) -> bool:
 
 
 def wholes(field: str, values: Any, dimensions: int) -> Wholes:
-    """Return whole numbers of any integer dtype, or of nested lists, as a frozen int64 array.
+    """Return integers of any integer dtype, or of nested lists, as a frozen int64 array.
 
     Raises
     ------
     ParameterError
-        For another number of dimensions, an entry that is no whole number, or one beyond 64 bits.
+        For another number of dimensions, an entry that is not an integer, or one beyond 64 bits.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def wholes(field: str, values: Any, dimensions: int) -> Wholes:
         return values  # type: ignore[no-any-return]
     raw = _read(field, values, dimensions)
     if raw.dtype.kind not in "iuO":
-        raise ParameterError(field, f"expected whole numbers, got an array of {raw.dtype}")
+        raise ParameterError(field, f"expected integers, got an array of {raw.dtype}")
     if raw.dtype.kind != "O":
         if raw.size and int(raw.max()) >= 1 << 63:
             raise ParameterError(field, "an entry is beyond 64 bits", "give smaller numbers")
@@ -234,7 +234,7 @@ def doubles(field: str, values: Any, dimensions: int, rounded: bool = False) -> 
     Raises
     ------
     ParameterError
-        For another number of dimensions, NaN, or an entry that is no double.
+        For another number of dimensions, NaN, or an entry that is not a double.
 
     Examples
     --------

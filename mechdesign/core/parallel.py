@@ -82,7 +82,7 @@ def run_tasks(
     ----------
     tasks : sequence of Task
     jobs : int, optional
-        How many processes; by default one a core, or what ``MECHDESIGN_JOBS`` says. With 1 everything is
+        Number of processes; by default one per CPU core, or ``MECHDESIGN_JOBS``. With 1 everything is
         done in this process. A backend chosen by ``joblib.parallel_config`` brings its own number.
     cache : Cache, optional
         Results in it are not computed again; new ones are kept as they come, so that nothing is lost when
@@ -220,7 +220,7 @@ def _backend_is_chosen() -> bool:
 
 
 def worker_count(jobs: int | None) -> int:
-    """Return how many processes are asked for: the number, the environment's, or one a core."""
+    """Return how many processes are asked for: the number, the environment's, or one per core."""
     text = os.environ.get(VARIABLE, "") if jobs is None else jobs
     if text == "":
         return available_cores()
@@ -230,7 +230,7 @@ def worker_count(jobs: int | None) -> int:
         workers = 0
     if workers < 1 or (jobs is not None and workers != jobs):
         where = "jobs" if jobs is not None else VARIABLE
-        raise ParameterError(where, f"{text} is no whole number >= 1", "give how many processes to use")
+        raise ParameterError(where, f"{text} is not an integer >= 1", "give how many processes to use")
     return workers
 
 

@@ -31,7 +31,7 @@ def problem_from(problem_class: type[ProblemT], parameters: Mapping[str, Any]) -
     Raises
     ------
     UnknownNameError
-        For a key that is no parameter, with its new name if it was renamed, else with a suggestion.
+        For a key that is not a parameter, with its new name if it was renamed, else with a suggestion.
     ParameterError
         For a missing parameter or an impossible value, naming it.
 
@@ -80,7 +80,7 @@ def toml_text(value: Any) -> str:
 
 
 def _hint(problem_class: type[Problem], key: str, fields: Mapping[str, Parameter]) -> str:
-    """Return what to write in place of a key that is no parameter."""
+    """Return what to write in place of a key that is not a parameter."""
     new = problem_class.renamed.get(key)
     return suggestion(key, fields) if new is None else f"it is called '{new}' now"
 
@@ -97,7 +97,7 @@ def parameters_of(problem: Problem) -> dict[str, Any]:
 
 
 def replace_parameters(problem: ProblemT, changes: Mapping[str, Any]) -> ProblemT:
-    """Return the same problem with some parameters changed; the result is validated anew."""
+    """Return the same problem with some parameters changed; the result is validated again."""
     return problem_from(type(problem), {**values_of(problem), **changes})
 
 
@@ -211,7 +211,7 @@ def _generated(problem_class: type[Problem], key: str, value: Any) -> Any:
 
 
 def _takes_table(problem_class: type[Problem], key: str) -> bool:
-    """Whether a parameter may itself be a table, which then is no generator unless it has a name."""
+    """Whether a parameter may itself be a table, which then is not a generator unless it has a name."""
     schema = _schema_of(get_type_hints(problem_class)[key])
     return any(part.get("type") == "object" for part in [schema, *schema.get("anyOf", [])])
 

@@ -27,20 +27,26 @@ class Binding:
         How much better the optimum becomes per unit by which the constraint is relaxed; the sum over a group.
     rows : int
         How many constraints of the group have a price.
+    unit : str
+        What it is relaxed in, where that is not the unit of its sides.
 
     Examples
     --------
     >>> print(Binding("privacy of report 0", 0.25, 3))
     privacy of report 0 (3 rows): 0.25 per unit
+    >>> print(Binding("privacy of type 0", 0.25, unit="e^epsilon"))
+    privacy of type 0: 0.25 per unit of e^epsilon
     """
 
     name: str
     price: float
     rows: int = 1
+    unit: str = ""
 
     def __str__(self) -> str:
         count = f" ({self.rows} rows)" if self.rows > 1 else ""
-        return f"{self.name}{count}: {format_figure(self.price)} per unit"
+        unit = f" of {self.unit}" if self.unit else ""
+        return f"{self.name}{count}: {format_figure(self.price)} per unit{unit}"
 
 
 class PricedSolution(Protocol):

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def printable(text: object) -> str:
-    r"""Return a text with everything that is no printable character escaped: one line, no terminal codes.
+    r"""Return a text with everything that is not a printable character escaped: one line, no terminal codes.
 
     What comes from a file passes through this before a terminal shows it.
 

@@ -122,6 +122,10 @@ class Problem(ABC, Generic[MechanismT_co]):
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
         """Return the certificates of a solution of this problem."""
 
+    def value_label(self) -> str:
+        """Return what ``value`` is: :attr:`value_name`, unless parameters choose among several goals."""
+        return self.value_name
+
     def __repr__(self) -> str:
         """Return the class and the parameters that are not at their defaults, without whole arrays."""
         shown = []

@@ -40,7 +40,7 @@ VARIABLE = "MECHDESIGN_RANDOM"
 
 
 class KeyedSource:
-    """ChaCha20 under keys of the operating system, one a request; the default of every randomizer.
+    """ChaCha20 under keys of the operating system, one per request; the default of every randomizer.
 
     As strong as the system's own calls, and ten times as quick: see :mod:`mechdesign.core.keystream`.
 

@@ -35,6 +35,12 @@ FIRST = 1e-4
 ZERO = 0.1
 """What a parameter at 0 is moved by parts of."""
 
+CLEAR = 4.0
+"""How many times their errors the sides differ at a kink: where the optimum jumps, errors are large."""
+
+ALIKE = 0.01
+"""Sides that differ by a smaller part are reported as one derivative."""
+
 SHOWN = 8
 """Binding constraints that are printed."""
 
@@ -121,10 +127,18 @@ class Worth:
 
     @property
     def is_kink(self) -> bool:
-        """Whether the derivatives of the two sides are known to differ."""
+        """Whether the derivatives of the two sides are known to differ.
+
+        Multipliers have a slope between them at a kink. Where it is not, the sides are less accurate than
+        they look: kinks nearby spoil differences.
+        """
         if self.left is None or self.right is None:
             return False
-        return abs(self.left.slope - self.right.slope) > self.left.error + self.right.error
+        low, high = sorted((self.left.slope, self.right.slope))
+        if self.slope is not None and not low - self._rounding <= self.slope <= high + self._rounding:
+            return False
+        unclear = CLEAR * (self.left.error + self.right.error)
+        return high - low > max(unclear, ALIKE * max(abs(low), abs(high)))
 
     @property
     def range(self) -> tuple[float, float]:
@@ -141,8 +155,12 @@ class Worth:
             return None
         low = min(side.slope - side.error for side in self.sides)
         high = max(side.slope + side.error for side in self.sides)
-        rounding = 1e-6 * max(abs(self.slope), abs(self.optimum) * 1e-6)
-        return low - rounding <= self.slope <= high + rounding
+        return low - self._rounding <= self.slope <= high + self._rounding
+
+    @property
+    def _rounding(self) -> float:
+        """What rounding may change of a slope from multipliers."""
+        return 1e-6 * max(abs(self.slope or 0.0), abs(self.optimum) * 1e-6)
 
     @property
     def step(self) -> float:
@@ -268,7 +286,7 @@ def _worth(solution: Solved, name: str, end: float) -> Worth:
     at = float(getattr(problem, name))
     slope = None if solution.prices is None else _slope(problem, name, at, solution.prices)
     left, right = (_side(solution, name, at, sign, end) for sign in (-1.0, 1.0))
-    return Worth(name, at, slope, left, right, solution.value, problem.sense, problem.value_name)
+    return Worth(name, at, slope, left, right, solution.value, problem.sense, problem.value_label())
 
 
 def _moved(problem: Problem[Any], name: str, value: float) -> Problem[Any] | None:

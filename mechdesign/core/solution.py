@@ -136,7 +136,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
 
     @cached_property
     def quantities(self) -> dict[str, Any]:
-        """Further named numbers that claims may refer to, from ``quantities.py`` beside the problem."""
+        """Further named numbers that claims may refer to, from ``quantities.py`` next to the problem."""
         function = companion(type(self.problem), "quantities")
         return function(self.problem, self) if self.found and function is not None else {}
 
@@ -158,7 +158,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         return sensitivity(self)
 
     def forecast(self, users: int | None = None) -> Forecast | None:
-        """Return how good answers will be with so many users; None where nothing is to be estimated.
+        """Return the expected standard error with this many users; None where nothing is to be estimated.
 
         None as well for a channel that is refused as a mechanism. By default for the users that the problem
         plans with; where it does not say, the mechanism does.
@@ -174,7 +174,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         return found
 
     def outlook(self, users: int | None = None) -> Outlook | None:
-        """Return what is known before anything is collected, from ``outlook.py`` beside the problem.
+        """Return what is known before anything is collected, from ``outlook.py`` next to the problem.
 
         None where the problem has no more to say than :meth:`forecast`. By default for the planned users.
 
@@ -190,7 +190,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         return found
 
     def mechanism(self) -> MechanismT_co:
-        """Return the mechanism that runs: repaired if need be, audited, or refused; built once.
+        """Return the mechanism that runs: repaired if necessary, audited, or refused; built once.
 
         Raises
         ------
@@ -240,14 +240,14 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         if any(item.property == OPTIMALITY and item.holds for item in self.certificates):
             return ", proven optimal by its bound"
         if self.bound is None:
-            return ", how far from the optimum is not known" if self.kind == "heuristic" else ""
+            return ", distance from the optimum unknown" if self.kind == "heuristic" else ""
         part = f" ({100.0 * self.gap / abs(self.bound):.2g} %)" if self.bound else ""
         return f", at most {self.gap:.3g}{part} from the optimum"
 
     @property
     def _value_name(self) -> str:
         """What the value is, in brackets; it is not always the error that a user of the design sees."""
-        name = self.problem.value_name
+        name = self.problem.value_label()
         return "" if name == Problem.value_name else f" ({name})"
 
     def as_dict(self, model: str | None = None) -> dict[str, Any]:

@@ -129,6 +129,8 @@ def solve(
     start = time.perf_counter()
     outcome = chosen.run(problem, **options)
     seconds = time.perf_counter() - start
+    # By its name, a method of ours can be kept in a cache with the solution: its functions often cannot.
+    named = chosen.name if chosen in methods_of(problem) else chosen
     found = outcome.status in ("optimal", "feasible")
     value = problem.objective(outcome.variables) if found else math.nan
     if found and not math.isfinite(value):
@@ -162,7 +164,7 @@ def solve(
         realisation=outcome.realisation,
         scope=chosen.scope,
         prices=outcome.prices,
-        again=partial(solve, method=chosen, **options),
+        again=partial(solve, method=named, **options),
     )
 
 

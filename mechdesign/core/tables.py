@@ -49,7 +49,7 @@ Block = Mapping[str, Values]
 
 
 class Source(Protocol):
-    """A table that is read in blocks, as often as wanted."""
+    """A table that is read in blocks, any number of times."""
 
     @property
     def name(self) -> str:

@@ -18,7 +18,7 @@ from mechdesign.core.numbers import double, doubles, frozen, shown, whole
 Array = NDArray[np.float64]
 
 MOST_USERS = 10**18
-"""The most users that anything is planned for; far beyond it their number is no float any more."""
+"""The most users that anything is planned for; far beyond it their number is not a float any more."""
 
 PRIOR_TOLERANCE = 1e-9
 """How far a prior given in decimal may be from summing to 1 before it is an error."""
@@ -87,7 +87,7 @@ def choice(field: str, value: Any, known: Sequence[str], renamed: Mapping[str, s
 
 
 def real_array(field: str, value: Any, dimensions: int, rounded: bool = False) -> Array:
-    """Return a float array of the wanted number of dimensions without NaN, which nobody can write to."""
+    """Return a float array of the requested number of dimensions without NaN, which nobody can write to."""
     array = doubles(field, value, dimensions, rounded)
     if array.size == 0:
         raise ParameterError(field, "is empty", "give at least one number")

@@ -22,7 +22,7 @@ MARK = "mechdesign-export: "
 
 @dataclass(frozen=True)
 class ExportSettings:
-    """What an export shows and where it sends reports, beside the mechanism itself.
+    """What an export shows and where it sends reports, next to the mechanism itself.
 
     Attributes
     ----------
@@ -145,11 +145,11 @@ MORE = {
     **dict.fromkeys(("patterns", "orbits"), "patterns.js"),
     "events": "events.js",
 }
-"""What a step needs beside the usual ones."""
+"""What a step needs next to the usual ones."""
 
 
 def more(steps: Steps, to: str) -> str:
-    """Return what the client needs beside the usual steps: for few mechanisms only, to be small."""
+    """Return what the client needs next to the usual steps: for few mechanisms only, to be small."""
     names = ["alone.js"] if to == "html" or steps["step"] == "joint" else []
     names += [MORE[steps["step"]]] if steps["step"] in MORE else []
     if steps["step"] == "survey" and any(

@@ -18,7 +18,7 @@ MOST_BYTES = 1 << 26
 
 
 def vectors_text(mechanism: Mechanism, settings: ExportSettings) -> str:
-    """Return test vectors as JSON, one a line."""
+    """Return test vectors as JSON, one per line."""
     found = vectors(mechanism)
     rows = ",\n".join(f"  {plain_json(list(row))}" for row in found)
     head = {

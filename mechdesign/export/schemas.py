@@ -13,7 +13,7 @@ from mechdesign.mechanisms.written import EXACT
 Schema = dict[str, Any]
 
 WHOLE: Schema = {
-    "description": "a whole number; beyond 2^53 a string of its digits",
+    "description": "an integer; beyond 2^53 a string of its digits",
     "oneOf": [
         {"type": "integer", "minimum": -EXACT, "maximum": EXACT},
         {"type": "string", "pattern": "^-?[0-9]{16,}$"},

@@ -54,7 +54,7 @@ def compare(mechanism: Mechanism, path: str | os.PathLike[str]) -> ExportCheck:
     Raises
     ------
     DataError
-        When the file cannot be read or is no export.
+        When the file cannot be read or is not an export.
     """
     name = os.fspath(path)
     try:

@@ -1,52 +1,35 @@
 """Mechanisms that run: client, mergeable server, exact audit, JSON."""
 
-from mechdesign.core.lazy import found_in
+from mechdesign.core.lazy import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, load_mechanism
-    from mechdesign.mechanisms.contract import ContractAverage, ContractMenu
-    from mechdesign.mechanisms.finite import FiniteChannel
-    from mechdesign.mechanisms.frequencies import Aggregator, FrequencyEstimate, FrequencyMechanism
-    from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
-    from mechdesign.mechanisms.repair import PrivacyTarget, make_private
-
-__all__ = [
-    "Aggregator",
-    "CollectingMechanism",
-    "ContractAverage",
-    "ContractMenu",
-    "FiniteChannel",
-    "FrequencyEstimate",
-    "FrequencyMechanism",
-    "KaryChannel",
-    "KaryResponse",
-    "Mechanism",
-    "PrivacyTarget",
-    "load_mechanism",
-    "make_private",
-]
-
-_HOMES = {
-    "Aggregator": "frequencies",
-    "CollectingMechanism": "base",
-    "ContractAverage": "contract",
-    "ContractMenu": "contract",
-    "FiniteChannel": "finite",
-    "FrequencyEstimate": "frequencies",
-    "FrequencyMechanism": "frequencies",
-    "KaryChannel": "kary",
-    "KaryResponse": "kary",
-    "Mechanism": "base",
-    "PrivacyTarget": "repair",
-    "load_mechanism": "base",
-    "make_private": "repair",
-}
-
-
-if not TYPE_CHECKING:  # a type checker would take every unknown name for known
-    __getattr__ = found_in(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    from mechdesign.mechanisms.base import (
+        CollectingMechanism as CollectingMechanism,
+        Mechanism as Mechanism,
+        load_mechanism as load_mechanism,
+    )
+    from mechdesign.mechanisms.contract import (
+        ContractAverage as ContractAverage,
+        ContractMenu as ContractMenu,
+    )
+    from mechdesign.mechanisms.finite import FiniteChannel as FiniteChannel
+    from mechdesign.mechanisms.frequencies import (
+        Aggregator as Aggregator,
+        FrequencyEstimate as FrequencyEstimate,
+        FrequencyMechanism as FrequencyMechanism,
+    )
+    from mechdesign.mechanisms.kary import KaryChannel as KaryChannel, KaryResponse as KaryResponse
+    from mechdesign.mechanisms.repair import PrivacyTarget as PrivacyTarget, make_private as make_private
+else:  # a type checker would take every unknown name for known
+    __all__, __getattr__, __dir__ = offered(
+        __name__,
+        {
+            "base": "CollectingMechanism Mechanism load_mechanism",
+            "contract": "ContractAverage ContractMenu",
+            "finite": "FiniteChannel",
+            "frequencies": "Aggregator FrequencyEstimate FrequencyMechanism",
+            "kary": "KaryChannel KaryResponse",
+            "repair": "PrivacyTarget make_private",
+        },
+    )

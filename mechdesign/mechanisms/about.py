@@ -52,7 +52,7 @@ class About:
         for name in ("title", "question"):
             text: object = getattr(self, name)
             if not isinstance(text, str):
-                raise ParameterError(name, f"expected a text, got {text!r}", "give a text in quotes")
+                raise ParameterError(name, f"expected a string, got {text!r}", "put it in quotes")
             if len(text) > LONGEST:
                 raise ParameterError(name, f"has {len(text)} letters", f"give {LONGEST} at most")
             object.__setattr__(self, name, one_line(text))
@@ -72,7 +72,7 @@ class About:
     def from_json(cls, document: object) -> About:
         """Return what :meth:`as_json` gave; anything else is refused."""
         if not isinstance(document, Mapping) or not set(document) <= {"title", "question", "users"}:
-            raise ParameterError("about", "expected title, question and users", "build it anew")
+            raise ParameterError("about", "expected title, question and users", "rebuild it")
         return cls(**document)
 
 

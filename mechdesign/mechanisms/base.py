@@ -43,12 +43,12 @@ from mechdesign.mechanisms.written import converted, digest, read, written
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
 VERSION = 2
-"""Version 2 writes large whole numbers as strings; version 1, with numbers only, is still read."""
+"""Version 2 writes large integers as strings; version 1, with numbers only, is still read."""
 
 MARKUP = re.compile(r"(?::\w+:)?`+~?([^`]+)`+")
 """Code and references in a docstring, which people read as plain words."""
 
-ANEW = "build it anew"
+ANEW = "rebuild it"
 LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
@@ -84,7 +84,7 @@ class Mechanism(Explained, WithTables, WithAbout):
         """Audit the mechanism and return one certificate a property."""
 
     def audit(self) -> Verdict:
-        """Audit the mechanism anew: ``print`` what comes back, or ask it for ``.holds``.
+        """Audit the mechanism again: ``print`` what comes back, or ask it for ``.holds``.
 
         Mechanisms that collect data return what was found about their privacy, with ``.epsilon`` and
         ``.true_epsilon``; others return all their certificates.
@@ -117,7 +117,7 @@ class Mechanism(Explained, WithTables, WithAbout):
         >>> from mechdesign.mechanisms.repair import PrivacyTarget
         >>> channel = FiniteChannel.from_floats(np.array([[0.75, 0.25], [0.25, 0.75]]), PrivacyTarget(1.2))
         >>> channel.explained()[-1]
-        'Of 1000 people whose answer is 1, about 250 report 0 and about 750 report 1.'
+        'Of 1000 users whose answer is 1, about 250 report 0 and about 750 report 1.'
         """
         purpose = " ".join((type(self).__doc__ or self.type).split("\n\n")[0].split())
         return (MARKUP.sub(r"\1", purpose),)
@@ -128,7 +128,7 @@ class Mechanism(Explained, WithTables, WithAbout):
 
     @property
     def data_columns(self) -> tuple[str, ...]:
-        """The columns of people's data it was built for; empty when it does not say."""
+        """The columns of users' data it was built for; empty when it does not say."""
         return self.intake.columns
 
     def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
@@ -136,11 +136,11 @@ class Mechanism(Explained, WithTables, WithAbout):
         return ()
 
     def forecast(self, users: int = USERS) -> Forecast | None:
-        """Return how good its answers will be with so many users; None where it estimates nothing."""
+        """Return the expected standard error with this many users; None where it estimates nothing."""
         return None
 
     def recipe(self) -> Recipe:
-        """Return how a client draws a report in whole numbers; see :mod:`mechdesign.mechanisms.recipes`.
+        """Return how a client draws a report in integers; see :mod:`mechdesign.mechanisms.recipes`.
 
         Raises
         ------
@@ -179,7 +179,7 @@ class Mechanism(Explained, WithTables, WithAbout):
         return self.replaced(intake=intake)
 
     def is_value(self, text: str) -> bool:
-        """Whether a text can be one of people's data, and so hardly is the name of a column: a number."""
+        """Whether a text can be an answer in a data file, and so hardly is the name of a column: a number."""
         return number_of_text(text) is not None
 
     def require_missing(self, rule: str) -> None:
@@ -256,7 +256,7 @@ class Mechanism(Explained, WithTables, WithAbout):
 
 
 class CollectingMechanism(Mechanism):
-    """A mechanism that collects: people's devices randomize, a server estimates."""
+    """A mechanism that collects: users' devices randomize, a server estimates."""
 
     @abstractmethod
     def audit(self) -> PrivacyVerdict:
@@ -264,11 +264,11 @@ class CollectingMechanism(Mechanism):
 
     @abstractmethod
     def randomize(self, answers: Any, *args: Any, **options: Any) -> NDArray[Any]:
-        """Return the reports for people's values; without ``rng`` from the operating system's generator."""
+        """Return the reports for users' values; without ``rng`` from the operating system's generator."""
 
     @abstractmethod
     def aggregator(self) -> Counter:
-        """Return an empty counter of reports; those of many machines can be merged in any order."""
+        """Return an empty counter of reports; those of many servers can be merged in any order."""
 
     @abstractmethod
     def estimate(self, reports: Any, /, *args: Any, **options: Any) -> Estimate:
@@ -299,7 +299,7 @@ def mechanism_types() -> dict[str, type[Mechanism]]:
 
 
 def _type_called(word: str) -> type[Mechanism] | None:
-    """Return the class of a type word; other modules than its own are imported only if need be."""
+    """Return the class of a type word; other modules than its own are imported only if necessary."""
     import_naming(__name__.rpartition(".")[0], word)
     own = (kind for kind in derived(Mechanism.__subclasses__()) if vars(kind).get("type") == word)
     return next(own, None) or mechanism_types().get(word)
@@ -321,7 +321,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     Raises
     ------
     ModelFileError
-        When the file cannot be read or is no mechanism file.
+        When the file cannot be read or is not a mechanism file.
     CertificateError
         When the audit fails or the content is not what was saved; the text names what fails.
 

@@ -24,7 +24,7 @@ class CategoryMechanism(CollectingMechanism):
 
     @abstractmethod
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return whether frequencies can be estimated, and the standard error with so many users."""
+        """Return whether frequencies can be estimated, and the standard error with this many users."""
 
     def draw(self, codes: Codes, source: BitSource) -> Any:
         """Return a report for the number of each answer, where a client draws it so."""

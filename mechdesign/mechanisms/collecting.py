@@ -91,7 +91,7 @@ def unmarked(column: str) -> str:
 
 
 def data_column(source: Source, settings: Settings, mechanism: Mechanism) -> str:
-    """Return the one column of people's data to randomize."""
+    """Return the one column of users' data to randomize."""
     wanted = list(settings["column"] or mechanism.data_columns)
     if len(wanted) > 1:
         raise ParameterError("--column", f"{len(wanted)} columns for a mechanism of one", "name one")
@@ -121,15 +121,15 @@ def require_data(source: Source, wanted: Sequence[str]) -> None:
         if mark_in(column):
             raise DataError(
                 source.name,
-                f"column '{column}' holds reports, which would be randomized once more",
-                "name people's data, or rename the column if it is that",
+                f"column '{column}' holds reports, which would be randomized a second time",
+                "name a column of true answers, or rename this one if it has them",
             )
         if not column.isprintable():
             raise DataError(source.name, f"the name of column '{column}' cannot be printed", "rename it")
 
 
 def require_columns(source: Source, wanted: Sequence[str]) -> None:
-    """Raise DataError for a column that the source lacks, has twice, or that is asked for twice."""
+    """Raise DataError for a column that the source lacks, has twice, or that is requested twice."""
     for column in wanted:
         if column not in source.columns:
             require_commas(source)
@@ -137,7 +137,7 @@ def require_columns(source: Source, wanted: Sequence[str]) -> None:
         if source.columns.count(column) > 1:
             raise DataError(source.name, f"several columns are named '{column}'", "rename all but one")
         if list(wanted).count(column) > 1:
-            raise DataError(source.name, f"column '{column}' is asked for twice", "name it once")
+            raise DataError(source.name, f"column '{column}' is requested twice", "name it once")
 
 
 def require_commas(source: Source) -> None:

@@ -35,11 +35,11 @@ WIDE, STEPS = 12.0, 40
 """A law is computed on so many standard deviations, and so many largest reports, on each side of its mean."""
 
 ROUNDED = 1.0 - 1e-9
-"""Tails are compared with the part of a chance that rounding cannot reach: a tie is not rejected."""
+"""Tails are compared with the part of a probability that rounding cannot reach: a tie is not rejected."""
 
 
 class CountNoise(Protocol):
-    """A law on whole numbers, as far as limits need it."""
+    """A law on integers, as far as limits need it."""
 
     def quantiles(self, tail: float) -> tuple[int, int]:
         """Return the smallest number not in the lower tail and the largest not in the upper one."""
@@ -61,7 +61,7 @@ def quantiles_of(low: int, mass: Array, tail: float) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Group:
-    """Independent reports of one kind: how many, and the chances that one of them adds 0, 1, 2, ...
+    """Independent reports of one kind: how many, and the probabilities that one of them adds 0, 1, 2, ...
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Group:
 
     @classmethod
     def bits(cls, count: int, chance: Any) -> Group:
-        """Return reports of 0 or 1; the chance may be a fraction."""
+        """Return reports of 0 or 1; the probability may be a fraction."""
         return cls(count, (float(1 - chance), float(chance)))
 
     @property
@@ -224,7 +224,7 @@ class NoiseLimits:
     scale: float = 1.0
 
     def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the distances down and up; neither side is exceeded with more than the chance ``tail``.
+        """Return the distances down and up; neither side is exceeded with more than the probability ``tail``.
 
         An estimate that was moved away from the noisy number, to 0, stays within its interval.
         """
@@ -239,7 +239,7 @@ class NoiseLimits:
 
 @dataclass(frozen=True, eq=False)
 class CountLimits:
-    """Limits for whole numbers c from 0 to ``most``, from numbers T whose law depends on c.
+    """Limits for integers c from 0 to ``most``, from numbers T whose law depends on c.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ class SingleLimits:
 def two_kinds(
     reports: int, own: Any, other: Any, more: tuple[Group, ...] = ()
 ) -> Callable[[int], tuple[Group, ...]]:
-    """Return the law of how many reports support a category that c users hold.
+    """Return the distribution of how many reports support a category that c users hold.
 
     Parameters
     ----------

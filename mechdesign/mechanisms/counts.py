@@ -1,4 +1,4 @@
-"""Counts that come from a file or another machine: whole numbers, and not more than can be counted."""
+"""Counts that come from a file or another machine: integers, and not more than can be counted."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MOST_USERS = 1 << 53
 
 
 def whole_rows(rows: Any, width: int, count: int, signed: bool = False) -> list[list[int]]:
-    """Return so many lists of so many whole numbers, below 2**180 in size, or raise DataError.
+    """Return so many lists of so many integers, below 2**180 in size, or raise DataError.
 
     Examples
     --------
     >>> whole_rows([[1, 1.9]], 2, 1)
     Traceback (most recent call last):
         ...
-    mechdesign.core.errors.DataError: aggregator: the counts are damaged: 1.9 is no count; ...
+    mechdesign.core.errors.DataError: aggregator: the counts are damaged: 1.9 is not a count; ...
     """
     damaged = "aggregator: the counts are damaged"
     if not isinstance(rows, list) or len(rows) != count:
@@ -31,7 +31,7 @@ def whole_rows(rows: Any, width: int, count: int, signed: bool = False) -> list[
     for row, read in zip(rows, numbers, strict=True):
         for given, number in zip(row, read, strict=True):
             if not isinstance(number, int) or abs(number) >> 180 or (number < 0 and not signed):
-                raise DataError(damaged, f"{shown(given)} is no count", "count the reports again")
+                raise DataError(damaged, f"{shown(given)} is not a count", "count the reports again")
     return numbers  # type: ignore[return-value]
 
 

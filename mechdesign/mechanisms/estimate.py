@@ -65,7 +65,7 @@ class Estimated(Tidy):
         return tidy_columns(self.question, [self.single], self.value, self.standard_error, self._ends(level))
 
     def _about(self) -> Mapping[str, Any]:
-        """Return what stands beside users and values among the plain values."""
+        """Return what stands next to users and values among the plain values."""
         return {}
 
     def as_json(self) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def forecast_figures(shown: str, forecast: Callable[[int], Forecast | None]) -> 
         marks.append(Line(x=users, y=[item.typical for _, item in there], label=label, dots=True))
     panel = Panel("users", f"standard error ({there[0][1].quantity})", marks, x_scale="log", y_scale="log")
     caption = f"{shown}: the standard error falls with the square root of the number of users."
-    return [Figure("Users needed for a wanted error", [panel], caption)]
+    return [Figure("Users needed for a target error", [panel], caption)]
 
 
 def _possible(forecast: Callable[[int], Forecast | None], users: int) -> Forecast | None:
@@ -80,7 +80,7 @@ def channel_figures(channel: Any, answers: Sequence[str], reports: Sequence[str]
     )
     return [
         Figure(
-            "What the mechanism does to an answer", [panel], "Each row is one answer; its entries sum to 1."
+            "Effect of the mechanism on an answer", [panel], "Each row is one answer; its entries sum to 1."
         )
     ]
 

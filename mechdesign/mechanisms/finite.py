@@ -69,7 +69,7 @@ class FiniteChannel(FrequencyMechanism):
     Raises
     ------
     CertificateError
-        When the weights are no channel or do not keep the promise.
+        When the weights are not a channel or do not keep the guarantee.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class FiniteChannel(FrequencyMechanism):
         self.labels, self.report_labels = Labels(answers, labels), Labels(reports, report_labels)
         audit = self.audit()
         if not audit.holds:
-            raise CertificateError("channel", f"not private as promised: {audit}")
+            raise CertificateError("channel", f"not private as stated: {audit}")
 
     @classmethod
     def from_floats(
@@ -215,7 +215,7 @@ class FiniteChannel(FrequencyMechanism):
             more = ", ..." if len(groups[0]) > 4 else ""
             raise EstimationError(
                 "channel",
-                f"answers {names}{more} are reported alike, so their frequencies cannot be told apart",
+                f"answers {names}{more} lead to the same reports, so their frequencies cannot be separated",
                 self._remedy(),
             )
         values = np.linalg.svd(channel, compute_uv=False)
@@ -259,7 +259,7 @@ class FiniteChannel(FrequencyMechanism):
         return cells + super().figures()
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return whether frequencies can be estimated, and the standard error with so many users.
+        """Return whether frequencies can be estimated, and the standard error with this many users.
 
         Given the answers, a category's estimate has the average over users of Var(L_iY | answer), linear in
         their frequencies: the largest is attained when all give the same answer.

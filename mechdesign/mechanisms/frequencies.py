@@ -93,7 +93,7 @@ class FrequencyEstimate(ListedEstimate):
         return project_to_simplex(self.value)
 
     def figures(self) -> list[Figure]:
-        """Return the estimates with their intervals; the shares among the reports are faint beside them."""
+        """Return the estimates with their intervals; the shares among the reports are faint next to them."""
         title = f"Estimated shares of {self.users} users"
         return self._drawn(title, "answer", "share", naive=self.reported, possible=SHARE)
 
@@ -119,7 +119,7 @@ def reported_alike(names: Sequence[str], blank: bool) -> EstimationError:
     nothing = "with epsilon = 0 and delta = 0 reports say nothing; build with a larger epsilon"
     return EstimationError(
         "channel",
-        f"{len(names)} answers ({shown}) are reported alike, so their frequencies cannot be told apart",
+        f"{len(names)} answers ({shown}) lead to the same reports, so their frequencies cannot be separated",
         nothing if blank else REMEDY,
     )
 
@@ -172,12 +172,14 @@ class FrequencyMechanism(CategoryMechanism):
                 f"One of {count} goes in, one of {self.report_labels.size} reports comes out, at random.",
             )
         answers, reports = _quoted(self.labels), _quoted(self.report_labels)
-        lines = ["An answer goes in, a report comes out, drawn at random; the answer itself is not kept."]
+        lines = [
+            "An answer is replaced by a report that is drawn at random; the answer itself is not stored."
+        ]
         for answer, row in zip(answers, self.channel, strict=True):
             parts = [
                 f"{_of_thousand(share)} report {report}" for report, share in zip(reports, row, strict=True)
             ]
-            lines.append(f"Of 1000 people whose answer is {answer}, {_joined(parts)}.")
+            lines.append(f"Of 1000 users whose answer is {answer}, {_joined(parts)}.")
         return tuple(lines)
 
     def operations(self) -> tuple[Operation, ...]:
@@ -194,7 +196,7 @@ class FrequencyMechanism(CategoryMechanism):
 
     @property
     def report_text(self) -> str:
-        """What stands in a column of reports, for people."""
+        """Content of a column of reports."""
         return f"one of {_abridged(self.report_labels)}"
 
     def read(self, reports: Any) -> Codes:
@@ -251,7 +253,7 @@ class FrequencyMechanism(CategoryMechanism):
         Raises
         ------
         DataError
-            For an answer that is no category, naming its row.
+            For an answer that is not a category, naming its row.
         EstimationError
             When no frequencies can be estimated from the reports, unless ``anyway``.
         """
@@ -262,7 +264,7 @@ class FrequencyMechanism(CategoryMechanism):
         return self.report_labels.decode(self.draw(self.labels.encode(answers), self.source(rng)))
 
     def aggregator(self) -> Aggregator:
-        """Return an empty counter of reports; counters of many machines can be merged."""
+        """Return an empty counter of reports; counters of many servers can be merged."""
         return Aggregator(self)
 
     def estimate(self, reports: Any, population: bool = False) -> FrequencyEstimate:

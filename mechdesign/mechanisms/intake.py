@@ -44,7 +44,7 @@ class Intake:
                 "columns", f"{names!r} has a name that cannot be printed", "rename the column"
             )
         if len(set(names)) != len(names):
-            raise ParameterError("columns", "a name stands twice", "names must differ")
+            raise ParameterError("columns", "a name appears twice", "names must differ")
         object.__setattr__(self, "columns", tuple(names))
         choice("missing", self.missing, MISSING)
 
@@ -56,5 +56,5 @@ class Intake:
     def from_json(cls, document: Mapping[str, Any]) -> Intake:
         """Return the settings that :meth:`as_json` gave; anything else is refused."""
         if set(document) != {"columns", "missing"} or not isinstance(document["columns"], list):
-            raise ParameterError("data", "expected columns and a rule for missing values", "build it anew")
+            raise ParameterError("data", "expected columns and a rule for missing values", "rebuild it")
         return cls(tuple(document["columns"]), document["missing"])

@@ -45,7 +45,7 @@ def interval_figures(
     bars: bool = True,
     said: str = INTERVAL,
 ) -> list[Figure]:
-    """Return estimates with their intervals; what the reports would say as they came is faint beside them.
+    """Return estimates with their intervals; what the reports would say as they came is faint next to them.
 
     Parameters
     ----------

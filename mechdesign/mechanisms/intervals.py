@@ -51,7 +51,7 @@ class Limits(Protocol):
     """How far the limits of an interval are from the estimate."""
 
     def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the distances down and up, each >= 0, for the chance ``tail`` of each side."""
+        """Return the distances down and up, each >= 0, for the probability ``tail`` of each side."""
         ...
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
@@ -63,7 +63,7 @@ class Limits(Protocol):
 
 
 def tail_of(level: float, tests: int = 1) -> float:
-    """Return the chance of each side for intervals of a level in (0, 1), all of ``tests`` together.
+    """Return the probability of each side for intervals of a level in (0, 1), all of ``tests`` together.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def binomial_limits(count: Any, trials: Any, tail: float) -> tuple[Array, Array]
 
 
 def tail_chance(distance: Array, skewness: Array) -> Array:
-    """Return the chance that a standardised Pearson type III variable is at least ``distance``.
+    """Return the probability that a standardised Pearson type III variable is at least ``distance``.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def tail_chance(distance: Array, skewness: Array) -> Array:
 
 @dataclass(frozen=True)
 class AverageLaw:
-    """The law of an estimate under hypotheses: what the score test compares the distance with.
+    """The distribution of an estimate under hypotheses: what the score test compares the distance with.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ class AverageLaw:
 def law_of_average(
     count: Any, variance: Array, third: Array, fourth: Array, step: Any, freedom: Any = np.inf
 ) -> AverageLaw:
-    """Return the law of an average of ``count`` independent scores with these cumulants and step.
+    """Return the distribution of an average of ``count`` independent scores with these cumulants and step.
 
     A tail that is shorter than the normal one is taken for normal: small noise may still reach
     beyond the end that a shifted gamma has on that side.

@@ -173,7 +173,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         self.epsilon, self.delta = privacy_epsilon(epsilon), privacy_delta(delta)
         self.labels = self.report_labels = Labels(weights.size, labels)
         if not self.audit().holds:
-            raise CertificateError("channel", f"not private as promised: {self.audit()}")
+            raise CertificateError("channel", f"not private as stated: {self.audit()}")
 
     @classmethod
     def from_channel(cls, channel: KaryChannel, labels: Sequence[str] | None = None) -> Self:
@@ -248,7 +248,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return self.weights.kept == self.weights.size
 
     def support_shares(self) -> Shares:
-        """Return the chances that the own and another category are reported.
+        """Return the probabilities that the own and another category are reported.
 
         Raises
         ------
@@ -348,7 +348,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return (channel_figures(self.channel, shown, shown) if shown else []) + super().figures()
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return whether frequencies can be estimated, and the standard error with so many users."""
+        """Return whether frequencies can be estimated, and the standard error with this many users."""
         count = user_count(users)
         try:
             estimator = self._estimator

@@ -166,7 +166,7 @@ class KaryEstimator:
 
 
 def power_means(scores: Array, chances: Sequence[float]) -> Array:
-    """Return the second, third and fourth moments of scores with these chances, shape (3,).
+    """Return the second, third and fourth moments of scores with these probabilities, shape (3,).
 
     Examples
     --------

@@ -63,7 +63,7 @@ class Labels(Sealed):
         self.names = read
         if len(set(self.names)) != size:
             double = next(name for name in self.names if self.names.count(name) > 1)
-            raise ParameterError(field, f"'{double}' stands twice", "names must differ")
+            raise ParameterError(field, f"'{double}' appears twice", "names must differ")
 
     def encode(self, values: Any, what: str = "answers") -> Codes:
         """Return the numbers of the given categories.
@@ -92,11 +92,9 @@ class Labels(Sealed):
         if array.dtype.kind == "f":
             self._refuse(array, ~((array >= 0) & (array < self.size)) | (array != np.floor(array)), what)
         elif array.dtype.kind == "b":
-            raise DataError(
-                what, "are booleans", f"give whole numbers from 0 to {self.size - 1}, or set labels"
-            )
+            raise DataError(what, "are booleans", f"give integers from 0 to {self.size - 1}, or set labels")
         elif array.dtype.kind not in "iu":
-            raise DataError(what, f"expected whole numbers from 0 to {self.size - 1}")
+            raise DataError(what, f"expected integers from 0 to {self.size - 1}")
         codes = array.astype(np.int64, copy=False)
         if int(codes.view(np.uint64).max()) >= self.size:  # as such numbers, negative ones are the largest
             self._refuse(array, (codes < 0) | (codes >= self.size), what)
@@ -106,7 +104,7 @@ class Labels(Sealed):
         assert self.names is not None
         if array.dtype.kind in "iu":  # labels may be digits
             array = array.astype(str)
-        if array.dtype.kind != "U":  # texts of any length, or something that is no text at all
+        if array.dtype.kind != "U":  # texts of any length, or something that is not a string at all
             numbers: dict[Any, int] = {name: number for number, name in enumerate(self.names)}
             numbers |= {int(name): number for name, number in numbers.items() if _is_plain_integer(name)}
             listed = (
@@ -130,7 +128,7 @@ class Labels(Sealed):
         count = int(wrong.sum())
         more = f" ({count} such values)" if count > 1 else ""
         if self.names is None:
-            remedy = f"give whole numbers from 0 to {self.size - 1}"
+            remedy = f"give integers from 0 to {self.size - 1}"
         else:
             remedy = suggestion(str(value), self.names)
         raise RowError(what, row, f"unknown category {value!r}{more}", remedy)
@@ -154,7 +152,7 @@ def _is_plain_integer(text: str) -> bool:
 
 
 def _numbers_from_text(array: NDArray[Any], what: str) -> NDArray[Any]:
-    """Return the whole numbers that texts such as ``3`` or ``3.0`` stand for."""
+    """Return the integers that texts such as ``3`` or ``3.0`` stand for."""
     numbers: list[float] = []
     for row, value in enumerate(array.tolist()):
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):

@@ -48,7 +48,7 @@ class Option:
     summary: str
 
 
-COLUMN = Option("column", "texts", "which column of the file; once for each attribute")
+COLUMN = Option("column", "texts", "column of the file, one per attribute (repeatable)")
 CLIP = Option("clip", "flag", "move numbers outside the range to its nearest end")
 SEED = Option("seed", "whole number", "for simulations only: repeatable, and not private")
 POPULATION = Option("population", "flag", "estimate the population the users were drawn from")
@@ -96,7 +96,7 @@ class Operation:
     takes : tuple of Column
         Empty when it reads no table, only files that its options name.
     gives : tuple of Column
-        Empty when the result is no table, but an object that prints and has ``as_json``.
+        Empty when the result is not a table, but an object that prints and has ``as_json``.
     run : callable
         ``run(sources, settings)`` returns an iterator of blocks, or the result.
     options : tuple of Option
@@ -131,7 +131,7 @@ class Operation:
         for name in used:
             if name not in known:
                 raise ParameterError(
-                    f"--{name.replace('_', '-')}: is no option of '{self.name}' of this mechanism; "
+                    f"--{name.replace('_', '-')}: is not an option of '{self.name}' of this mechanism; "
                     + (f"its options are {', '.join(shown)}" if known else "it has none")
                 )
         return Settings(used)

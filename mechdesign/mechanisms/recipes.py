@@ -123,7 +123,7 @@ def whole_hex(number: int) -> str:
 
 
 def row_hex(numbers: Sequence[int]) -> str:
-    """Return whole numbers as one string, 16 hexadecimal digits each.
+    """Return integers as one string, 16 hexadecimal digits each.
 
     Examples
     --------
@@ -147,8 +147,8 @@ def plain_report(written: Values) -> int | str:
 
 
 def no_recipe(kind: str) -> MethodError:
-    """Return the error for a mechanism whose reports are not drawn in whole numbers: which one would do."""
-    fault = f"'{kind}' has no client in whole numbers"
+    """Return the error for a mechanism whose reports are not drawn in integers: which one would do."""
+    fault = f"'{kind}' has no client in integers"
     return MethodError("export", fault, EXACT.get(kind) or "build a mechanism whose audit is exact")
 
 

@@ -22,8 +22,8 @@ class Sealing(ABCMeta):
 class Sealed(metaclass=Sealing):
     """An object whose attributes can be set only while it is built.
 
-    What is computed later and kept (``cached_property``) is no change; it follows from the rest. Copies and
-    what is read from a pickle are sealed as well.
+    A value computed later (``cached_property``) is not a change; it follows from the rest. Copies and
+    unpickled objects are sealed as well.
 
     Class attributes
     ----------------

@@ -28,7 +28,7 @@ class Counted(Protocol):
 
     @property
     def data_columns(self) -> tuple[str, ...]:
-        """The columns of people's data that it was built for."""
+        """The columns of users' data that it was built for."""
 
 
 CountedT = TypeVar("CountedT", bound=Counted)

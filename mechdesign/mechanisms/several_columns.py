@@ -1,4 +1,4 @@
-"""Tables with one column of people's data for each attribute: which columns are read, in which order."""
+"""Tables with one column of users' data for each attribute: which columns are read, in which order."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def attribute_columns(
 def encoded(
     mechanism: Mechanism, attributes: Attributes, source: Source, settings: Settings
 ) -> Iterator[Codes]:
-    """Yield the numbers of people's values, (n, d) a block, one column an attribute."""
+    """Yield the numbers of users' values, (n, d) a block, one column an attribute."""
     columns = attribute_columns(mechanism, attributes.names, attributes.count, source, settings)
     return beside(source, columns, [partial(labels.encode, what="values") for labels in attributes.labels])
 

@@ -56,7 +56,7 @@ def randomizer_of(local: CollectingMechanism) -> Randomizer:
     if not isinstance(local, LOCAL):
         raise ParameterError(
             "shuffled",
-            f"a {local.type} is none of which every user makes the reports alike",
+            f"a {local.type} is none in which all users draw reports in the same way",
             "take one for categories or means",
         )
     audit = local.audit()
@@ -113,7 +113,7 @@ class Shuffled(CollectingMechanism):
         self.randomizer = randomizer_of(local)
         self.intake = local.intake
         if not self.central.holds:
-            raise CertificateError("shuffled", f"not private as promised: {self.central}")
+            raise CertificateError("shuffled", f"not private as stated: {self.central}")
 
     @cached_property
     def central(self) -> Certificate:
@@ -169,7 +169,7 @@ class Shuffled(CollectingMechanism):
         return self.local.bare_codes()
 
     def is_value(self, text: str) -> bool:
-        """Whether a text can be one of people's data, for the local mechanism."""
+        """Whether a text can be an answer in a data file, for the local mechanism."""
         return self.local.is_value(text)
 
     def require_missing(self, rule: str) -> None:
@@ -225,7 +225,7 @@ class Shuffled(CollectingMechanism):
             }
         rows, each = len(next(iter(columns.values()))), self.per_user
         if rows % each:
-            raise DataError(sources[0].name, f"{rows} rows, and {each} are a user's", "leave out whole users")
+            raise DataError(sources[0].name, f"{rows} rows, and {each} are a user's", "omit whole users")
         if rows < self.promise.users * each and not settings["anyway"]:
             raise DataError(
                 sources[0].name,
@@ -253,7 +253,7 @@ class Shuffled(CollectingMechanism):
     # File
 
     def content(self) -> dict[str, Any]:
-        """Return the promise, and the type and content of the local mechanism."""
+        """Return the guarantee, and the type and content of the local mechanism."""
         local = {"type": self.local.type, "content": self.local.content()}
         return {**self.promise.as_dict(), "local": local}
 
@@ -262,7 +262,7 @@ class Shuffled(CollectingMechanism):
         """Build the mechanism from plain values; both guarantees are proven again."""
         kind = mechanism_types().get(content["local"]["type"])
         if kind is None or not issubclass(kind, CollectingMechanism):
-            raise CertificateError("local", "is no mechanism that users run")
+            raise CertificateError("local", "is not a mechanism that users run")
         local: Mechanism = kind.from_content(content["local"]["content"])
         assert isinstance(local, CollectingMechanism)  # its class is one
         promise = Promise(*(content[name] for name in ("users", "epsilon", "delta", "honest")))

@@ -1,4 +1,4 @@
-"""Estimated frequencies with their projection on the simplex beside them, on request."""
+"""Estimated frequencies with their projection on the simplex next to them, on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How whole numbers stand in mechanism files: those that a double does not hold exactly, as strings.
+"""How integers stand in mechanism files: those that a double does not hold exactly, as strings.
 
 Readers of JSON in other languages round every number to a double, so a whole number beyond 2**53 is written
 as a string of its decimal digits. A string of at least 16 digits is therefore a number; a text that looks

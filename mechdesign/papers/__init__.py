@@ -3,6 +3,7 @@
 - a folder for each family, with the problems' names: methods of the kind ``published``, the quantities and
   simulations that claims are about, pictures of the sources' figures, and other published mechanisms
 - ``claims``: what models record of their sources, the verdicts on it, witnesses, and the list of findings
+- ``shown``: how these are printed, and the page about models
 
 A module here is found as if it stood beside its problem: ``papers/auction/slot/published.py`` belongs to
 ``problems/auction/slot/problem.py``. See :mod:`mechdesign.core.homes`.

@@ -48,7 +48,7 @@ def collected_of(mechanism: Mechanism, name: str, times: int = 1) -> Collected:
             "name mechanisms whose epsilon is for any two answers",
         )
     if not certificate.holds:
-        raise ParameterError(name, "is not private as promised", "build it anew")
+        raise ParameterError(name, "is not private as stated", "rebuild it")
     figures = certificate.figures
     epsilon, delta = float(figures["epsilon"]), 0.0
     true = float(figures.get("true_epsilon", math.inf))
@@ -112,7 +112,7 @@ def said(found: Total) -> str:
     Examples
     --------
     >>> said(total([Collected("m.json", 0.1, times=365)], 1e-6))
-    'epsilon = 36.5, delta = 0 (exact); epsilon = 10.31, delta = 1e-06 (the law of the sum of privacy losses)'
+    'epsilon = 36.5, delta = 0 (exact); epsilon = 10.31, delta = 1e-06 (distribution of the total loss)'
     """
     exact = " (exact)" if found.exact and found.delta == 0.0 else " (the sum)"
     text = f"epsilon = {found.epsilon:g}, delta = {found.delta:g}{exact}"

@@ -36,7 +36,7 @@ def read_codebook(path: str | os.PathLike[str]) -> dict[str, Table]:
     Raises
     ------
     DataError
-        When the file cannot be read or says something that is no question; the text names file and question.
+        When the file cannot be read or has an invalid question; the message names file and question.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def read_codebook(path: str | os.PathLike[str]) -> dict[str, Table]:
     except (ValueError, csv.Error) as error:
         if isinstance(error, MechDesignError):
             raise error.within(where) from None
-        raise DataError(where, f"is no codebook ({error})", "give CSV or TOML in UTF-8") from None
+        raise DataError(where, f"is not a codebook ({error})", "give CSV or TOML in UTF-8") from None
     except MechDesignError as error:
         raise error.within(where) from None
     found: dict[str, Table] = {}
@@ -65,7 +65,7 @@ def read_codebook(path: str | os.PathLike[str]) -> dict[str, Table]:
         except MechDesignError as error:
             raise error.within(where) from None
         if question.name in found:
-            raise DataError(where, f"question '{question.name}' stands twice", "name it once")
+            raise DataError(where, f"question '{question.name}' appears twice", "name it once")
         found[question.name] = dict(item)
     if not found:
         raise DataError(where, "has no questions", "give a line, or a table [[questions]], for each")
@@ -108,7 +108,7 @@ def _of_csv(text: str) -> list[Table]:
             before["labels"] = [*before.get("labels", []), given["label"]]
             continue
         if before is not None:
-            raise DataError(f"line {number}", f"question '{given['name']}' stands twice", "name it once")
+            raise DataError(f"line {number}", f"question '{given['name']}' appears twice", "name it once")
         found[given.get("name", f"line {number}")] = item
     return list(found.values())
 

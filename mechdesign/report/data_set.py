@@ -45,7 +45,7 @@ def data_set(given: Sequence[str], counts: bool = False) -> list[str]:
     Raises
     ------
     ParameterError
-        For a folder or a pattern without files, and for a folder with something that is no data file.
+        For a folder or a pattern without files, and for a folder with something that is not a data file.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def _in_folder(folder: str, counts: bool) -> list[str]:
             if suffix in known or (counts and suffix == COUNTS):
                 found.append(path)
             elif suffix != COUNTS:
-                raise ParameterError(path, "is no data file", "use a pattern such as 'folder/*.csv'")
+                raise ParameterError(path, "is not a data file", "use a pattern such as 'folder/*.csv'")
     if not found:
         raise ParameterError(
             folder, "is a folder without data files", f"their names end in {', '.join(known)}"

@@ -48,7 +48,7 @@ class Draft:
 
     @property
     def left_out(self) -> list[str]:
-        """The columns that are no questions."""
+        """The columns that are not questions."""
         return [item.name for item in self.questions if item.table is None]
 
     @property

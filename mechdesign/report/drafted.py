@@ -1,4 +1,4 @@
-"""Questions drafted from a file's columns: by their types alone, or with a look at people's values."""
+"""Questions drafted from a file's columns: by their types alone, or with a look at users' values."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class _Seen:
 
 
 def of_values(table: FileTable, columns: Sequence[str]) -> list[DraftQuestion]:
-    """Return questions with labels and ranges read from people's values, which tells something of them.
+    """Return questions with labels and ranges read from users' values, which tells something of them.
 
     The table was opened with the rule ``category`` for missing values.
     """
@@ -142,7 +142,7 @@ def _of_seen(name: str, seen: _Seen) -> DraftQuestion:
     if len(seen.counts) < 2:
         return DraftQuestion(name, None, "values", ("fewer than two different values: nothing to ask",))
     if seen.is_of_persons:
-        return DraftQuestion(name, None, "values", ("another value in every row: it tells people apart",))
+        return DraftQuestion(name, None, "values", ("another value in every row: it identifies people",))
     if seen.numeric and (seen.floating or len(seen.counts) > FEW_NUMBERS):
         return DraftQuestion(name, _number(name, seen), "values", _number_remarks(seen))
     if len(seen.counts) > MOST_LABELS or seen.many:

@@ -42,7 +42,7 @@ RESOLUTION = 150
 """Dots per inch of PNG files."""
 
 NAMES, NAMES_BESIDE_BAR = 66, 46
-"""Letters for which a horizontal axis has room; beside the bar of a heat map."""
+"""Letters for which a horizontal axis has room; next to the bar of a heat map."""
 
 LABEL, TITLE = 40, 60
 """Letters in a line of the label of a vertical axis, and of the title of a panel."""
@@ -206,7 +206,7 @@ def _set_axes(axes: Any, panel: Panel) -> None:
 
 
 def _crowded(panel: Panel, names: Sequence[str]) -> bool:
-    """Whether names beside each other would run into one another, were they not turned."""
+    """Whether names next to each other would run into one another, were they not turned."""
     room = NAMES_BESIDE_BAR if any(isinstance(mark, Heat) for mark in panel.marks) else NAMES
     lengths = [len(name) for name in names]
     return any(

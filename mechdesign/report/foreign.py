@@ -53,7 +53,7 @@ def read_foreign(path: str) -> Foreign:
     Raises
     ------
     DataError
-        Naming the file and the entry that is no number >= 0, with what to do.
+        Naming the file and the entry that is not a number >= 0, with what to do.
     """
     suffix = Path(path).suffix.lower()
     readers = {".csv": _of_csv, ".toml": _of_toml, ".npy": _of_numpy, ".npz": _of_numpy}
@@ -70,27 +70,38 @@ def read_foreign(path: str) -> Foreign:
 def _of_csv(path: str) -> Foreign:
     text = read_text(path, MOST_BYTES, DataError).removeprefix("\ufeff")
     try:
-        lines = [line for line in csv.reader(io.StringIO(text, newline=""), strict=True) if line]
+        rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+        lines = [[cell.strip() for cell in line] for line in rows if line]
     except csv.Error as error:
         raise DataError(path, f"is not a CSV file ({error})", "correct its quotes") from None
     if not lines:
         raise DataError(path, "is empty", "give a row of probabilities for each answer")
-    if [name.strip() for name in lines[0]] == RAPPOR_HEADER:
+    if lines[0] == RAPPOR_HEADER:
         return _rappor_of_csv(lines)
+    _require_commas(path, lines)
     header = None if _are_numbers(lines[0]) else lines.pop(0)
     if not lines:
         raise DataError(path, "has a header and no rows", "give a row of probabilities for each answer")
     named = all(fraction_of_text(line[0]) is None for line in lines)
     names = [line[0] for line in lines] if named else None
     first = 1 if named else 0
-    rows = [
+    entries = [
         [_entry(f"row {number}, column {place}", text) for place, text in enumerate(line[first:], start=1)]
         for number, line in enumerate(lines, start=1)
     ]
-    width = len(rows[0])
+    width = len(entries[0])
     reports = None if header is None else header[len(header) - width :] if len(header) >= width else header
-    kind = "decimals as written" if _plain(rows) else "fractions as written"
-    return Foreign(ForeignChannel(rows, names, reports), kind)
+    kind = "decimals as written" if _plain(entries) else "fractions as written"
+    return Foreign(ForeignChannel(entries, names, reports), kind)
+
+
+def _require_commas(path: str, lines: Sequence[Sequence[str]]) -> None:
+    """Refuse files with other separators, whose numbers would be read as names."""
+    alone = all(len(line) == 1 for line in lines)
+    for mark, name in ((";", "semicolons"), ("\t", "tabs"), (" ", "spaces")):
+        if (alone or mark != " ") and all(any(mark in cell for cell in line) for line in lines):
+            remedy = "write commas between columns, and decimals with a point"
+            raise DataError(path, f"has {name} between its columns", remedy)
 
 
 def _are_numbers(line: Sequence[str]) -> bool:
@@ -115,9 +126,10 @@ def _entry(where: str, text: Any) -> Fraction:
     """Return an entry of a text file: a decimal number or a quotient, exactly."""
     found = fraction_of_text(text) if isinstance(text, str) else None
     if found is None:
-        raise DataError(
-            where, f"{shown(text)} is not a number", "write decimals such as 0.25, or quotients such as 1/3"
-        )
+        percent = isinstance(text, str) and text.strip().endswith("%")
+        remedy = "write decimals such as 0.25, or quotients such as 1/3"
+        remedy = "write a decimal, such as 0.75 for 75%" if percent else remedy
+        raise DataError(where, f"{shown(text)} is not a number", remedy)
     return found
 
 
@@ -206,7 +218,7 @@ def _of_numpy(path: str) -> Foreign:
     except (ValueError, EOFError) as error:
         if isinstance(error, MechDesignError):
             raise
-        raise DataError(path, "is not an array of numbers as numpy.save writes it", "save it again") from None
+        raise DataError(path, "is not an array of numbers as numpy.save writes it", "save floats") from None
     if array.dtype.kind not in "fiu" or array.ndim != 2:
         what = f"holds an array of {array.dtype} with {array.ndim} dimension(s)"
         raise DataError(path, what, "save a matrix of probabilities")

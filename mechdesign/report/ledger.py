@@ -109,7 +109,7 @@ def open_ledger(path: str, survey: str, epsilon: float, delta: float, shuffled: 
     in_range("--epsilon", epsilon, 0.0, math.inf, low_open=True, high_open=True)
     in_range("--delta", delta, 0.0, 1.0, high_open=True)
     if not survey.strip() or not survey.isprintable():
-        raise ParameterError("--survey", "is no name", "name the survey in one line")
+        raise ParameterError("--survey", "is not a name", "name the survey in one line")
     ledger = Ledger(survey, float(epsilon), float(delta), shuffled, {})
     with one_at_a_time(path, ModelFileError):
         if Path(path).exists():
@@ -129,7 +129,7 @@ def collect(path: str, group: str, entry: Entry, survey: str | None = None) -> t
         Whether it was written.
     """
     if not group.strip() or not group.isprintable():
-        raise ParameterError("--group", "is no name", "name the group in one line")
+        raise ParameterError("--group", "is not a name", "name the group in one line")
     with one_at_a_time(path, ModelFileError):
         ledger = load_ledger(path, survey).with_entry(group, entry)
         allowed = ledger.allows(group)
@@ -155,7 +155,7 @@ def load_ledger(path: str, survey: str | None = None) -> Ledger:
             raise
         raise DataError(path, f"is damaged: not JSON ({error})", DAMAGED) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise DataError(path, "is no ledger", "make one with ledger open")
+        raise DataError(path, "is not a ledger", "make one with ledger open")
     version = document.get("version")
     if version != VERSION or isinstance(version, bool):
         raise DataError(path, f"has version {version}, this release reads {VERSION}", "use a newer release")

@@ -54,7 +54,7 @@ def require_output(
     if os.path.islink(os.path.realpath(path)):
         raise ParameterError(f"{option} {path}", "is a link that leads to itself", "name another place")
     if force or not os.path.lexists(path) or not Path(path).is_file():
-        return  # what is no file is refused when it is written
+        return  # what is not a file is refused when it is written
     if same is not None:
         with suppress(MechDesignError):
             if same():

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
+import time
 from collections.abc import Sequence
+from tempfile import TemporaryFile
+from typing import IO
 
 from mechdesign.core.errors import DataError
 
 SECONDS = 600
 MOST_RUNS = 10_000_000
+MOST_BYTES = 1 << 28
+"""Of the reports of one answer."""
+
+OFTEN = 0.05
+"""Seconds between two looks at a program that runs."""
 
 
 def run_program(command: str, answers: Sequence[str], runs: int) -> dict[str, list[str]]:
@@ -39,26 +48,57 @@ def run_program(command: str, answers: Sequence[str], runs: int) -> dict[str, li
 def _reports(words: Sequence[str], answer: str, runs: int) -> list[str]:
     if "\n" in answer or "\r" in answer:
         raise DataError("--answer", "holds a line break", "give answers of one line")
-    try:
-        done = subprocess.run(
-            list(words), input=f"{answer}\n" * runs, capture_output=True, text=True, encoding="utf-8",
-            timeout=SECONDS, check=False,
-        )  # fmt: skip
-    except OSError as error:
-        raise DataError("--program", f"{words[0]}: {error.strerror}", "give a command that runs") from None
-    except subprocess.TimeoutExpired:
-        raise DataError("--program", f"took more than {SECONDS} seconds", "set fewer --runs") from None
-    except UnicodeDecodeError:
-        raise DataError("--program", "wrote bytes that are not UTF-8", "write each report as text") from None
-    if done.returncode != 0:
-        said = done.stderr.strip().splitlines()
-        last = f": {said[-1]}" if said else ""
-        raise DataError(
-            "--program", f"ended with exit code {done.returncode}{last}", "run it on one answer to see why"
-        )
-    lines = done.stdout.splitlines()
+    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as complaints:
+        given.write(f"{answer}\n".encode() * runs)
+        given.seek(0)
+        code = _ended(words, given, out, complaints)
+        out.seek(0)
+        complaints.seek(0)
+        said = complaints.read(MOST_BYTES).decode("utf-8", "replace").strip().splitlines()
+        if code != 0:
+            last = f": {said[-1]}" if said else ""
+            raise DataError(
+                "--program", f"ended with exit code {code}{last}", "run it on one answer to see why"
+            )
+        try:
+            lines = out.read().decode("utf-8").replace("\r\n", "\n").split("\n")
+        except UnicodeDecodeError:
+            raise DataError(
+                "--program", "wrote bytes that are not UTF-8", "write each report as text"
+            ) from None
+    if not lines[-1]:
+        lines.pop()
     if len(lines) != runs:
         raise DataError(
             "--program", f"wrote {len(lines)} lines for {runs} answers", "write one line for each answer"
         )
     return lines
+
+
+def _ended(words: Sequence[str], given: IO[bytes], out: IO[bytes], complaints: IO[bytes]) -> int:
+    """Return the exit code of a program that ends in time and does not write without end."""
+    try:
+        process = subprocess.Popen(list(words), stdin=given, stdout=out, stderr=complaints)
+    except OSError as error:
+        raise DataError("--program", f"{words[0]}: {error.strerror}", "give a command that runs") from None
+    end = time.monotonic() + SECONDS
+    with process:
+        try:
+            while True:
+                try:
+                    return process.wait(OFTEN)
+                except subprocess.TimeoutExpired:
+                    _require_modest(time.monotonic() > end, out, complaints)
+        finally:
+            process.kill()
+
+
+def _require_modest(late: bool, out: IO[bytes], complaints: IO[bytes]) -> None:
+    if late:
+        raise DataError("--program", f"took more than {SECONDS} seconds", "set fewer --runs")
+    if max(os.fstat(stream.fileno()).st_size for stream in (out, complaints)) > MOST_BYTES:
+        raise DataError(
+            "--program",
+            f"wrote more than {MOST_BYTES} bytes for one answer",
+            "write one line for each answer",
+        )

@@ -41,7 +41,9 @@ class FileTable(ABC):
         self.name = os.fspath(path) if name is None else name
         require_name(path, DataError)
         if self.path.exists() and not self.path.is_file():
-            raise DataError(f"{self.name}: cannot be read", "it is no regular file", "save it to one first")
+            raise DataError(
+                f"{self.name}: cannot be read", "it is not a regular file", "save it to one first"
+            )
         self.copies: Copies | None = None  # set where the same rows under another name would count twice
         self.shows = True  # a bar while it is read; not where one for many files is drawn
         self.needs_rows = True  # one of many files may have none
@@ -160,7 +162,7 @@ def pyarrow_module(name: str, path: str | os.PathLike[str]) -> Any:
 
 
 def require_short(where: str, column: Any) -> None:
-    """Refuse a text in a column of pyarrow that is no value of anything: it would be copied many times.
+    """Refuse a text in a column of pyarrow that is not a value of anything: it would be copied many times.
 
     Raises
     ------
@@ -169,7 +171,7 @@ def require_short(where: str, column: Any) -> None:
     """
     longest = longest_text(column)
     if longest > MOST_BYTES:
-        raise DataError(where, f"holds a text of {longest} bytes", f"shorten it to {MOST_BYTES} at most")
+        raise DataError(where, f"contains a string of {longest} bytes", f"shorten it to {MOST_BYTES} at most")
 
 
 def texts(values: list[str]) -> NDArray[Any]:

@@ -31,7 +31,7 @@ LINES = 1 << 16
 class CsvTable(FileTable):
     """A CSV file in UTF-8 with a header line.
 
-    A blank line is no row; only in a file of one column, and not at its end, it is an empty value.
+    A blank line is not a row; only in a file of one column, and not at its end, it is an empty value.
     """
 
     def _columns(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class CsvTable(FileTable):
         if len(self.columns) > 1:
             yield from pieces(columns)
             return
-        # In a file of one column a blank line is an empty value; those at the end are no rows.
+        # In a file of one column a blank line is an empty value; those at the end are not rows.
         held: list[Raw] = []
         for values, missing, part in pieces(columns):
             (empty,) = map(_blank, values.values())

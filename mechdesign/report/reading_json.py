@@ -105,15 +105,15 @@ class JsonTable(FileTable):
 
 
 def _different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object, or raise ValueError for a key that stands twice: which value counts is open."""
+    """Return an object, or raise ValueError for a key that appears twice: which value counts is open."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return found
 
 
 def _array(column: list[Any]) -> Values:
-    """Return a column as whole numbers, numbers or texts; what is missing does not count."""
+    """Return a column as integers, numbers or texts; what is missing does not count."""
     kinds = {type(value) for value in column if value is not None}
     if kinds == {int} and None not in column and all(value in INTEGERS for value in column):
         return np.array(column, dtype=np.int64)

@@ -70,7 +70,7 @@ class ParquetTable(FileTable):
             raise DataError(self.name, f"is not a Parquet file ({error})") from None
 
     def _require_plain(self, file: Any, columns: Sequence[str]) -> list[str]:
-        """Return those of these columns that hold texts; refuse what is no column of values, or too much."""
+        """Return the columns of these that hold strings; refuse nested columns and oversized ones."""
         from pyarrow import types
 
         found, schema = [], file.schema_arrow
@@ -88,7 +88,9 @@ class ParquetTable(FileTable):
                 or types.is_fixed_size_binary(kind)
                 or (str(kind) == "binary_view")
             ):
-                raise DataError(self.name, f"column '{name}' holds bytes and no text", "convert it to text")
+                raise DataError(
+                    self.name, f"column '{name}' contains bytes, not strings", "convert it to strings"
+                )
         self._require_bounded(file, set(found))
         return found
 
@@ -137,7 +139,7 @@ class ParquetTable(FileTable):
         missing: Mask = mask_of(coded.indices.is_null())
         require_short(f"{self.name}: column '{name}'", coded.dictionary)
         words = ["" if word is None else word for word in coded.dictionary.to_pylist()]
-        if coded.indices.null_count:  # only then: a text that is no category is looked for row by row
+        if coded.indices.null_count:  # only then: a text that is not a category is looked for row by row
             words.append("")
         gone = np.array([word in self.missing.codes for word in words], dtype=np.bool_)
         table = np.empty(len(words), dtype=object)

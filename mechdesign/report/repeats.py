@@ -1,4 +1,4 @@
-"""Files of people's data that were randomized before: what all their reports reveal together.
+"""Files of users' data that were randomized before: what all their reports reveal together.
 
 The user's cache remembers the digest of each file, never its content, and the epsilon of each randomization.
 With ``MECHDESIGN_CACHE=off`` nothing is remembered. Where the same people stand in another file this is not

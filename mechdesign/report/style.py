@@ -86,7 +86,7 @@ SETTINGS: dict[str, Any] = {
 
 
 def style(number: int) -> Style:
-    """Return the style of a number: after the seventh colours begin anew, with other dashes and markers.
+    """Return the style of a number: after the seventh colours begin again, with other dashes and markers.
 
     Examples
     --------

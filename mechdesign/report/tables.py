@@ -91,7 +91,7 @@ def _shown_rows(rows: list[str], number: int) -> str:
 
 
 def _row(row: Any) -> str:
-    """Return the first numbers of a row: six decimals, or whole numbers where there are no others."""
+    """Return the first numbers of a row: six decimals, or integers where there are no others."""
     whole = np.issubdtype(row.dtype, np.integer)
     cells = "  ".join(f"{entry:3d}" if whole else f"{float(entry):.6f}" for entry in row[:SHOWN_COLUMNS])
     return cells if len(row) <= SHOWN_COLUMNS else f"{cells}  ... ({len(row)} columns)"

@@ -22,7 +22,7 @@ from mechdesign.mechanisms import CollectingMechanism
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
 FEWER = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Where the mechanism is made anew for each number of users, which takes its time."""
+"""Where the mechanism is made again for each number of users, which takes its time."""
 
 ERRORS = (0.05, 0.02, 0.01)
 
@@ -58,7 +58,7 @@ class TradeoffRow:
 
 @dataclass(frozen=True, repr=False)
 class Tradeoff:
-    """Standard errors over epsilon, and the users that wanted errors take.
+    """Standard errors over epsilon, and the users that requested errors take.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ def tradeoff(
     errors: Sequence[float] = ERRORS,
     epsilons: Sequence[float] | None = None,
 ) -> Tradeoff:
-    """Return the standard error over epsilon, and how many users wanted errors take.
+    """Return the standard error over epsilon, and how many users requested errors take.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def tradeoff(
 def mechanism_tradeoff(
     mechanism: CollectingMechanism, users: int | None = None, errors: Sequence[float] = ERRORS
 ) -> Tradeoff:
-    """Return the standard error of a mechanism that is built, and the users that wanted errors take.
+    """Return the standard error of a mechanism that is built, and the users that requested errors take.
 
     Its epsilon is settled, so there is one row; the model that it was built from gives other epsilons.
 
@@ -209,7 +209,7 @@ def mechanism_tradeoff(
 
 def _require_errors(errors: Sequence[float]) -> None:
     if any(not error > 0 for error in errors):
-        raise ParameterError("error", f"{min(errors):g} is not > 0", "give a wanted standard error")
+        raise ParameterError("error", f"{min(errors):g} is not > 0", "give a target standard error")
 
 
 @dataclass(frozen=True)

@@ -52,9 +52,7 @@ def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Block], private:
             rows = write(temporary, blocks)
         except UnicodeEncodeError as error:
             half = error.object[error.start : error.end]
-            raise DataError(
-                f"{path}: not written", f"{half!r} in a text is half a character", "correct it"
-            ) from None
+            raise DataError(f"{path}: not written", f"{half!r} is half a character", "correct it") from None
         return rows
 
 

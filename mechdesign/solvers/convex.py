@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import ParameterError
 from mechdesign.core.method import Status
 from mechdesign.core.prices import Binding
 
@@ -57,6 +58,11 @@ def solve_convex(program: cvxpy.Problem, solver: str | None = None, **options: A
     Returns
     -------
     ConvexResult
+
+    Raises
+    ------
+    ParameterError
+        For an option that the solver does not know, or a value that it does not take.
     """
     import cvxpy
 
@@ -77,6 +83,10 @@ def solve_convex(program: cvxpy.Problem, solver: str | None = None, **options: A
         except (cvxpy.SolverError, ArithmeticError, ValueError, IndexError) as error:
             complaints.append(f"{name}: {error}")
             continue
+        except TypeError as error:
+            if not options:
+                raise
+            raise ParameterError(f"options {', '.join(options)}", f"{name} says {error}") from None
         status = words.get(program.status, "failed")
         if status != "failed":
             value = float(program.value) if program.value is not None else float("nan")

@@ -93,7 +93,7 @@ class CoupledCones:
         self.bound = self._proven_bound()
 
     def relax(self, factors: Array) -> None:
-        """Go on in larger cones: with factors none of which is larger. The bound starts anew."""
+        """Go on in larger cones: with factors none of which is larger. The bound starts again."""
         self.factors = factors
         self._pair_up()
         self.slack = np.maximum(self._matrix @ self.columns, self.slack)

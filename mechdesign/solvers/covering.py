@@ -1,4 +1,4 @@
-"""Best covers in whole numbers, proven: linear programming bounds guide, dynamic programming decides.
+"""Best covers in integers, proven: linear programming bounds guide, dynamic programming decides.
 
 For multipliers y >= 0 of the tasks let d_i = w_i - sum of y_j over the tasks j of i. Every set S that covers
 what is needed satisfies

@@ -18,9 +18,6 @@ from mechdesign.solvers.silent import silent_highs
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-COARSE = 1e-4
-"""The interior point method stops at this relative gap of its own."""
-
 
 class GrowingProgram:
     """Maximise ``gains . x`` over x >= 0 with rows that sum to at most 1, or to exactly 1.
@@ -44,8 +41,7 @@ class GrowingProgram:
         self._solver: Any = silent_highs()
         self._solver.setOptionValue("threads", 1)
         self._solver.setOptionValue("random_seed", 0)
-        self._solver.setOptionValue("run_crossover", "off")
-        self._solver.setOptionValue("ipm_optimality_tolerance", COARSE)
+        self._solver.setOptionValue("solver", "simplex")
         self.values: Array = np.zeros(0)
         self.multipliers: Array = np.zeros(0)
         self.sums: Array = np.zeros(0)
@@ -89,19 +85,9 @@ class GrowingProgram:
         """Remove rows; those behind move up."""
         self._solver.deleteRows(len(rows), rows.astype(np.int32))
 
-    def solve(self, seconds: float, interior: bool = False) -> bool:
-        """Solve within a time; False, with what was found before kept, where that was too short.
-
-        Parameters
-        ----------
-        seconds : float
-        interior : bool
-            Take the interior point method. It begins anew and ends inside the optimal face, so values are
-            spread over many variables, but it is many times faster where thousands of rows are tight.
-        """
+    def solve(self, seconds: float) -> bool:
+        """Solve within a time; False, with what was found before kept, where that was too short."""
         states = self._module.HighsModelStatus
-        done = (states.kOptimal, states.kUnknown) if interior else (states.kOptimal,)
-        self._solver.setOptionValue("solver", "ipm" if interior else "simplex")
         started = time.monotonic()
         for again in (False, True):
             if again:
@@ -111,10 +97,10 @@ class GrowingProgram:
             self._solver.setOptionValue("time_limit", float(self._solver.getRunTime()) + left)
             self._solver.run()
             status = self._solver.getModelStatus()
-            if status in (*done, states.kTimeLimit):
+            if status in (states.kOptimal, states.kTimeLimit):
                 break
         found = self._solver.getSolution()
-        if status not in done or not found.dual_valid:
+        if status != states.kOptimal or not found.dual_valid:
             return False
         self.values = np.array(found.col_value)
         self.multipliers = -np.array(found.row_dual)

@@ -159,7 +159,7 @@ def shifted(limit: float, shift: int) -> float:
 
 @dataclass(frozen=True)
 class MixedProgram:
-    """Maximise ``gains . x`` with ``rows x <= limits`` and ``low <= x <= high``, some x whole numbers.
+    """Maximise ``gains . x`` with ``rows x <= limits`` and ``low <= x <= high``, some x integers.
 
     Parameters
     ----------

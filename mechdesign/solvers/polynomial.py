@@ -1,4 +1,4 @@
-r"""The largest value of a polynomial minus a pole on an interval, by isolating roots in whole numbers.
+r"""The largest value of a polynomial minus a pole on an interval, by isolating roots in integers.
 
 For f(x) = P(x) - k / x with k >= 0 and x > 0, the sign of f'(x) is that of the polynomial
 Q(x) = x^2 P'(x) + k (of P' where k = 0). Sturm's theorem counts the different real roots of Q in (a, b], so

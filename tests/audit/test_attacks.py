@@ -261,7 +261,7 @@ def test_negative_counts_do_not_make_room_in_the_budget():
 
 
 def test_numbers_beyond_doubles_give_a_verdict():
-    """Individual rationality is missed by 10**300 * 10**300, which is no double."""
+    """Individual rationality is missed by 10**300 * 10**300, which is not a double."""
     certificates = audit_menu([1e300], [1e300], [1e300], [1e300], 1e300)
     assert [certificate.holds for certificate in certificates] == [False, True, False, True]
     assert certificates[0].figures["least_utility"] == -np.inf

@@ -133,7 +133,7 @@ def test_what_is_no_channel_is_refused_naming_the_row(rows, text):
 
 
 def test_floats_are_refused():
-    with pytest.raises(CertificateError, match="expected whole numbers"):
+    with pytest.raises(CertificateError, match="expected integers"):
         audit_channel(np.array([[float(TOTAL)]]), 1.0)
 
 

@@ -120,7 +120,7 @@ def test_a_cap_beyond_what_the_formula_covers_proves_nothing():
 
 def test_prices_of_another_length_are_refused():
     sellers = Sellers(np.array([1.0, 2.0]), np.ones(2), np.zeros(2))
-    with pytest.raises(ParameterError, match="prices: 1 for 2 types; give one a type"):
+    with pytest.raises(ParameterError, match="prices: 1 for 2 types; give one per type"):
         least_error(sellers, np.ones(1), 10.0)
 
 

@@ -38,13 +38,13 @@ def test_authors_title_and_year(file):
     ("text", "message"),
     [
         (GOOD + GOOD, r"the table \[one\] is there twice"),
-        (GOOD.replace('"2020"', "2020"), "references.toml: one: the field 'year' is no text"),
+        (GOOD.replace('"2020"', "2020"), "references.toml: one: the field 'year' is not a string"),
         (GOOD.replace('title"', "title"), "is not valid TOML"),
         (GOOD.replace("year", "title"), "the key 'title' is there twice"),
         (GOOD.replace("year", "date"), "one: has no year"),
         (GOOD.replace("kind", "type"), "one: has no kind"),
         (GOOD.replace("2020", " "), "one: has no year"),
-        ("two = 1\n" + GOOD, "two: is no table"),
+        ("two = 1\n" + GOOD, "two: is not a table"),
     ],
 )
 def test_what_is_not_in_order_is_named(file, text, message):

@@ -15,7 +15,7 @@ from mechdesign.catalog.quantity import quantity_of
 from mechdesign.core.errors import MechDesignError, UnknownNameError
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.papers.claims import Claim, check_model
-from mechdesign.report.checks import brief, claims_table, methods_table, overview, summary
+from mechdesign.papers.shown.checks import brief, claims_table, methods_table, overview, summary
 
 SURVEY = load_model("response/zhou2019_survey")
 
@@ -118,7 +118,7 @@ def test_trends_are_found_along_the_sweep():
     assert fixed.passed
     assert not check(quantity="value", relation="increasing", over="epsilon").passed
     assert check(quantity="value", relation="largest-at", over="delta", value=0.15).passed
-    with pytest.raises(MechDesignError, match=r"\[claim 1\] quantity: 'channel' is no single number"):
+    with pytest.raises(MechDesignError, match=r"\[claim 1\] quantity: 'channel' is not a single number"):
         check(quantity="channel", relation="increasing", over="epsilon")
 
 

@@ -45,7 +45,8 @@ epsilon = [2.0, 0.5, 1.0]
 delta = [0.0, 0.1]
 """
 
-DRAWN = [slug for slug in models() if load_model(slug).sweep or load_model(slug).figures]
+MODELS = {slug: load_model(slug) for slug in models()}
+DRAWN = [slug for slug, model in MODELS.items() if model.sweep or model.figures]
 
 SLOW = ("joint/chu2022_adult",)
 """Its one quantity is that of the small model of the same source."""
@@ -74,9 +75,9 @@ def written(folder, figure: str):
         ("[[figure]]\nxlabel = 'a'", UnknownNameError, "unknown key 'xlabel'; did you mean 'x_label'?"),
         ("[[figure]]\nseries = 'epsilom'", UnknownNameError, "no 'epsilom' in [sweep]; did you mean"),
         ("[[figure]]\nx = 'method'", ParameterError, "methods: is missing; 'method' on the axis needs"),
-        ("[[figure]]\nx = 3", ParameterError, "x: 3 is not a text; put quotes around it"),
+        ("[[figure]]\nx = 3", ParameterError, "x: 3 is not a string; put quotes around it"),
         ("[[figure]]\ny = []", ParameterError, "y: is empty; name a quantity"),
-        ("[[figure]]\ny = [1]", ParameterError, "y: [1] is no list of names"),
+        ("[[figure]]\ny = [1]", ParameterError, "y: [1] is not a list of names"),
         ("[[figure]]\nkind = 'line'", ParameterError, "'line' is not a choice; did you mean 'lines'?"),
         ("[[figure]]\ny_scale = 'lg'", ParameterError, "'lg' is not a choice; did you mean 'log'?"),
         ("[[figure]]\nmethods = ['lpp']", UnknownNameError, "methods: no 'lpp'; did you mean 'lp'?"),
@@ -84,9 +85,9 @@ def written(folder, figure: str):
         ("[[figure]]\nat = { beta = 0.2 }", UnknownNameError, "at: no 'beta' in [sweep]"),
         ("[[figure]]\nx = 'delta'\nseries = 'delta'", ParameterError, "x: 'delta' is also in series"),
         ("[[figure]]\nkind = 'surface'", ParameterError, "kind: a surface needs one y over x and series"),
-        ("[[figure]]\nlabels = { value = 3 }", ParameterError, "labels: has a value that is no text"),
+        ("[[figure]]\nlabels = { value = 3 }", ParameterError, "labels: has a value that is not a string"),
         ("[[figure]]\nclaims = 1", ParameterError, "claims: 1 is neither true nor false"),
-        ("[[figure]]\nonce = 3", ParameterError, "once: 3 is no list of names"),
+        ("[[figure]]\nonce = 3", ParameterError, "once: 3 is not a list of names"),
         ("[[figure]]\nx = 'number'\nonce = 'bound'", ParameterError, "once: needs a parameter of the sweep"),
         (
             "[[figure]]\nkind = 'surface'\nseries = 'delta'\nonce = 'bound'",
@@ -94,7 +95,7 @@ def written(folder, figure: str):
             "once: a surface shows one quantity",
         ),
         ("[[figure]]\nx = 'delta'\nx_path = [0]\nseries = 'delta'", ParameterError, "'delta' is also in"),
-        ("[[figure]]\nx_path = [1.5]", ParameterError, "x_path: [1.5] is no list of numbers and keys"),
+        ("[[figure]]\nx_path = [1.5]", ParameterError, "x_path: [1.5] is not a list of numbers and keys"),
     ],
 )  # fmt: skip
 def test_mistakes_in_a_figure_name_file_figure_and_key(tmp_path, figure, error, text):
@@ -109,8 +110,8 @@ def test_mistakes_in_a_figure_name_file_figure_and_key(tmp_path, figure, error, 
     ("figure", "text"),
     [
         ("y = 'valeu'", "[figure 1] y: no quantity 'valeu'; did you mean 'value'?"),
-        ("y = 'channel'", "[figure 1] y: 'channel' is no single number"),
-        ("x = 'number'\ny = 'value'", "[figure 1] y: 'value' is no list of numbers"),
+        ("y = 'channel'", "[figure 1] y: 'channel' is not a single number"),
+        ("x = 'number'\ny = 'value'", "[figure 1] y: 'value' is not a list of numbers"),
         (
             "x = 'epsilom'",
             "x: 'epsilom' is neither a parameter of the sweep nor a list of numbers; did you mean 'epsilon'?",
@@ -140,7 +141,7 @@ def test_curves_have_the_numbers_of_the_sweep_in_rising_order(tmp_path):
 
 
 def test_printed_claims_are_open_markers_where_they_belong(tmp_path):
-    """Of this method and these parameters only; refuted ones apart; what was derived is no statement."""
+    """Of this method and these parameters only; refuted ones apart; what was derived is not a statement."""
     model = load_model(written(tmp_path, "[[figure]]\nat = { delta = 0.0 }"))
     panel = model_figures(model)[0].panels[0]
     stated, refuted = (mark for mark in panel.marks if isinstance(mark, marks.Points))
@@ -306,7 +307,7 @@ def _solution(model, values, value: float) -> Solution:
 
 @pytest.mark.parametrize("slug", DRAWN)
 def test_the_figures_of_every_model_are_drawn_without_a_warning(slug, monkeypatch):
-    model = load_model(slug)
+    model = MODELS[slug]
     rows = _made_up(model)
     monkeypatch.setattr(curves, "solve", lambda problem, method: rows[0].solution)
     for figure in model_figures(model, rows):
@@ -315,7 +316,7 @@ def test_the_figures_of_every_model_are_drawn_without_a_warning(slug, monkeypatc
         assert clashes(picture(figure)) == []
 
 
-@pytest.mark.parametrize("slug", [slug for slug in DRAWN if load_model(slug).figures and slug not in SLOW])
+@pytest.mark.parametrize("slug", [slug for slug in DRAWN if MODELS[slug].figures and slug not in SLOW])
 def test_what_models_want_drawn_exists(slug):
     """At the last point of the sweep, with few simulated users."""
     model = load_model(slug, SMALLER.get(slug))

@@ -124,8 +124,8 @@ def test_shipped_models_by_their_slug():
         ),
         (HEAD + PARAMETERS + "[sweep]\nepsilon = []\n", "[sweep] epsilon: expected a non-empty list"),
         (HEAD + PARAMETERS + "[sweep]\nepsilon = 2\n", "[sweep] epsilon: expected a non-empty list"),
-        (HEAD + PARAMETERS + "[sweep]\nepsilon = [1.0, 2, 1]\n", "[sweep] epsilon: 1 stands twice"),
-        (HEAD + PARAMETERS + "[simulation]\nusers = 0\n", "[simulation] users: 0 is not a whole number >= 1"),
+        (HEAD + PARAMETERS + "[sweep]\nepsilon = [1.0, 2, 1]\n", "[sweep] epsilon: 1 appears twice"),
+        (HEAD + PARAMETERS + "[simulation]\nusers = 0\n", "[simulation] users: 0 is not an integer >= 1"),
         (HEAD + PARAMETERS + "[simulation]\nseed = 1\n", "[simulation] users: is missing"),
         (
             HEAD + PARAMETERS + "[simulation]\nuser = 1\n",

@@ -187,7 +187,7 @@ def test_a_cluster_does_the_work(cache):
 
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
         ) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),
@@ -204,7 +204,7 @@ def test_a_cluster_does_the_work(cache):
 def test_the_shell_takes_the_address_of_a_scheduler(cache, capsys):
     distributed = pytest.importorskip("distributed", reason="needs the extra mechdesign[dask]")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
     ) as cluster:
         assert main(["check", *QUICK, "--dask", cluster.scheduler_address]) == 0
     assert "every verdict as recorded" in capsys.readouterr().out

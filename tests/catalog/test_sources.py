@@ -195,7 +195,7 @@ ENTRY = {"kind": "table", "place": "table 1", "title": "symbols"}
     [
         (ENTRY, "give verdict and why"),
         ({**ENTRY, "verdict": "described"}, "give verdict and why"),
-        ({**ENTRY, "why": "a list", "verdict": "holds"}, "'holds' is no choice"),
+        ({**ENTRY, "why": "a list", "verdict": "holds"}, "'holds' is not a choice"),
         ({**ENTRY, "why": "a list", "claims": {"contract/limits": ["*"]}}, "drop verdict and why"),
         ({**ENTRY, "kind": "tabel"}, "did you mean 'table'"),
         ({**ENTRY, "titel": "x"}, "did you mean 'title'"),

@@ -12,7 +12,7 @@ from mechdesign.core.errors import ModelFileError, ParameterError
 from mechdesign.papers.claims import Claim, check_model
 from mechdesign.papers.claims.judge import Series
 from mechdesign.papers.claims.witness import agrees, figures_of, lost, refutes, suggested
-from mechdesign.report.checks import overview
+from mechdesign.papers.shown.checks import overview
 
 SURVEY = load_model("response/zhou2019_survey")  # its value is 0.83
 BID = load_model("auction/misreported_bid")

@@ -39,7 +39,7 @@ def test_a_year_of_answers(capsys):
     assert capsys.readouterr().out == (
         "daily.json 365 times: epsilon = 0.1\n"
         "all reports of a user together: epsilon = 36.5, delta = 0 (exact); epsilon = 10.32, delta = 1e-06 "
-        "(the law of the sum of privacy losses)\n"
+        "(distribution of the total loss)\n"
     )
     assert run("audit", "daily.json", "one.json", "--times", "5", "--times", "2", "--json") == 0
     found = json.loads(capsys.readouterr().out)
@@ -67,7 +67,10 @@ def test_after_the_shufflers(capsys):
             "--times: expected 1 or 2",
         ),
         (["daily.json", "--times", "0"], "--times: 0 is below 1"),
-        (["daily.json", "one.json", "x.js"], "x.js: is no mechanism file; name mechanism files only, or one"),
+        (
+            ["daily.json", "one.json", "x.js"],
+            "x.js: is not a mechanism file; name mechanism files only, or one",
+        ),
         (["daily.json", "one.json", "--delta", "1"], "delta: 1 is outside [0, 1)"),
         (["daily.json", "menu.json"], "menu.json: a contract-menu states no epsilon; name mechanisms that"),
         (["daily.json", "place.json"], "place.json: its epsilon is per unit of distance; name mechanisms"),
@@ -124,7 +127,7 @@ def test_a_ledger_that_does_not_fit(capsys):
         (["collect", "newer.json", *add], "newer.json: has version 2, this release reads 1"),
         (["collect", "cut.json", *add], "cut.json: is damaged: not JSON"),
         (["collect", "none.json", *add], "none.json: cannot be read (No such file or directory)"),
-        (["collect", "one.json", *add], "one.json: is no ledger; make one with ledger open"),
+        (["collect", "one.json", *add], "one.json: is not a ledger; make one with ledger open"),
     ):
         assert run("ledger", *words) == 2, words
         assert said in capsys.readouterr().err

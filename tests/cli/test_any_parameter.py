@@ -6,6 +6,7 @@ import datetime
 import inspect
 import json
 import math
+from functools import cache
 from typing import Any
 
 import pytest
@@ -43,6 +44,7 @@ TABLES: list[Any] = [
 ANYTHING = SCALARS + LISTS + TABLES
 
 
+@cache
 def examples() -> dict[type, dict[str, Any]]:
     """Return for each problem the parameters of the shipped model that is shortest to write down."""
     found: dict[type, dict[str, Any]] = {}
@@ -53,7 +55,6 @@ def examples() -> dict[type, dict[str, Any]]:
     return found
 
 
-EXAMPLES = examples()
 FIELDS = [(name, field.name) for name, kind in problem_classes().items() for field in fields_of(kind)]
 
 
@@ -70,13 +71,13 @@ def accepted(kind: type, parameters: dict[str, Any]) -> bool:
 
 
 def test_every_problem_has_an_example():
-    assert set(EXAMPLES) == set(problem_classes().values())
+    assert set(examples()) == set(problem_classes().values())
 
 
 @pytest.mark.parametrize(("name", "field"), FIELDS)
 def test_whatever_is_given_is_taken_or_refused_in_one_line(name, field):
     kind = problem_classes()[name]
-    taken = [accepted(kind, {**EXAMPLES[kind], field: value}) for value in ANYTHING]
+    taken = [accepted(kind, {**examples()[kind], field: value}) for value in ANYTHING]
     assert not all(taken), "nothing is refused"
 
 
@@ -111,8 +112,8 @@ def test_arguments_of_generators_too(name, field, table):
     kind = problem_classes()[name]
     for key in table:
         for value in ANYTHING:
-            accepted(kind, {**EXAMPLES[kind], field: {**table, key: value}})
-    accepted(kind, {**EXAMPLES[kind], field: {**table, "surplus": 1}})
+            accepted(kind, {**examples()[kind], field: {**table, key: value}})
+    accepted(kind, {**examples()[kind], field: {**table, "surplus": 1}})
 
 
 def as_toml(value: Any) -> str:
@@ -136,7 +137,7 @@ ON_THE_COMMAND_LINE = [
 @pytest.mark.parametrize(("name", "field"), FIELDS)
 def test_the_command_line_ends_with_a_code_and_at_most_one_line_of_error(name, field, tmp_path, capsys):
     kind = problem_classes()[name]
-    small = {**EXAMPLES[kind], **({"inputs": 5} if name == "mean-channel" else {})}
+    small = {**examples()[kind], **({"inputs": 5} if name == "mean-channel" else {})}
     for number, value in enumerate(ON_THE_COMMAND_LINE):
         if isinstance(value, int) and abs(value) >= 10**300:
             continue  # a text of so many digits is refused by Python itself

@@ -116,9 +116,12 @@ def test_the_status_of_a_season(folder, capsys):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("ann,1,1,noise", "bids.csv: column 'user': users: row 5: 'ann' stands twice; a user bids once"),
+        ("ann,1,1,noise", "bids.csv: column 'user': users: row 5: 'ann' appears twice; a user bids once"),
         ("ann ,1,1,noise", "users: row 5: 'ann ' begins or ends with a space; leave it out"),
-        ("eve,-1,1,noise", "bids.csv: column 'sensing': bids: row 5: -1 is no finite cost >= 0; correct it"),
+        (
+            "eve,-1,1,noise",
+            "bids.csv: column 'sensing': bids: row 5: -1 is not a finite cost >= 0; correct it",
+        ),
         ("eve,1,nan,noise", "row 5"),
         ("eve,1,inf,noise", "row 5"),
         ("eve,1,x,noise", "row 5"),
@@ -160,7 +163,7 @@ def test_bad_slots_and_states(folder, capsys):
     Path("season.json").write_text(text.replace('"ann", "cat"', '"ann", "bob"', 1))
     assert "season.json: was changed after it was written" in refused(capsys, "x.csv", 2)
     Path("season.json").write_text("{}")
-    assert "season.json: is no state file" in refused(capsys, "x.csv", 2)
+    assert "season.json: is not a state file" in refused(capsys, "x.csv", 2)
     Path("season.json").write_text(text)
     Path("model.toml").write_text(MODEL.replace("epsilon = 1.0", "epsilon = 0.5"))
     assert main(["build", "model.toml", "-o", "auction.json", "--force"]) == 0
@@ -183,7 +186,7 @@ def test_a_season_with_a_name_is_told_from_others(folder, capsys):
     assert main([*status, "spring"]) == 2
     assert main([*status, "autumn"]) == 0
     capsys.readouterr()
-    assert "season: '' is no name; give a text" in refused(
+    assert "season: '' is not a name; give a string" in refused(
         capsys, "x.csv", 1, "--season", "", state="new.json"
     )
 
@@ -211,9 +214,9 @@ def test_names_that_are_no_text_are_refused(folder, capsys):
     table = pytest.importorskip("pyarrow").table
     plain = {"sensing": [1.0, 1.0, 2.0], "privacy": [1.0, 2.0, 1.0], "tasks": ["noise air"] * 3}
     for users, tasks, said in (
-        ([b"\xff\xfe", b"a", b"b"], plain["tasks"], r"column 'user' holds bytes and no text"),
-        (["a", "b", "c"], [b"noise air"] * 3, r"column 'tasks' holds bytes and no text"),
-        ([1.5, 2.0, 3.0], plain["tasks"], r"1.5 is no text"),
+        ([b"\xff\xfe", b"a", b"b"], plain["tasks"], r"column 'user' contains bytes, not strings"),
+        (["a", "b", "c"], [b"noise air"] * 3, r"column 'tasks' contains bytes, not strings"),
+        ([1.5, 2.0, 3.0], plain["tasks"], r"1.5 is not a string"),
     ):
         parquet.write_table(table({**plain, "user": users, "tasks": tasks}), "bids.parquet")
         assert said in refused(capsys, "x.csv", 1, bids="bids.parquet")

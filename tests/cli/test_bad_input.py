@@ -105,7 +105,7 @@ def test_unknown_keys_problems_models_methods_and_commands(folder, capsys):
     assert "see mechdesign build --help" in refused(capsys, "build", "model.toml")
     assert "expected NAME=VALUE" in refused(capsys, "solve", "model.toml", "--set", "epsilon")
     assert "name models, or use --all" in refused(capsys, "compare")
-    assert "'model.toml' is named beside --all" in refused(capsys, "check", "--all", "model.toml")
+    assert "'model.toml' cannot be combined with --all" in refused(capsys, "check", "--all", "model.toml")
     assert "has no [sweep]" in refused(capsys, "sweep", "model.toml")
     assert "has no [sweep]" in refused(capsys, "sweep", "model.toml", "--warm")
     assert "one after the other" in refused(capsys, "sweep", "spectrum/line_slack", "--warm", "--jobs", "2")
@@ -191,8 +191,8 @@ def test_a_tampered_mechanism_is_refused_by_every_command(folder, capsys, verb):
     (folder / "m.json").write_text(json.dumps(document))
     rest = {"audit": [], "randomize": ["data.csv", "-o", "r.csv"], "estimate": ["data.csv"]}[verb]
     error = refused(capsys, verb, "m.json", *rest)
-    assert "m.json: refused: channel: not private as promised: privacy: FAILS" in error
-    assert "build it anew" in error
+    assert "m.json: refused: channel: not private as stated: privacy: FAILS" in error
+    assert "rebuild it" in error
 
 
 def test_a_seed_that_is_none(folder, capsys):

@@ -37,7 +37,7 @@ def output(capsys, *arguments: str, code: int = 0) -> str:
 
 def parsed(capsys, *arguments: str, code: int = 0):
     def refuse(word):
-        raise AssertionError(f"{word} is no JSON")
+        raise AssertionError(f"{word} is not JSON")
 
     return json.loads(output(capsys, *arguments, "--json", code=code), parse_constant=refuse)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
+from mechdesign.report import program
 
 CLIENT = """
 import random, sys
@@ -85,9 +86,14 @@ def test_a_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 FILES = {
     "word.csv": ("1,2\n3,x\n", "row 2, column 2: 'x' is not a number"),
-    "short.csv": ("0.5,0.5\n1\n", "row 1: has 1 entries, row 0 has 2"),
-    "negative.csv": ("0.5,0.5\n1.1,-0.1\n", "row 1, column 1: -0.1 is negative"),
+    "short.csv": ("0.5,0.5\n1\n", "row 2: has 1 entries, row 1 has 2"),
+    "negative.csv": ("0.5,0.5\n1.1,-0.1\n", "row 2, column 2: -0.1 is negative"),
     "empty.csv": ("", "is empty"),
+    "semicolons.csv": ("answer;x;y\nno;0,75;0,25\nyes;0,25;0,75\n", "has semicolons between its columns"),
+    "tabs.csv": ("0.75\t0.25\n0.25\t0.75\n", "has tabs between its columns"),
+    "spaces.csv": ("0.75 0.25\n0.25 0.75\n", "has spaces between its columns"),
+    "percent.csv": ("75%,25%\n25%,75%\n", "write a decimal, such as 0.75 for 75%"),
+    "large.csv": ("0.5,0.5\n1e400,0.5\n", "a number beyond 1e300 is too large"),
     "nan.toml": ("[channel]\nrows = [[nan, 1.0]]\n", "NaN"),
     "key.toml": ("[channel]\nrow = [[0.5, 0.5]]\n", "unknown key 'row'; did you mean 'rows'?"),
     "both.toml": ("epsilon = 1\n", "expected one table [channel] or [rappor]"),
@@ -109,6 +115,51 @@ def test_errors_are_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert given.err.count("\n") == 1
     assert str(path) in given.err
     assert said in given.err
+
+
+def test_spaces_after_commas_and_in_names_are_fine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "spaced.csv"
+    path.write_text("of whom, says no, says yes\nnot yet, 0.75, 0.25\nof course, 0.25, 0.75\n")
+    assert main(["audit", str(path)]) == 0
+    assert "answer = not yet, other = of course, report = says no" in capsys.readouterr().out
+
+
+def ended(code: str) -> list[str]:
+    """Return the arguments that audit a program of one line of Python."""
+    command = f"'{sys.executable}' -c '{code}'"
+    return ["audit", "--program", command, "--answer", "no", "--answer", "yes", "--runs", "100"]
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("raise SystemExit(3)", "ended with exit code 3"),
+        ("raise KeyError(1)", "ended with exit code 1: KeyError: 1"),
+        ("", "wrote 0 lines for 100 answers"),
+        ("import sys; sys.stdout.buffer.write(bytes([255] * 99))", "wrote bytes that are not UTF-8"),
+        ("while True: print(1)", "wrote more than 65536 bytes for one answer"),
+        ("import time; time.sleep(60)", "took more than 0.5 seconds"),
+    ],
+)
+def test_programs_that_fail_are_one_line(
+    code: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "MOST_BYTES", 1 << 16)
+    if "sleep" in code:
+        monkeypatch.setattr(program, "SECONDS", 0.5)
+    assert main(ended(code)) == 2
+    given = capsys.readouterr()
+    assert given.err.count("\n") == 1
+    assert said in given.err
+
+
+def test_lines_end_at_line_feeds_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    write = "sys.stdout.buffer.write(line[:1].encode() + bytes([226, 128, 168, 10]))"  # a line separator
+    code = f"import sys; [{write} for line in sys.stdin]"
+    assert main(ended(code)) == 0
+    assert "epsilon is at least" in capsys.readouterr().out
 
 
 def test_pickles_are_never_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

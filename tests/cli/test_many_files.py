@@ -206,7 +206,7 @@ def test_count_files_that_do_not_fit(capsys):
         (["estimate", "m.json", "m.json"], "m.json: is not a file of counts"),
         (["count", "m.json", "none/*.csv", "-o", "x.json"], "none/*.csv: no file matches this pattern"),
         (["count", "m.json", "empty", "-o", "x.json"], "empty: is a folder without data files"),
-        (["count", "m.json", "odd", "-o", "x.json"], "odd/reports.txt: is no data file; use a pattern"),
+        (["count", "m.json", "odd", "-o", "x.json"], "odd/reports.txt: is not a data file; use a pattern"),
         (["count", "m.json", "m.csv", "-o", "m.csv"], "-o m.csv: no format '.csv'; name it .json"),
         (["count", "m.json", "m.csv", "-o", "m.json", "--force"], "-o m.json: is an input of this command"),
         (["count", "m.json", "people", "-o", "x.json"], "people/a.csv: no column name ends in a mechanism's"),

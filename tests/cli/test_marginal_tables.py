@@ -85,7 +85,7 @@ REFUSED = {
         ["estimate", "m.json", "r.csv", "--marginal", "age,incom"],
         "did you mean 'income'",
     ),
-    "an attribute twice": (["estimate", "m.json", "r.csv", "--marginal", "age,age"], "'age' stands twice"),
+    "an attribute twice": (["estimate", "m.json", "r.csv", "--marginal", "age,age"], "'age' appears twice"),
     "raw without a view": (
         ["estimate", "m.json", "r.csv", "--marginal", "age,smokes", "--raw"],
         "no view with reports contains it",
@@ -109,7 +109,7 @@ REFUSED = {
         ["run", "m.json", "synthesize", "r.csv", "-o", "new.csv", "--rows", "-1"],
         "--rows: -1 is not",
     ),
-    "no frequencies": (["estimate", "m.json", "r.csv", "--simplex"], "--simplex: is no option"),
+    "no frequencies": (["estimate", "m.json", "r.csv", "--simplex"], "--simplex: is not an option"),
 }
 
 

@@ -108,7 +108,7 @@ def test_reports_of_another_oracle_are_refused(folder, capsys):
 @pytest.mark.parametrize(
     ("method", "line", "text"),
     [
-        ("optimised-unary", "x1", "row 2: 'x1' is no report"),
+        ("optimised-unary", "x1", "row 2: 'x1' is not a report"),
         ("subset-selection", "xff", "row 2: has a bit beyond the 5 categories"),
         ("hadamard", "8", "row 2: unknown category"),
         ("projective-geometry", "-1", "row 2: unknown category"),

@@ -135,7 +135,7 @@ def test_wrong_data_leave_nothing_behind(folder, capsys, kind, rows, text):
         (("--set", "honest=0"), 2, "honest: 0 is outside"),
         (("--set", "honest=1.5"), 2, "honest: 1.5 is outside"),
         (("--set", "protocol=cnt-2m"), 1, "infeasible: cnt-2m: a coin of each of 200 users is too little"),
-        (("--set", "protocol=cnt-bn", "--set", "max_messages=1"), 1, "it needs 2 messages a user"),
+        (("--set", "protocol=cnt-bn", "--set", "max_messages=1"), 1, "it needs 2 messages per user"),
     ],
 )
 def test_promises_that_cannot_be_kept_are_not_built(folder, capsys, words, code, text):

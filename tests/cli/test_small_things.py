@@ -8,8 +8,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
+from mechdesign.papers.shown.model import MOST_CLAIMS
 from mechdesign.report import repeats
-from mechdesign.report.show import MOST_CLAIMS
 
 
 def error_of(capsys, *arguments: str) -> str:

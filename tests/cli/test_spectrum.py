@@ -132,7 +132,7 @@ def test_without_a_state_or_with_a_wrong_one_nothing_is_answered(place, capsys):
     assert answer(place, SLOT, state="m.toml") == 2
     assert "is not JSON" in capsys.readouterr().err
     assert answer(place, SLOT, state="db.json") == 2
-    assert "is no state of a spectrum database" in capsys.readouterr().err
+    assert "is not a state of a spectrum database" in capsys.readouterr().err
     assert (place / "m.toml").read_text() == MODEL
     assert not (place / "a.csv").exists()
 

@@ -119,7 +119,7 @@ def test_build_says_who_is_asked_what_and_what_will_be_known(folder, capsys):
 def test_an_epsilon_that_tells_nothing_is_refused_with_what_would_help(folder, capsys):
     alone = ["--set", "epsilon=0.001", "--set", "tables=[]", "--set", "group_means=[]"]
     error = refused(capsys, "build", "survey.toml", *alone, "-o", "new.json")
-    assert "survey.toml: [parameters]: epsilon: 0.001 tells too little: with 20000 users" in error
+    assert "survey.toml: [parameters]: epsilon: 0.001 is too small: with 20000 users" in error
     assert all(f" {name} " in error for name in ("age", "sex", "smokes", "health", "income"))
     users, epsilon = re.search(r"ask (\d+) users, or give epsilon = ([0-9.]+)", error).groups()
     for remedy in (["--users", users], ["--set", f"epsilon={epsilon}"]):
@@ -134,7 +134,7 @@ def test_solve_prints_the_same_outlook_as_build(folder, capsys):
     solved = capsys.readouterr().out
     assert printed[printed.index("  users  report") :] in solved
     assert main(["solve", "survey.toml", "--set", "epsilon=0.001"]) == 0
-    assert "not worth building: epsilon: 0.001 tells too little" in capsys.readouterr().out
+    assert "not worth building: epsilon: 0.001 is too small" in capsys.readouterr().out
     assert main(["solve", "survey.toml", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["outlook"]["results"]) == 7
 
@@ -282,4 +282,4 @@ def test_remember_names_the_row_of_a_user_who_stands_twice(folder, capsys):
     rows = Path("people.csv").read_text().splitlines()[:5]
     Path("twice.csv").write_text("\n".join([*rows, rows[2]]) + "\n")
     base = ["run", "survey.json", "remember", "twice.csv", "--state", "kept.json", "--key", "number"]
-    assert "column 'number': users: row 5: user '1' stands twice" in refused(capsys, *base, "-o", "r.csv")
+    assert "column 'number': users: row 5: user '1' appears twice" in refused(capsys, *base, "-o", "r.csv")

@@ -54,7 +54,7 @@ def test_what_exists_is_replaced_by_force_alone(folder, capsys):
     assert "-o notes.csv: exists; name another place, or replace it with --force" in error
     said(capsys, "randomize", mechanism, "people.csv", "-o", "reports.csv", *options)
     error = refused(capsys, "randomize", mechanism, "people.csv", "-o", "reports.csv", *options)
-    assert "reports.csv: exists" in error, "reports that were sent already would be drawn anew"
+    assert "reports.csv: exists" in error, "reports that were sent already would be drawn again"
     (folder / "others.csv").write_text("answer\na\nb\n")
     error = refused(capsys, "randomize", mechanism, "others.csv", "-o", "reports.csv", *options)
     assert "reports.csv: exists" in error, "they are reports of other people"
@@ -210,7 +210,7 @@ def test_codes_for_missing_values(folder, capsys):
         ("range = [2, 1]", "low = 2 is not below high = 1"),
         ('missing = "never"', "missing: 'never' is not a choice"),
         ('colums = ["a"]', "[data] unknown key 'colums'; did you mean 'columns'?"),
-        ('columns = ["a", "a"]', "a name stands twice"),
+        ('columns = ["a", "a"]', "a name appears twice"),
         ("columns = [1]", "expected a list of names"),
     ],
 )
@@ -253,7 +253,7 @@ def test_a_menu_works_from_the_shell(folder, capsys):
     types = np.array([*menu.terms.types, menu.terms.types[-1] * 100])
     (folder / "types.csv").write_text("theta\n" + "\n".join(map(repr, types.tolist())) + "\n")
     text = said(capsys, "run", "menu.json", "choose", "types.csv", "-o", "out.csv")
-    assert "1 people stay out" in text
+    assert "1 users stay out" in text
     with (folder / "out.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert [int(row["item"]) for row in rows] == menu.choose(types).tolist()
@@ -261,7 +261,7 @@ def test_a_menu_works_from_the_shell(folder, capsys):
     assert (rows[-1]["item"], float(rows[-1]["payment"]), float(rows[-1]["epsilon"])) == ("-1", 0.0, 0.0)
     (folder / "types.csv").write_text("theta\n1\n-2\n")
     error = refused(capsys, "run", "menu.json", "choose", "types.csv", "-o", "new.csv")
-    assert "types.csv: column 'theta': types: row 2: -2 is no finite price above 0" in error
+    assert "types.csv: column 'theta': types: row 2: -2 is not a finite price above 0" in error
 
 
 def test_run_offers_what_the_mechanism_offers(folder, capsys):
@@ -277,7 +277,7 @@ def test_run_offers_what_the_mechanism_offers(folder, capsys):
     assert "no operation 'chose'; known: estimate, randomize" in refused(
         capsys, "run", mechanism, "chose", "people.csv", "-o", "x.csv"
     )
-    assert "--clip: is no option of 'randomize' of this mechanism" in refused(
+    assert "--clip: is not an option of 'randomize' of this mechanism" in refused(
         capsys, "randomize", mechanism, "people.csv", "-o", "x.csv", "--clip", "--column", "answer"
     )
 

@@ -32,7 +32,7 @@ def test_reports_are_not_randomized_again(folder, capsys):
     options = ["--column", "answer", "--missing", "category"]
     said(capsys, "randomize", mechanism, "people.csv", "-o", "r.csv", *options)
     error = refused(capsys, "randomize", mechanism, "r.csv", "-o", "again.csv")
-    assert "holds reports, which would be randomized once more" in error
+    assert "holds reports, which would be randomized a second time" in error
 
 
 def test_dropped_rows_do_not_tear_users_apart(folder, capsys):
@@ -45,7 +45,7 @@ def test_dropped_rows_do_not_tear_users_apart(folder, capsys):
     for row in (5, 60, 100):
         lines[row] = lines[row].split(",")[0] + ","
     (folder / "r.csv").write_text("\n".join(lines) + "\n")
-    assert "leave out whole users" in refused(capsys, "estimate", "m.json", "r.csv", "--missing", "drop")
+    assert "omit whole users" in refused(capsys, "estimate", "m.json", "r.csv", "--missing", "drop")
 
 
 def test_wrong_rows_of_several_reports_a_user_are_named_beyond_a_block(folder, capsys):
@@ -76,7 +76,7 @@ def test_the_data_of_a_mechanism_file_are_part_of_its_digest(folder, capsys):
     for data in [*({"columns": names, "missing": "drop"} for names in columns), None, {"a": 1}]:
         (folder / mechanism).write_text(json.dumps(original | {"data": data}))
         error = refused(capsys, "audit", mechanism)
-        assert "build it anew" in error
+        assert "rebuild it" in error
     (folder / mechanism).write_text(json.dumps(original))
     assert main(["audit", mechanism]) == 0
 

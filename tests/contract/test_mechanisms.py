@@ -98,7 +98,7 @@ def test_every_single_change_of_its_content_is_refused(mechanism, tmp_path):
         with pytest.raises(MechDesignError) as caught:
             load_mechanism(path)
         assert str(path) in str(caught.value), keys
-        assert "build it anew" in str(caught.value), keys
+        assert "rebuild it" in str(caught.value), keys
 
 
 def test_a_seed_repeats_and_reports_are_possible(mechanism):

@@ -11,12 +11,13 @@ import pytest
 import mechdesign as md
 from mechdesign.catalog import load_model, models, sweep_points
 from mechdesign.core.cache import Cache
+from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, MethodError
 from mechdesign.core.parameters import parameters_of, problem_from, replace_parameters
 from mechdesign.core.solution import Solution
 from mechdesign.mechanisms import Mechanism, load_mechanism
 from mechdesign.papers.claims import ModelCheck
-from mechdesign.report.checks import overview
+from mechdesign.papers.shown.checks import overview
 from tests.support.checks import check_once, folder_of_run
 from tests.support.claims import assert_can_fail
 
@@ -148,6 +149,9 @@ class TestModel:
         check = check_of(slug)
         text = json.dumps(check.as_dict(), allow_nan=False)
         assert json.loads(text)["model"] == slug
+        preferred = next(run for run in check.comparison.runs if run.kind != "published")
+        quantities = encode(dict(preferred.quantities))
+        assert json.loads(json.dumps(quantities, allow_nan=False)) == quantities
 
     def test_parameters_round_trip(self, slug):
         check = check_of(slug)

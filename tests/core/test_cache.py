@@ -11,6 +11,7 @@ import types
 
 import pytest
 
+import mechdesign as md
 from mechdesign.catalog import load_model
 from mechdesign.core import foreign
 from mechdesign.core.cache import Cache, default_cache, key_of
@@ -127,8 +128,8 @@ def test_the_variable_may_name_the_home(monkeypatch, tmp_path):
 
 
 def test_an_error_about_a_row_travels_to_other_processes():
-    again = pickle.loads(pickle.dumps(RowError("answers", 4, "'x' is no category")))
-    assert (str(again), again.row) == ("answers: row 5: 'x' is no category", 4)
+    again = pickle.loads(pickle.dumps(RowError("answers", 4, "'x' is not a category")))
+    assert (str(again), again.row) == ("answers: row 5: 'x' is not a category", 4)
 
 
 def killed(number):
@@ -164,3 +165,23 @@ def test_an_entry_with_another_content_counts_as_missing(tmp_path, content):
     assert cache.get(key) is None
     cache.put(key, 0.5)
     assert cache.get(key) == (0.5,)
+
+
+@pytest.mark.parametrize(
+    ("problem", "method"),
+    [
+        (md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0), "lp"),
+        (load_model("contract/three_types").problem, None),
+        (load_model("location/planar_laplace").problem, None),
+        (load_model("shuffle/counting").problem, "cnt-rr"),
+    ],
+    ids=lambda value: getattr(value, "name", str(value)),
+)
+def test_a_solution_can_be_kept_and_solved_again_from_there(tmp_path, problem, method):
+    """The functions of methods have no names of their own: a solution remembers the method by its name."""
+    solution = md.solve(problem, method)
+    cache = Cache(tmp_path / "kept")
+    cache.put("a" * 64, solution)
+    (kept,) = cache.get("a" * 64)
+    assert kept.value == solution.value
+    assert kept.again(problem).value == solution.value

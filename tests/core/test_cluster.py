@@ -33,7 +33,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def cluster():
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
     ) as made:
         yield made
 
@@ -88,7 +88,7 @@ def test_a_piece_that_kills_its_worker_again_and_again_ends_with_one_line(cluste
     work = [(number, str(tmp_path / "never") if number == 2 else "") for number in range(4)]
     with distributed.Client(cluster) as client:
         with pytest.raises(
-            MethodError, match=r"^piece [0-3]: this or another piece .* killed workers again and again"
+            MethodError, match=r"^piece [0-3]: this or another piece .* killed workers repeatedly"
         ):
             run_pieces(client, add, labels(4), work, 0)
         with pytest.raises(DataError, match=r"^piece -1: is negative; give another one$"):
@@ -139,8 +139,8 @@ def test_a_cluster_that_is_not_there_is_one_line_at_once(survey, capsys):
     start = time.monotonic()
     for address, what in (
         ("tcp://127.0.0.1:9", "no scheduler answers there (Connection refused); check the address"),
-        ("nowhere", "is no address of a scheduler; give one such as tcp://host:8786, or local"),
-        ("tcp://127.0.0.1:99999", "is no address of a scheduler"),
+        ("nowhere", "is not an address of a scheduler; give one such as tcp://host:8786, or local"),
+        ("tcp://127.0.0.1:99999", "is not an address of a scheduler"),
     ):
         assert main(["count", "m.json", "reports", "-o", "c.json", "--dask", address]) == 2
         line = capsys.readouterr().err
@@ -172,3 +172,8 @@ def test_a_data_frame_of_dask_is_counted_where_it_is(cluster):
     assert parts.as_json() == whole.as_json()
     assert str(parts.estimate()) == str(whole.estimate()) == str(estimate)
     assert estimate.question == "city"
+
+
+def test_two_local_clusters_run_side_by_side():
+    with connected("local", 1) as first, connected("local", 1) as second:
+        assert first.scheduler.address != second.scheduler.address

@@ -42,7 +42,7 @@ class Base(Problem):
     Raises
     ------
     wrong : ParameterError
-        This is no parameter.
+        This is not a parameter.
     """
 
     size: int

@@ -80,8 +80,8 @@ def test_json_is_bounded_in_the_same_way():
         ("[" + "[]," * 2_000_000 + "[]]", "more than 2000000 objects and lists"),
         ("1e400", "too large for a number"),
         ("9" * 5000, "limit"),
-        ("NaN", "no JSON number"),
-        ("-Infinity", "no JSON number"),
+        ("NaN", "not a JSON number"),
+        ("-Infinity", "not a JSON number"),
     ):
         with pytest.raises(ValueError, match=said):
             parse_json(text)

@@ -113,7 +113,7 @@ def test_the_schema_has_the_limits_at_the_numbers_and_words():
         "maximum": 9,
     }
     assert found["rate"]["exclusiveMinimum"] == 0.0
-    assert "maximum" not in found["rate"], "infinity is no JSON"
+    assert "maximum" not in found["rate"], "infinity is not JSON"
     assert found["delta"]["anyOf"] == [
         {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
         {"type": "null"},

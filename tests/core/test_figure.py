@@ -33,7 +33,7 @@ NAN, INF = float("nan"), float("inf")
         (lambda: Line([1, NAN], [1.0, 2.0], gaps=True), "x: entry 2 is not a finite number"),
         (lambda: Line([1, 2], [1.0, INF], gaps=True), "y: entry 2 is not a finite number"),
         (lambda: Line([], []), "x: is empty"),
-        (lambda: Line(["a"], [1]), "x: are no numbers"),
+        (lambda: Line(["a"], [1]), "x: are not numbers"),
         (lambda: Line([[1]], [[1]]), "x: has 2 dimensions; give 1"),
         (lambda: Points([1, 2], [1, 2], names=["a"]), "names: 1 for 2 points"),
         (lambda: Band([1, 2], [0, 1], [1]), "lengths differ"),

@@ -16,7 +16,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.parallel import Task, run_tasks
 from mechdesign.core.watch import Watch
 from mechdesign.papers.claims import check_models
-from mechdesign.report.page import model_results
+from mechdesign.papers.shown.page import model_results
 
 
 def square(number: int) -> int:
@@ -184,5 +184,5 @@ def test_the_environment_names_the_cache(tmp_path, monkeypatch):
 )
 def test_an_impossible_number_of_processes_is_refused(jobs, variable, monkeypatch):
     monkeypatch.setenv("MECHDESIGN_JOBS", variable)
-    with pytest.raises(ParameterError, match="is no whole number >= 1"):
+    with pytest.raises(ParameterError, match="is not an integer >= 1"):
         run_tasks([], jobs=jobs)

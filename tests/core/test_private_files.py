@@ -194,7 +194,7 @@ def test_what_is_no_lock_is_refused_and_left_as_it_is(tmp_path, monkeypatch, kin
     LOCKS[kind](lock)
     before = sorted(os.listdir(tmp_path))
     with (
-        pytest.raises(DataError, match=r"move that away|remove it") as raised,
+        pytest.raises(DataError, match=r"move it away|remove it") as raised,
         one_at_a_time(tmp_path / "season.json", DataError),
     ):
         pytest.fail("it was locked")
@@ -225,7 +225,7 @@ def test_without_flock_a_killed_process_is_named_by_its_lock(tmp_path, monkeypat
     ended_before.wait()
     (tmp_path / ".s.json.locked").write_text(f"{ended_before.pid}\n")
     with (
-        pytest.raises(DataError, match=r"\.s\.json\.locked beside it was left by a killed process"),
+        pytest.raises(DataError, match=r"\.s\.json\.locked next to it was left by a killed process"),
         one_at_a_time(tmp_path / "s.json", DataError),
     ):
         pytest.fail("it was locked")

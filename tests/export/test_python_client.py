@@ -51,7 +51,7 @@ def test_every_type_has_a_client_or_says_why_not():
 
 @pytest.mark.parametrize("kind", sorted(NO_CLIENT & set(MECHANISMS)))
 def test_what_has_no_client_names_what_would_do(kind):
-    with pytest.raises(MethodError, match=r"no client in whole numbers; .*build") as caught:
+    with pytest.raises(MethodError, match=r"no client in integers; .*build") as caught:
         export(MECHANISMS[kind][0](), "python")
     assert EXACT[kind] in str(caught.value)
     assert "\n" not in str(caught.value)

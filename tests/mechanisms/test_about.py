@@ -63,7 +63,7 @@ def test_it_survives_a_file_and_changes_nothing_else(mechanism, tmp_path):
     [
         ([], "expected title, question and users"),
         ({"titel": "a"}, "expected title, question and users"),
-        ({"title": 3}, "title: expected a text"),
+        ({"title": 3}, "title: expected a string"),
         ({"question": "a" * 1001}, "question: has 1001 letters"),
         ({"users": 0}, "users"),
         ({"users": True}, "users"),
@@ -82,12 +82,12 @@ def test_what_is_no_title_is_refused_in_one_line(mechanism, tmp_path, about, sai
 
 def test_a_question_that_is_no_text_is_refused(tmp_path):
     (tmp_path / "survey.toml").write_text(SURVEY.replace('"Do you smoke?"', "3"))
-    with pytest.raises(MechDesignError, match=r"question.*not a text"):
+    with pytest.raises(MechDesignError, match=r"question.*not a string"):
         md.load_model(tmp_path / "survey.toml")
 
 
 def test_texts_are_on_one_printable_line():
     assert About("a\n  b", "\x1b[2J").heading == "\\x1b[2J"
     assert About("a\n  b").title == "a b"
-    with pytest.raises(ParameterError, match="expected a text"):
+    with pytest.raises(ParameterError, match="expected a string"):
         About(title=["a"])

@@ -45,7 +45,7 @@ def test_every_guise_of_a_channel_is_the_same_mechanism():
     for name, guise in guises_of_integers(ROWS).items():
         channel = FiniteChannel(guise, PrivacyTarget(np.longdouble(LEVEL)))
         assert channel.fingerprint == expected.fingerprint, name
-        with pytest.raises(CertificateError, match="not private as promised"):
+        with pytest.raises(CertificateError, match="not private as stated"):
             FiniteChannel(guise, PrivacyTarget(1.0))
         with pytest.raises(ValueError, match="WRITEABLE"):
             channel.weights.setflags(write=True)
@@ -71,7 +71,7 @@ def test_a_target_that_judges_itself_is_not_asked():
         def holds(self, weights):
             return True
 
-    with pytest.raises(CertificateError, match="not private as promised"):
+    with pytest.raises(CertificateError, match="not private as stated"):
         FiniteChannel(np.array(ROWS), Friendly(1.0))
     repaired = FiniteChannel.from_floats(np.array([[0.9, 0.1], [0.1, 0.9]]), Friendly(1.0))
     assert repaired.audit().true_epsilon <= 1.0
@@ -92,7 +92,7 @@ def test_disjoint_rows_are_refused_whatever_the_distances_are_made_of():
     weights = np.array([[TOTAL, 0], [TOTAL // 2, TOTAL // 2], [0, TOTAL]])
     steps = [[Fraction(step) for step in row] for row in ([0, 200, 250], [200, 0, 200], [250, 200, 0])]
     for guise in guises_of_distances(steps).values():
-        with pytest.raises(CertificateError, match="not private as promised"):
+        with pytest.raises(CertificateError, match="not private as stated"):
             FiniteChannel(weights, PrivacyTarget(0.001, 0.0, guise))
 
 

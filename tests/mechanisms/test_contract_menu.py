@@ -58,7 +58,7 @@ def test_costs_that_differ_by_type_are_honoured():
 def test_known_types_are_assigned_and_strangers_refused():
     menu = menu_for(information="complete")
     assert menu.choose([3, 1]).tolist() == [2, 0]
-    with pytest.raises(DataError, match=r"theta: 1\.5 is no type of this menu"):
+    with pytest.raises(DataError, match=r"theta: 1\.5 is not a type of this menu"):
         menu.choose([1.5])
 
 
@@ -174,7 +174,7 @@ def test_every_single_change_of_the_file_is_refused(changes, tmp_path):
             place = place[key]
         place[keys[-1]] = value + "x" if isinstance(value, str) else 0.1 if value is None else value + 0.001
         path.write_text(json.dumps(document))
-        with pytest.raises(md.MechDesignError, match="build it anew"):
+        with pytest.raises(md.MechDesignError, match="rebuild it"):
             md.load_mechanism(path)
 
 

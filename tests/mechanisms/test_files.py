@@ -96,7 +96,7 @@ def test_a_row_whose_sum_is_kept_but_whose_privacy_is_broken_is_refused(finite, 
     least = [min(row) for row in document["content"]["weights"]]
     row = next(number for number, weight in enumerate(least) if weight > 0)
     text = refusal(change(finite, "content", "weights", row, move, sign=signed))
-    assert "not private as promised" in text
+    assert "not private as stated" in text
     assert "true_epsilon = inf" in text
     assert "witness" in text
 
@@ -110,7 +110,7 @@ def test_the_last_unit_counts(kary):
     content["high"] += kept - 1
     document["sha256"] = digest(document["type"], content)
     kary.write_text(json.dumps(document))
-    assert "not private as promised" in refusal(kary)
+    assert "not private as stated" in refusal(kary)
 
 
 @pytest.mark.parametrize("signed", [False, True])
@@ -168,7 +168,7 @@ def test_a_changed_structure_is_refused(kary, keys, text):
         ),
         (("content", "weights", []), "refused: channel: expected a matrix"),
         (("content", "weights", 7), "refused: channel: expected a matrix"),
-        (("content", "labels", ["a", "a", "b"]), "'a' stands twice"),
+        (("content", "labels", ["a", "a", "b"]), "'a' appears twice"),
         (("content", "labels", ["a"]), "1 names for 3 categories"),
         (("content", "epsilon", -1.0), "epsilon: -1 is negative"),
         (("content", "epsilon", "1"), "epsilon: expected a number"),
@@ -177,7 +177,7 @@ def test_a_changed_structure_is_refused(kary, keys, text):
         (("content", "distance", [[0.0, 1.0]]), "damaged"),
         (("content", None), "has no content"),
         (("content", lambda content: {"total": TOTAL}), "content is damaged (KeyError('weights'))"),
-        (("version", 3), "has version 3, this release reads 1 to 2; build it anew"),
+        (("version", 3), "has version 3, this release reads 1 to 2; rebuild it"),
         (("format", "something"), "is not a mechanism file"),
     ],
 )

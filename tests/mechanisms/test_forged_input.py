@@ -121,7 +121,7 @@ def test_labels_of_other_scripts_and_subclasses_are_plain_texts():
 
     labels = Labels(4, ["été", "是 否", "a\u00a0b", np.str_("x")])
     assert {type(name) for name in labels.names} == {str}
-    with pytest.raises(ParameterError, match="'a' stands twice"):
+    with pytest.raises(ParameterError, match="'a' appears twice"):
         Labels(2, [Word("a"), Word("a")])
     for names in ("ab", b"ab", {"a": 1, "b": 2}, 2, True, 1.5):
         with pytest.raises(ParameterError, match="labels: expected a list of names"):

@@ -11,7 +11,7 @@ import pytest
 
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.mechanisms import FiniteChannel, KaryResponse, load_mechanism
-from mechdesign.mechanisms.base import CollectingMechanism
+from mechdesign.mechanisms.base import CollectingMechanism, mechanism_types
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import Duchi, Harmony
@@ -28,8 +28,8 @@ pyarrow = pytest.importorskip("pyarrow")
 KINDS = ("pandas", "polars", "pyarrow")
 FRAMES = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "pyarrow": pyarrow.Table}
 SERIES = {"pandas": pandas.Series, "polars": polars.Series, "pyarrow": pyarrow.ChunkedArray}
-COLLECTING = [kind for kind in sorted(MECHANISMS) if isinstance(MECHANISMS[kind][0](), CollectingMechanism)]
-PROTOCOLS = [kind for kind in sorted(MECHANISMS) if isinstance(MECHANISMS[kind][0](), Protocol)]
+COLLECTING = [kind for kind in sorted(MECHANISMS) if issubclass(mechanism_types()[kind], CollectingMechanism)]
+PROTOCOLS = [kind for kind in sorted(MECHANISMS) if issubclass(mechanism_types()[kind], Protocol)]
 
 
 def frame(kind: str, columns: dict[str, Any]) -> Any:
@@ -186,7 +186,7 @@ def test_what_does_not_fit_is_refused_with_the_remedy():
             mechanism.randomize(people[["city"]])
         ),
         r"no column 'town'; known: city, name$": lambda: mechanism.run("randomize", people, column="town"),
-        r"holds reports, which would be randomized once more": lambda: mechanism.randomize(reports),
+        r"holds reports, which would be randomized a second time": lambda: mechanism.randomize(reports),
         r"holds reports of another mechanism": lambda: other.estimate(reports),
         r"no column name ends in a mechanism's fingerprint .* unmarked=True": lambda: mechanism.estimate(
             people[["city"]]
@@ -203,7 +203,7 @@ def test_what_does_not_fit_is_refused_with_the_remedy():
         ),
         r"^tables: 2 given, 'randomize' takes one$": lambda: mechanism.run("randomize", people, people),
         r"no operation 'randomise'; did you mean 'randomize'\?": lambda: mechanism.run("randomise", people),
-        r"^colum=: is no option": lambda: mechanism.run("randomize", people, colum="city"),
+        r"^colum=: is not an option": lambda: mechanism.run("randomize", people, colum="city"),
     }
     for pattern, step in cases.items():
         with pytest.raises(MechDesignError, match=pattern) as caught:

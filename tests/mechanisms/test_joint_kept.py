@@ -50,7 +50,7 @@ def test_a_report_is_counted_in_the_file_before_it_is_seen(tmp_path):
     first.report()
     second.report()
     for process in (first, second):
-        with pytest.raises(MethodError, match="3 made, and the promise is for 3 reports"):
+        with pytest.raises(MethodError, match="3 made, and the guarantee is for 3 reports"):
             process.report()
     client.save(path)
     assert client.made == 3  # an older count does not come back
@@ -85,7 +85,7 @@ def test_a_permanent_response_is_never_replaced_by_another(tmp_path):
     with pytest.raises(DataError, match="belongs to a different mechanism"):
         limited(epsilon=7.1).remember([[1, 2]] * 20, rng=1).save(path)
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(ModelFileError, match="is no permanent response"):
+    with pytest.raises(ModelFileError, match="is not a permanent response"):
         client.save(tmp_path / "notes.txt")
     assert (PermanentResponse.load(mechanism, path).bits == client.bits).all()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -234,7 +234,7 @@ def test_no_more_reports_than_promised_come_out_of_a_table(tmp_path, survey):
     assert "1 of 1 report made" in survey("report", "kept.csv", "-o", "one.csv", *count)[1]
     code, said = survey("report", "kept.csv", "-o", "two.csv", *count)
     assert code == 2
-    assert "1 made, and the promise is for 1 report; build a mechanism for more" in said
+    assert "1 made, and the guarantee is for 1 report; build a mechanism for more" in said
     assert not (tmp_path / "two.csv").exists()
     code, said = survey("remember", "people.csv", "-o", "again.csv", *count)
     assert code == 2
@@ -249,7 +249,11 @@ def test_a_count_belongs_to_its_permanent_responses(tmp_path, survey):
     code, said = survey("report", "second.csv", "-o", "out.csv", "--state", "first.json")
     assert code == 2
     assert "counts the reports of other permanent responses" in said
-    for bad, text in (("people.csv", "named like a table"), ("m.json", "is no count"), ("none.json", "read")):
+    for bad, text in (
+        ("people.csv", "named like a table"),
+        ("m.json", "is not a count"),
+        ("none.json", "read"),
+    ):
         code, said = survey("report", "first.csv", "-o", "out.csv", "--state", bad)
         assert code == 2
         assert text in said

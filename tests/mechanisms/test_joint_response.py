@@ -73,21 +73,21 @@ def test_a_client_survives_a_restart_and_keeps_count(tmp_path):
     assert (again.made, again.left) == (1, 2)
     again.report()
     again.report()
-    with pytest.raises(MethodError, match="3 made, and the promise is for 3"):
+    with pytest.raises(MethodError, match="3 made, and the guarantee is for 3"):
         again.report()
     assert small(epsilon=8.0).remember([[0, 0]]).left is None  # 4 ln 7 = 7.78: any number of reports
     other = small(epsilon=7.1)
     with pytest.raises(DataError, match="belongs to a different mechanism"):
         PermanentResponse.load(other, tmp_path / "client.json")
     (tmp_path / "client.json").write_text("{}")
-    with pytest.raises(ModelFileError, match="is no permanent response"):
+    with pytest.raises(ModelFileError, match="is not a permanent response"):
         PermanentResponse.load(mechanism, tmp_path / "client.json")
 
 
 def test_a_promise_that_the_weights_break_is_refused(tmp_path):
-    with pytest.raises(CertificateError, match="not private as promised"):
+    with pytest.raises(CertificateError, match="not private as stated"):
         small(epsilon=3.0)
-    with pytest.raises(CertificateError, match="not private as promised"):
+    with pytest.raises(CertificateError, match="not private as stated"):
         small(report_epsilon=0.5)
     mechanism, path = small(), tmp_path / "m.json"
     mechanism.save(path)
@@ -220,7 +220,7 @@ def test_from_columns_to_a_conditional_distribution(tmp_path, capsys, monkeypatc
     [
         (["estimate", "empty.csv"], "empty.csv: is empty"),
         (["estimate", "none.csv"], "none.csv: has a header and no rows"),
-        (["estimate", "wide.csv"], "is no report"),
+        (["estimate", "wide.csv"], "is not a report"),
         (["estimate", "good.csv", "--marginal", "smoke"], "did you mean 'smokes'"),
         (["estimate", "good.csv", "--given", "smokes"], "--given: name the attributes it is for"),
         (["estimate", "good.csv", "--joint", "smokes", "--marginal", "income"], "is not among smokes"),

@@ -55,7 +55,7 @@ def test_unknown_names_are_refused_naming_the_row(values, text):
 @pytest.mark.parametrize(
     ("values", "text"),
     [
-        ([0, 1, 3], "row 3: unknown category 3; give whole numbers from 0 to 2"),
+        ([0, 1, 3], "row 3: unknown category 3; give integers from 0 to 2"),
         ([0, -1], "row 2: unknown category -1"),
         ([0.5], "row 1: unknown category 0.5"),
         ([1.0, float("nan")], "row 2: unknown category nan"),
@@ -66,7 +66,7 @@ def test_unknown_names_are_refused_naming_the_row(values, text):
         (["0", "two"], "row 2: 'two' is not a code"),
         (["0", None], "row 2: None is not a number"),
         ([True, False], "are booleans"),
-        ([1j], "expected whole numbers"),
+        ([1j], "expected integers"),
     ],
 )
 def test_impossible_numbers_are_refused_naming_the_row(values, text):
@@ -78,7 +78,7 @@ def test_impossible_numbers_are_refused_naming_the_row(values, text):
     ("names", "text"),
     [
         (["a"], "1 names for 2 categories"),
-        (["a", "a"], "'a' stands twice"),
+        (["a", "a"], "'a' appears twice"),
         (["a", ""], "non-empty"),
         ([1, 2], "quotes"),
     ],

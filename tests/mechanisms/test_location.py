@@ -269,7 +269,7 @@ def test_files_give_back_the_same_and_changes_are_refused(make, tmp_path):
             old = value if number is None else value[number]
             place[key if number is None else number] = old + 1 if isinstance(old, int) else old + 0.001
             path.write_text(json.dumps(document))
-            with pytest.raises(MechDesignError, match="build it anew"):
+            with pytest.raises(MechDesignError, match="rebuild it"):
                 load_mechanism(path)
 
 
@@ -278,7 +278,7 @@ def test_weights_that_are_not_private_are_refused():
     content = mechanism.content()
     content["weights"][1] += content["weights"][1] // 10
     content["weights"] = [weight // 2 for weight in content["weights"]]
-    with pytest.raises(CertificateError, match="not private as promised"):
+    with pytest.raises(CertificateError, match="not private as stated"):
         PlanarLattice.from_content(content)
 
 

@@ -11,11 +11,12 @@ import pytest
 
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
-from mechdesign.mechanisms.marginals import Attributes, MarginalRelease, make_consistent
+from mechdesign.mechanisms.marginals import Attributes, MarginalRelease
 from mechdesign.mechanisms.marginals.choice import effect_variance
 from mechdesign.mechanisms.marginals.sums import score_moments
 from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from mechdesign.mechanisms.oracles.best import KINDS
+from mechdesign.papers.marginals.rivals import make_consistent
 from tests.support.statistics import binomial_limits
 
 REPETITIONS = 100

@@ -218,7 +218,7 @@ def test_small_numbers_are_taken_as_they_are_and_give_the_same_reports():
         (lambda d: d.update(views=7), "not 7 views"),
         (lambda d: d["views"].__setitem__(0, None), "a view has none"),
         (lambda d: d["views"][0].update(users=-1), "no number of users"),
-        (lambda d: d["views"][0]["counts"].__setitem__(0, 1.5), "is no count"),
+        (lambda d: d["views"][0]["counts"].__setitem__(0, 1.5), "is not a count"),
         (lambda d: d["views"][0]["counts"].__setitem__(0, 10**6), "more support than reports"),
         (lambda d: d["views"].reverse(), "belong to a different mechanism"),
     ],
@@ -271,7 +271,7 @@ def test_few_reports_are_refused_and_a_view_without_any_is_left_out():
         release.estimate(reports[:2])
     found = release.estimate(reports[reports["view"] != 1])
     assert found.marginal([1]).value.tolist() == [0.5, 0.5]
-    assert "nobody reported a view with 1" in str(found.marginal([1]))
+    assert "no user reported a view with 1" in str(found.marginal([1]))
 
 
 # Files
@@ -322,7 +322,7 @@ def test_every_single_change_of_its_content_is_refused(tmp_path):
 def test_weights_that_break_the_promise_are_refused_by_the_audit_alone():
     content = MarginalRelease.of(SIZES, VIEWS, 1.0, kinds=["unary-encoding"]).content()
     content["oracles"][0]["content"]["add"] -= 1
-    with pytest.raises(CertificateError, match="not private as promised"):
+    with pytest.raises(CertificateError, match="not private as stated"):
         MarginalRelease.from_content(content)
     content = MarginalRelease.of(SIZES, VIEWS, 1.0).content()
     content["shares"][0] += 1
@@ -330,7 +330,7 @@ def test_weights_that_break_the_promise_are_refused_by_the_audit_alone():
         MarginalRelease.from_content(content)
     content = MarginalRelease.of(SIZES, VIEWS, 1.0).content()
     content["oracles"][0]["type"] = "duchi"
-    with pytest.raises(CertificateError, match="is no frequency oracle"):
+    with pytest.raises(CertificateError, match="is not a frequency oracle"):
         MarginalRelease.from_content(content)
 
 

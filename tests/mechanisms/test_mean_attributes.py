@@ -236,7 +236,7 @@ def test_reports_that_are_none():
     [
         (lambda: AttributeSampling(Duchi(1.0), 3, 4), "per_user"),
         (lambda: AttributeSampling(Duchi(1.0), 0), "attributes"),
-        (lambda: AttributeSampling(Duchi(1.0), ["a", "a"]), "stands twice"),
+        (lambda: AttributeSampling(Duchi(1.0), ["a", "a"]), "appears twice"),
         (lambda: AttributeSampling(Duchi(1.0), 2, low=[0.0], high=1.0), "give one for each"),
         (lambda: AttributeSampling(Duchi(1.0), 2, low=1.0, high=[2.0, 0.5]), "low < high"),
         (lambda: AttributeSampling(Duchi(1.0), 2, estimator="best"), "estimator"),

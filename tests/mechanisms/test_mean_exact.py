@@ -46,7 +46,7 @@ def test_duchis_integers_keep_both_ratios_exactly(epsilon):
     assert all(certificate.holds and certificate.exact for certificate in mechanism.certificates())
     # and no room is given away: one unit less breaks the promise
     if mechanism.lo > 1:
-        with pytest.raises(CertificateError, match="not private as promised"):
+        with pytest.raises(CertificateError, match="not private as stated"):
             CensoringInterval(mechanism.lo - 1, TOTAL - mechanism.lo + 1, epsilon)
 
 

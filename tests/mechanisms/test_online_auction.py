@@ -193,7 +193,7 @@ def test_a_season_of_another_auction_or_a_changed_one_is_refused(tmp_path):
         Season.load(path, AUCTION.fingerprint, season.share)
     for damaged in (text[: len(text) // 2], "[]", "{}", '{"content": 3}', ""):
         path.write_text(damaged)
-        with pytest.raises(ModelFileError, match="is no state file"):
+        with pytest.raises(ModelFileError, match="is not a state file"):
             Season.load(path, AUCTION.fingerprint, season.share)
 
 

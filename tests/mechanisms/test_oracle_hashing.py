@@ -163,7 +163,7 @@ BITS = UnaryEncoding.optimised(10, 1.0)
 )
 def test_texts_that_are_no_report_are_refused_with_their_row(oracle, text):
     reports = np.array(["xe000", text], dtype=object)
-    with pytest.raises(DataError, match=r"^reports: row 2: .* is no report"):
+    with pytest.raises(DataError, match=r"^reports: row 2: .* is not a report"):
         oracle.aggregator().update(reports)
 
 

@@ -158,7 +158,7 @@ def test_numbers_beyond_all_doubles_are_one_line(season, tmp_path):
     for old in ('"cost": ', '"value": '):
         place = text.index(old) + len(old)
         (tmp_path / "s.json").write_text(text[:place] + "1e400, " + text[place:].partition(", ")[2])
-        with pytest.raises(ModelFileError, match="is no state file of a season"):
+        with pytest.raises(ModelFileError, match="is not a state file of a season"):
             Season.load(tmp_path / "s.json", AUCTION.fingerprint, Fraction(0.3))
 
 
@@ -187,11 +187,11 @@ def test_seasons_of_one_auction_differ_and_may_be_told_apart(tmp_path):
     with pytest.raises(ModelFileError, match="is the state of another season"):
         Season.load(tmp_path / "s.json", AUCTION.fingerprint, first.share, first.identity)
     assert AUCTION.season("spring").identity == "spring"
-    with pytest.raises(ParameterError, match="season: '' is no name"):
+    with pytest.raises(ParameterError, match="season: '' is not a name"):
         AUCTION.season("")
 
 
 def test_a_name_that_no_file_can_hold_is_refused():
     for name in ("\ud800", ""):
-        with pytest.raises(DataError, match="is no name of a user; give a text"):
+        with pytest.raises(DataError, match="is not a name of a user; give a string"):
             AUCTION.step(AUCTION.season(), {**bids(1), name: Bid(1.0, 1.0, ("air",))})

@@ -80,7 +80,7 @@ def test_the_audit_is_that_of_the_whole_channel(name):
     bound = 1 + more / (1 - more) * Fraction(mechanism.law.sets, mechanism.law.holding)
     assert bound > exp_lower(1.5)
     sets = mechanism.sets
-    with pytest.raises(MechDesignError, match="not private as promised"):
+    with pytest.raises(MechDesignError, match="not private as stated"):
         SetResponse(mechanism.attributes, 1.5, sets, mechanism.include + 1)
 
 

@@ -114,7 +114,7 @@ def test_every_single_change_of_its_content_is_refused(kind, tmp_path):
                 place = place[key]
             place[keys[-1]] = other
             path.write_text(json.dumps(document))
-            with pytest.raises(MechDesignError, match="build it anew"):
+            with pytest.raises(MechDesignError, match="rebuild it"):
                 load_mechanism(path)
 
 

@@ -139,7 +139,7 @@ def test_wrong_messages_are_refused(kind):
         protocol.analyze(outside)
     with pytest.raises(DataError, match="expected 1 column"):
         protocol.analyze(np.zeros((4, 2), dtype=int))
-    with pytest.raises(ParameterError, match="expected whole numbers"):
+    with pytest.raises(ParameterError, match="expected integers"):
         protocol.analyze(messages.astype(float))
     if kind != "cnt-2m":
         with pytest.raises(DataError, match="give those of all users"):
@@ -194,7 +194,7 @@ def test_noise_for_all_users_is_not_enough_for_the_honest_ones():
             with pytest.raises(CertificateError, match="the ring is too small"):
                 type(for_all).from_content(content)
             continue
-        with pytest.raises(CertificateError, match="not private as promised"):
+        with pytest.raises(CertificateError, match="not private as stated"):
             type(for_all).from_content(content).require()
 
 
@@ -344,4 +344,4 @@ def test_a_changed_file_is_refused_with_one_remedy(field, value, tmp_path):
     path.write_text(json.dumps(document))
     with pytest.raises(CertificateError, match="refused") as error:
         load_mechanism(path)
-    assert str(error.value).count("build it anew") == 1
+    assert str(error.value).count("rebuild it") == 1

@@ -76,7 +76,7 @@ def test_fragments_refuse_what_their_users_cannot_have_sent():
     moved[moved[:, 0] < 2] = 2
     with pytest.raises(DataError, match="category 0 has 0 bits, and 500 users send one each"):
         protocol.analyze(moved)
-    with pytest.raises(OutOfReachError, match="it needs 3 messages a user; allow as many"):
+    with pytest.raises(OutOfReachError, match="it needs 3 messages per user; allow as many"):
         HistRR.calibrated(Promise(500, 1.0, 1e-4), 3, max_messages=2)
     lost = md.solve(
         md.ShuffleHistogram(users=1_000_000_000, categories=4, epsilon=1.0, delta=1e-6, protocol="hist-rr")

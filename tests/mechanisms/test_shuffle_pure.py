@@ -94,7 +94,7 @@ def test_too_little_noise_and_too_few_honest_users_are_told():
     for changed in ({"noise": protocol.noise.noise // 2}, {"honest": 0.5}, {"length": 3}):
         weak = CntPURE.from_content({**content, **changed})
         assert [item.holds for item in weak.certificates()] == [False, False]
-        with pytest.raises(CertificateError, match="not private as promised"):
+        with pytest.raises(CertificateError, match="not private as stated"):
             weak.require()
     robust = CntPURE.calibrated(Promise(60, 1.0, 1e-6, 0.5))
     assert robust.noise.crowd == 30
@@ -146,7 +146,7 @@ def test_digits_share_epsilon():
 
 
 def test_what_cannot_be_pure_says_why():
-    with pytest.raises(OutOfReachError, match="hide nobody with delta 0"):
+    with pytest.raises(OutOfReachError, match="hide none with delta 0"):
         CntPURE.calibrated(Promise(2, 2.0**-20, 1e-6))
     with pytest.raises(OutOfReachError, match="it needs 3 messages"):
         CntPURE.calibrated(Promise(50, 1.0, 1e-6), max_messages=2)

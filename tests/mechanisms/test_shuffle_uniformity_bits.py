@@ -156,7 +156,7 @@ def test_halves_of_honest_users_need_more_noise_and_too_few_users_are_told():
     lost = md.solve(md.ShuffleUniformity(users=40, categories=20, epsilon=0.5, delta=1e-6, protocol="put"))
     assert lost.status == "infeasible"
     assert "give at least" in lost.message
-    with pytest.raises(OutOfReachError, match="it needs 40 messages a user"):
+    with pytest.raises(OutOfReachError, match="it needs 40 messages per user"):
         AUT.calibrated(Promise(4000, 1.0, 1e-5), 20, max_messages=39)
 
 

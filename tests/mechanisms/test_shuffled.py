@@ -57,10 +57,10 @@ def test_a_local_guarantee_that_is_enough_by_itself_needs_nobody_else():
         (lambda: CensoringInterval.from_interval(0.0, 0.1, 0.5, 0.1), "has delta = 0.1"),
         (
             lambda: JointResponse.of([2, 3], 4.0, redraw=0.5, keep=0.75, add=0.5, reports_per_user=5),
-            "makes the reports alike",
+            "draw reports in the same way",
         ),
-        (lambda: CntRR.calibrated(PROMISE), "makes the reports alike"),
-        (lambda: Shuffled(Duchi(3.0), PROMISE), "makes the reports alike"),
+        (lambda: CntRR.calibrated(PROMISE), "draw reports in the same way"),
+        (lambda: Shuffled(Duchi(3.0), PROMISE), "draw reports in the same way"),
         (
             lambda: md.solve(
                 md.RandomizedResponse(

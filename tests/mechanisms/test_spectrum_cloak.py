@@ -171,7 +171,7 @@ def test_the_file_gives_back_the_same_cloak_and_every_change_is_refused(tmp_path
         document = json.loads(json.dumps(original))
         document["content"][key] = value[:-1] if isinstance(value, list) else value * 2
         path.write_text(json.dumps(document))
-        with pytest.raises(MechDesignError, match="build it anew"):
+        with pytest.raises(MechDesignError, match="rebuild it"):
             SpectrumCloak.load(path)
 
 

@@ -59,14 +59,14 @@ def random_rows(crowd, columns, rng, count):
         user = users[first]
         if user == crowd.owner:
             continue
-        ramp = crowd.ramp(user, low[first], high[first])
+        start, base, slope = (found[0] for found in crowd.ramps(user, low[[first]], high[[first]]))
         members = []
         for place in order[1:].tolist():
-            fits = users[place] != user and low[place] >= ramp[0][users[place]]
+            fits = users[place] != user and low[place] >= start[users[place]]
             if fits and all(apart[place, other] for other in members):
                 members.append(place)
         if members:
-            yield crowd.ramped(user, low[first], ramp, users[members], low[members])
+            yield crowd.ramped(user, low[first], (start, base, slope), users[members], low[members])
 
 
 @pytest.mark.parametrize("occupied", [True, False])

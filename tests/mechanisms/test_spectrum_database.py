@@ -262,7 +262,7 @@ def test_the_file_gives_back_the_same_database_and_every_change_is_refused(tmp_p
         value = document["content"][key]
         document["content"][key] = value[:-1] if isinstance(value, list) else value + 1
         path.write_text(json.dumps(document))
-        with pytest.raises(MechDesignError, match="build it anew"):
+        with pytest.raises(MechDesignError, match="rebuild it"):
             SpectrumDatabase.load(path)
 
 
@@ -311,7 +311,7 @@ def test_files_of_the_former_release_are_one_clear_line(tmp_path):
     document["content"] |= {"draws": 1000, "user_draws": 100, "privacy_cost": 2.0}
     document["content"]["channels"] = [{"name": "tv", "x": 0.0, "y": 0.0, "protection": 1.0}]
     path.write_text(json.dumps(document))
-    with pytest.raises(CertificateError, match=r"earlier release.*spectrum-cloak; build it anew$") as caught:
+    with pytest.raises(CertificateError, match=r"earlier release.*spectrum-cloak; rebuild it$") as caught:
         SpectrumDatabase.load(path)
     assert "\n" not in str(caught.value)
 

@@ -62,7 +62,7 @@ def test_the_file_gives_back_the_same_client_and_every_change_is_refused(user, t
         document = json.loads(json.dumps(original))
         document["content"][key] = value
         path.write_text(json.dumps(document))
-        with pytest.raises(MechDesignError, match="build it anew"):
+        with pytest.raises(MechDesignError, match="rebuild it"):
             SpectrumUser.load(path)
 
 

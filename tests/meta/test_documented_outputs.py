@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.checks import folder_of_run
 from tests.support.documents import ROOT, agree, blocks, commands, outputs, pages, rewritten
 
 TABLE = ["method  gap      seconds", "------  -------  -------", "lp      1.0e-14    0.267", "  note"]
@@ -14,9 +15,9 @@ TABLE = ["method  gap      seconds", "------  -------  -------", "lp      1.0e-1
 
 @pytest.mark.skipif(shutil.which("sh") is None, reason="the console blocks are for a POSIX shell")
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
-def test_a_page_shows_what_is_printed(page, tmp_path):
+def test_a_page_shows_what_is_printed(page, tmp_path, tmp_path_factory):
     """To correct the pages: ``python -m tests.documented_outputs --update``."""
-    found = list(outputs(page, tmp_path))
+    found = list(outputs(page, tmp_path, folder_of_run(tmp_path_factory.getbasetemp())))
     wrong = [shown for shown in found if not shown.is_right]
     assert not wrong, "\n".join(
         [

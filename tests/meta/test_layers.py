@@ -21,8 +21,8 @@ ALLOWED = {
     "mechanisms": {"core", "audit", "solvers", "mechanisms"},
     "problems": {"core", "audit", "solvers", "mechanisms", "problems"},
     "catalog": {"core", "audit", "solvers", "mechanisms", "problems", "catalog"},
-    "papers": {"core", "audit", "solvers", "mechanisms", "problems", "catalog", "papers"},
-    "report": {"core", "audit", "solvers", "mechanisms", "problems", "catalog", "papers", "report"},
+    "report": {"core", "audit", "solvers", "mechanisms", "problems", "catalog", "report"},
+    "papers": {"core", "audit", "solvers", "mechanisms", "problems", "catalog", "report", "papers"},
     "export": {"core", "audit", "solvers", "mechanisms", "export"},
     "cli": {
         *("core", "audit", "solvers", "mechanisms", "problems", "catalog", "papers", "report"),

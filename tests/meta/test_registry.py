@@ -311,7 +311,7 @@ def other_distribution(tmp_path, monkeypatch):
     forget()
     for name in [name for name in sys.modules if name.startswith("newfamily")]:
         del sys.modules[name]
-    gc.collect()  # a class that is gone is no mechanism any more
+    gc.collect()  # a class that is gone is not a mechanism any more
 
 
 def test_the_shell_finds_a_family_of_another_distribution(other_distribution, tmp_path, capsys):

@@ -8,7 +8,8 @@ import shutil
 import pytest
 
 from mechdesign.catalog import load_model
-from mechdesign.report.page import mechanism_page, model_result, models_page
+from mechdesign.papers.shown.page import model_result, models_page
+from mechdesign.report.page import mechanism_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")

@@ -188,7 +188,7 @@ def test_blank_lines_of_one_column_are_missing_except_at_the_end(tmp_path, reade
 
 
 def test_odd_but_legal_files(tmp_path, reader):
-    """A header that spans lines, a name that stands twice elsewhere, quotes, commas, line ends of Windows."""
+    """A header that spans lines, a name that appears twice, quotes, commas, line ends of Windows."""
     path = tmp_path / "odd.csv"
     path.write_text('"a\nb",x,x,"say ""c"""\r\n"1,5",,,"two\nlines"\r\n', newline="")
     table = open_table(path)
@@ -251,5 +251,5 @@ def test_a_quote_that_is_not_closed_swallows_nobody(tmp_path, reader, text):
 
 def test_a_pipe_is_refused(tmp_path, reader):
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(DataError, match=r"cannot be read: it is no regular file; save it to one first"):
+    with pytest.raises(DataError, match=r"cannot be read: it is not a regular file; save it to one first"):
         open_table(tmp_path / "pipe.csv")

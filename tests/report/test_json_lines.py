@@ -52,7 +52,7 @@ def test_null_is_a_missing_value(tmp_path):
         ('{"a": true}', "line 2: the value of 'a' is neither text nor number"),
         ('{"a": {}}', "neither text nor number"),
         ('{"b": 1}', "line 2: the columns b, not a"),
-        ('{"a": 1, "a": 2}', "a key stands twice"),
+        ('{"a": 1, "a": 2}', "a key appears twice"),
         ('{"a": NaN}', "is not JSON"),
         ('{"format": "mechdesign-report", "rows": []}', "is not a row"),
         ("x" * (1 << 20) + "x", "is longer than 1048576 bytes"),

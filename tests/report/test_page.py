@@ -23,9 +23,9 @@ from mechdesign.mechanisms import FiniteChannel
 from mechdesign.mechanisms.base import mechanism_types
 from mechdesign.mechanisms.finite import PrivacyTarget
 from mechdesign.mechanisms.mean import Duchi, Laplace
-from mechdesign.report.page import mechanism_page, model_result, models_page
+from mechdesign.papers.shown.page import best_run, model_result, models_page
+from mechdesign.report.page import mechanism_page
 from mechdesign.report.page.mathematics import marked_up
-from mechdesign.report.page.models import best_run
 from mechdesign.report.page.words import limits_in_words, privacy_in_words, users_for, wanted_errors
 from tests.meta.test_shown import MECHANISMS
 
@@ -320,7 +320,7 @@ def test_the_first_error_is_one_that_a_small_survey_can_have():
 def test_answers_are_told_from_the_words_around_them():
     survey = md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0, labels=["no", "yes, about once"])
     first = md.solve(survey).mechanism().explained()[1]
-    assert first.startswith('Of 1000 people whose answer is "no", about 731 report "no" and')
+    assert first.startswith('Of 1000 users whose answer is "no", about 731 report "no" and')
     assert first.endswith('about 269 report "yes, about once".')
 
 
@@ -354,7 +354,7 @@ def test_the_shell_writes_pages_and_replaces_them_by_force_alone(tmp_path, capsy
     ("arguments", "said"),
     [
         ([], "nothing is named"),
-        (["--all", "mean/rcp2023_single"], "beside --all"),
+        (["--all", "mean/rcp2023_single"], "combined with --all"),
         (["nothing/there"], "no 'nothing/there'"),
         (["nothing.json"], "nothing.json"),
         (["a.json", "b.json"], "a page of its own"),

@@ -55,7 +55,7 @@ def test_a_protocol_is_not_drawn_for_users_that_it_was_not_made_for():
 
 
 def test_protocols_stand_beside_what_is_measured_alike():
-    """A distance is no count, one category more or less is not two, and Laplace noise tests nothing."""
+    """A distance is not a count, one category more or less is not two, and Laplace noise tests nothing."""
     tested = figures_of(MECHANISMS["uniformity-dump"][0]())[0].panels[0]
     assert tested.y_label == "distance from uniform that is found"
     assert tested.marks[0].y[0] > tested.marks[0].y[1] > 0, "dummies cost distance"

@@ -205,5 +205,5 @@ def test_questions_of_a_survey_keep_their_own_units():
     found = survey.estimate(survey.randomize([[40, "no"], [60, "yes"]] * 500, rng=1))
     page = results_page(survey, Estimation(found, "estimate", "m.json", ["r.csv"]), "1")
     outline = Outline(page)
-    assert re.search(r"mean \d\d\.\d", outline.text), "years are no percent"
+    assert re.search(r"mean \d\d\.\d", outline.text), "years are not percentages"
     assert re.search(r"smokes .* no \d\d\.\d+% ", outline.text)

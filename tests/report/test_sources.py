@@ -11,7 +11,7 @@ from pathlib import Path
 from mechdesign.cli import main
 from mechdesign.papers.claims.findings import escaped
 from mechdesign.papers.claims.sources import Item, sources, tally
-from mechdesign.report.sources import (
+from mechdesign.papers.shown.sources import (
     OUTCOMES,
     counted,
     items_page,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cvxpy
 import pytest
 
+from mechdesign.core.errors import ParameterError
 from mechdesign.solvers import convex
 from mechdesign.solvers.convex import solve_convex
 
@@ -34,3 +35,11 @@ def test_failure_of_all_says_what_each_said():
     result = solve_convex(cvxpy.Problem(cvxpy.Minimize(x), [x >= 2]), solver="NO_SUCH_SOLVER")
     assert result.status == "failed"
     assert "NO_SUCH_SOLVER" in result.message
+
+
+@pytest.mark.parametrize("solver", ["CLARABEL", "SCS"])
+def test_an_option_that_the_solver_does_not_know_is_named(solver):
+    number = cvxpy.Variable()
+    program = cvxpy.Problem(cvxpy.Minimize(number), [number >= 1.0])
+    with pytest.raises(ParameterError, match=f"options nonsense: {solver} says .*nonsense"):
+        solve_convex(program, solver, nonsense=1)

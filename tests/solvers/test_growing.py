@@ -1,4 +1,4 @@
-"""Programs that grow: both methods give multipliers that prove a bound close to the value."""
+"""Programs that grow: their multipliers prove a bound close to the value."""
 
 import subprocess
 import sys
@@ -6,7 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-from mechdesign.solvers.growing import COARSE, GrowingProgram
+from mechdesign.solvers.growing import GrowingProgram
+
+EXACT = 1e-6
+"""The simplex method allows itself errors of 1e-7."""
 
 
 def cliques(seed, users=40, rows=120):
@@ -20,30 +23,29 @@ def cliques(seed, users=40, rows=120):
     half = [(np.flatnonzero(row), row[row > 0]) for row in matrix]
     program.rows(half[: rows // 2])
     program.rows([])
-    assert program.solve(20.0, interior=seed % 2 == 0)
+    assert program.solve(20.0)
     program.rows(half[rows // 2 :])
     return program, gains, matrix
 
 
-@pytest.mark.parametrize("interior", [True, False])
 @pytest.mark.parametrize("seed", range(10))
-def test_multipliers_prove_a_bound_close_to_the_value(seed, interior):
+def test_multipliers_prove_a_bound_close_to_the_value(seed):
     program, gains, matrix = cliques(seed)
-    assert program.solve(20.0, interior=interior)
+    assert program.solve(20.0)
     prices = np.maximum(program.multipliers, 0.0)
     excess = np.maximum(gains - prices @ matrix, 0.0)  # no variable is above 1: each is in some row
     bound, value = prices.sum() + excess.sum(), gains @ program.values
-    assert (matrix @ program.values <= 1.0 + COARSE).all()
-    assert value <= bound * (1.0 + COARSE)
-    assert bound <= value * (1.0 + 10.0 * COARSE * len(gains))
+    assert (matrix @ program.values <= 1.0 + EXACT).all()
+    assert value <= bound * (1.0 + EXACT)
+    assert bound <= value * (1.0 + EXACT)
 
 
 def test_a_row_of_everybody_that_comes_late_is_kept():
     program, _, _ = cliques(1)
     before = program.values.copy()
     program.rows([(np.arange(40), np.ones(40))])
-    assert program.solve(20.0, interior=True)
-    assert program.values.sum() <= 1.0 + COARSE * 40 < before.sum()
+    assert program.solve(20.0)
+    assert program.values.sum() <= 1.0 + EXACT < before.sum()
 
 
 def test_nothing_is_printed_by_the_solver_itself():

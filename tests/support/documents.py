@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support import warm
+from tests.support import checks, warm
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = "100"
@@ -40,6 +40,9 @@ ALONE = {"MECHDESIGN_CACHE": "off", "MECHDESIGN_JOBS": "1"}
 
 ROUNDING = 1e-8
 """A number below this in size is taken for a rounding error, or for the gap that a solver left."""
+
+ECHO = '; echo "exit code $?"'
+"""How pages show the exit code of a command."""
 
 FENCE = re.compile(r"^```([\w{}-]*)")
 COMMENT = re.compile(r"^<!-- (random|machine|output not shown|digits: \d+) -->$")
@@ -103,11 +106,14 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
-def outputs(page: Path, folder: Path) -> Iterator[Shown]:
-    """Run the blocks of a page in an empty folder and yield what they print."""
+def outputs(page: Path, folder: Path, kept: Path | None = None) -> Iterator[Shown]:
+    """Run the blocks of a page in an empty folder and yield what they print.
+
+    Checks of models are taken from the folder ``kept`` and left there: one run of the tests makes each once.
+    """
     found = blocks(page.read_text(encoding="utf-8"))
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    environment = _environment(folder)
+    environment = _environment(folder) | ({} if kept is None else {checks.FOLDER: str(kept)})
     work = folder / "work"
     work.mkdir()
     for number, block in enumerate(found):
@@ -170,11 +176,13 @@ def _run_console(block: Block, page: Path, work: Path, environment: dict[str, st
 
 def _run_command(command: str, work: Path, environment: dict[str, str]) -> tuple[int, str]:
     """Return the exit code and what is printed: by a shell, where more than our own command is called."""
-    words = warm.words_of(command)
+    own = command.removesuffix(ECHO)
+    words = warm.words_of(own)
     if words is not None and hasattr(os, "fork"):
         output = work.parent / "printed"
         code = warm.run(words, work, environment, output)
-        return code, output.read_text(encoding="utf-8", errors="backslashreplace")
+        printed = output.read_text(encoding="utf-8", errors="backslashreplace")
+        return (code, printed) if own == command else (0, f"{printed}exit code {code}\n")
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=work,

@@ -25,8 +25,8 @@ from pathlib import Path
 SHELL = set("|<>;&$`\\*?~(){}!#\n")
 """What only a shell understands."""
 
-REMARK = re.compile(r"\s+# [^\n\"']*$")
-"""What a command line says to its readers; a shell leaves it out."""
+REMARK = re.compile(r"(?:\s+# [^\n\"']*|^(?P<command>[^\n\"'#]*\S)\s+# [^\n]*)$")
+"""What a command line says to its readers; a shell leaves it out. No quotes in it, or none before it."""
 
 
 def words_of(command: str) -> list[str] | None:
@@ -36,8 +36,10 @@ def words_of(command: str) -> list[str] | None:
     (['list', '--problems'], None, None)
     >>> words_of("mechdesign list  # all; also those | of others"), words_of("mechdesign list a#b")
     (['list'], None)
+    >>> words_of("mechdesign list  # the paper's"), words_of("mechdesign show 'a  # b'")
+    (['list'], None)
     """
-    joined = REMARK.sub("", command.replace("\\\n", " "))
+    joined = REMARK.sub(lambda found: found["command"] or "", command.replace("\\\n", " "))
     if not joined.startswith("mechdesign ") or SHELL & set(joined):
         return None
     return shlex.split(joined)[1:]
@@ -73,6 +75,7 @@ def imported_once() -> None:
     """Import the whole package and what its commands use, so that no copy of this process has to."""
     for name in ("cvxpy", "scipy.optimize", "scipy.stats", "matplotlib.figure", "mechdesign"):
         import_module(name)
+    import_module("tests.support.checks")
     for found in pkgutil.walk_packages(import_module("mechdesign").__path__, "mechdesign."):
         if not found.name.endswith("__main__"):
             import_module(found.name)
@@ -99,7 +102,9 @@ def _command(arguments: list[str], folder: str, environment: dict[str, str], out
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.argv = ["mechdesign", *arguments]
     from mechdesign.cli import main
+    from tests.support.checks import check_each_once
 
+    check_each_once()
     try:
         code = main(arguments)
     except SystemExit as end:

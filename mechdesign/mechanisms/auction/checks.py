@@ -20,10 +20,10 @@ def task_names_of(tasks: Sequence[str]) -> tuple[str, ...]:
     for name in given:
         if not isinstance(name, str) or not name or not name.isprintable() or set(name) & set(" ;,"):
             raise ParameterError(
-                "tasks", f"{shown(name)} is no name", "give a text without spaces, ';' and ','"
+                "tasks", f"{shown(name)} is not a name", "use a string without spaces, ';' and ','"
             )
     if len(set(given)) != len(given):
-        raise ParameterError("tasks", "a name stands twice", "names must differ")
+        raise ParameterError("tasks", "a name appears twice", "names must differ")
     return tuple(given)
 
 
@@ -31,7 +31,7 @@ def users_of(bids: Mapping[str, Bid]) -> list[str]:
     """Return the names of the users in order."""
     for name in bids:
         if not is_name(name):
-            raise DataError("bids", f"{shown(name)} is no name of a user", "give a text")
+            raise DataError("bids", f"{shown(name)} is not a name of a user", "give a string")
     if not bids:
         raise DataError("bids", "there are none", "a slot needs users")
     return sorted(bids)

@@ -1,4 +1,4 @@
-"""The two-phase greedy rule of one slot, with critical payments, all in whole numbers.
+"""The two-phase greedy rule of one slot, with critical payments, all in integers.
 
 Phase 1: who has no positive weight wins. Phase 2: while tasks are open, the user with the least weight per
 open task of its own wins, the first one of equals. A winner is paid the largest price that would still have
@@ -208,7 +208,7 @@ def covered(covering: Covering) -> list[Stage]:
     while covering.open:
         user = covering.best()
         if user < 0:
-            raise MethodError("greedy", "nobody is left for an open task", "find more users first")
+            raise MethodError("greedy", "no user is left for an open task", "find more users first")
         stages.append(Stage(user, int(covering.gains[user]), covering.gains, tuple(covering.needs)))
         covering.take(user)
     return stages

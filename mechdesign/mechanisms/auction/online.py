@@ -149,7 +149,7 @@ class OnlineAuction(Mechanism):
         if name is None:
             return Season(self.fingerprint, share)
         if not is_name(name):
-            raise ParameterError("season", f"{shown(name)} is no name", "give a text")
+            raise ParameterError("season", f"{shown(name)} is not a name", "give a string")
         return Season(self.fingerprint, share, identity=name)
 
     def step(
@@ -200,7 +200,7 @@ class OnlineAuction(Mechanism):
         return decision
 
     def slot(self, season: Season, names: Sequence[str], bids: Mapping[str, Bid], needs: list[int]) -> Slot:
-        """Return the slot of these users in whole numbers."""
+        """Return the slot of these users in integers."""
         rows = checked_bids([[bids[name].sensing, bids[name].privacy] for name in names], names)
         able = able_of([self._numbers(name, bids[name].tasks) for name in names], len(self.tasks))
         zero, forced = Fraction(0), frozenset[int]()

@@ -124,7 +124,7 @@ RULES = {
     "greedy": Rule(
         "greedy",
         greedy.award,
-        "whoever wins also wins with a lower price or more tasks, and is paid the largest price that wins",
+        "a winner also wins with a lower price or more tasks, and is paid the largest price that wins",
         greedy.paid,
         greedy.too_much_work,
         by_ratio=True,

@@ -133,7 +133,7 @@ class Season:
             "largest_shortfall": float(short),
         }
         if worst is None:
-            return Certificate("participation", True, True, figures, {}, "nobody is there")
+            return Certificate("participation", True, True, figures, {}, "no user is present")
         return Certificate("participation", worst[0] >= 0, True, figures, {"user": worst[1]})
 
     # The file
@@ -174,7 +174,7 @@ class Season:
         Raises
         ------
         ModelFileError
-            When it cannot be read, was changed, is no state that a season can be in, or belongs to another
+            When it cannot be read, was changed, is not a state that a season can be in, or belongs to another
             auction or season.
         """
         try:
@@ -195,10 +195,10 @@ class Season:
             raise ModelFileError(path, f"cannot be read ({error.strerror})", "name the state file") from None
         except StateError as error:
             raise ModelFileError(
-                path, f"is no state that a season can be in ({error})", "restore it from a copy"
+                path, f"is not a state that a season can be in ({error})", "restore it from a copy"
             ) from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise ModelFileError(path, "is no state file of a season", "name another file") from None
+            raise ModelFileError(path, "is not a state file of a season", "name another file") from None
         if identity is not None and own != identity:
             called = f"is that of {shown(own)}" if own else "has no identity"
             raise ModelFileError(

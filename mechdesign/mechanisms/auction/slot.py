@@ -1,4 +1,4 @@
-"""One slot of a reverse auction in whole numbers: what users cost, what they can do, what is wanted.
+"""One slot of a reverse auction in integers: what users cost, what they can do, what is wanted.
 
 Money is counted in units of 2^-30. A user's cost, sensing + privacy * epsilon, counts as the next whole
 number of units; a payment is a whole number of units. So a rule that a user wins exactly up to some whole
@@ -38,7 +38,7 @@ Wholes = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Slot:
-    """One slot in whole numbers.
+    """One slot in integers.
 
     The weight of user i is (tradeoff * cost - backlog) * scale = slope * price - offset, a whole number.
 
@@ -48,7 +48,7 @@ class Slot:
         What each user asks, in units, rounded up.
     able : (users, tasks) array of bool
     requirements : (tasks,) int array
-        How many winners each task needs.
+        Number of winners that each task needs.
     slope : int
         > 0: the weight of one unit of money.
     offsets : tuple of int
@@ -149,7 +149,7 @@ class Slot:
                 "any price; 1 more user is missing, or give a reserve price"
             )
         if self.reserve is None and self.forced:
-            return "users who win whatever they ask could ask any price; give a reserve price"
+            return "users who always win could ask any price; give a reserve price"
         return ""
 
 
@@ -229,7 +229,7 @@ def checked_bids(value: Any, names: Sequence[str] | None = None) -> NDArray[np.f
 
 
 def checked_tasks(value: Any, users: int, tasks: int) -> tuple[tuple[int, ...], ...]:
-    """Return the task numbers of each user, sorted; everybody has one, and all of them exist."""
+    """Return the task numbers of each user, sorted; every user has one, and all of them exist."""
     if not isinstance(value, (list, tuple)) or len(value) != users:
         size = len(value) if isinstance(value, (list, tuple)) else "no list"
         raise ParameterError(
@@ -254,7 +254,7 @@ def checked_tasks(value: Any, users: int, tasks: int) -> tuple[tuple[int, ...], 
 
 
 def checked_requirements(value: Any) -> Wholes:
-    """Return how many users each task needs, whole numbers >= 0."""
+    """Return how many users each task needs, integers >= 0."""
     numbers = wholes("requirements", value, 1)
     if not len(numbers):
         raise ParameterError("requirements", "is empty", "give a number for each task")
@@ -296,7 +296,7 @@ def slot_of(
     reserve: float | None = None,
     forced: frozenset[int] = frozenset(),
 ) -> Slot:
-    """Return the slot in whole numbers.
+    """Return the slot in integers.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def decisions_of(entries: Any) -> list[Decision]:
     ...
     mechdesign.mechanisms.auction.state.StateError: decision 1 lacks an entry, or has one too many
     """
-    _require(isinstance(entries, list), "its decisions are no list")
+    _require(isinstance(entries, list), "its decisions are not a list")
     return [_decision(entry, number) for number, entry in enumerate(entries, 1)]
 
 
@@ -57,7 +57,7 @@ def _decision(entry: Any, number: int) -> Decision:
     _require(entry["status"] == "decided" and entry["message"] == "", f"{here} is not decided")
     for key in ("winners", "requested"):
         listed = entry[key]
-        _require(isinstance(listed, list) and all(map(is_name, listed)), f"{here}: {key} are no names")
+        _require(isinstance(listed, list) and all(map(is_name, listed)), f"{here}: {key} are not names")
         _require(len(set(listed)) == len(listed), f"{here}: {key} name one twice")
     payments, covered = entry["payments"], entry["covered"]
     _require(
@@ -74,7 +74,7 @@ def _decision(entry: Any, number: int) -> Decision:
     _require(
         all(type(entry[key]) is float and abs(entry[key]) < LARGEST_SUM for key in ("value", "cost"))
         and entry["cost"] >= 0.0,
-        f"{here}: value and cost are no finite numbers",
+        f"{here}: value and cost are not finite numbers",
     )
     _require(_is_digest(entry["bids"]), f"{here} has no digest of its bids")
     return Decision.from_json(entry)
@@ -88,14 +88,14 @@ def members_of(entries: Any, decisions: list[Decision], share: Fraction, version
     StateError
         Naming the user and what is wrong.
     """
-    _require(isinstance(entries, dict), "its users are no table")
+    _require(isinstance(entries, dict), "its users are not a table")
     won: dict[str, list[int]] = {}
     for decision in decisions:
         for name in decision.winners:
             won.setdefault(name, []).append(decision.slot)
     found = {}
     for name, counts in entries.items():
-        _require(is_name(name), f"{shown(name)} is no name of a user")
+        _require(is_name(name), f"{shown(name)} is not a name of a user")
         _require(
             isinstance(counts, list)
             and len(counts) == MEMBER_COUNTS[version]
@@ -104,7 +104,7 @@ def members_of(entries: Any, decisions: list[Decision], share: Fraction, version
         )
         member = Member(*counts)
         _require(1 <= member.slots <= len(decisions), f"user {shown(name)} took part in too many slots")
-        _require(member.asked <= MOST_UNITS, f"user {shown(name)} asked for more than anybody may")
+        _require(member.asked <= MOST_UNITS, f"user {shown(name)} asked for more than any user may")
         again = counted(won.get(name, []), member.slots, len(decisions), share)
         there = (member.backlog, member.idle, member.won)
         _require(there == again, f"the counts of user {shown(name)} are not those of the decisions")

@@ -56,12 +56,12 @@ def auction_operations(auction: OnlineAuction) -> tuple[Operation, ...]:
         ),
         Operation(
             "status",
-            "say how the season stands: who won and was paid how much, who waits; it changes nothing",
+            "print the state of the season: winners, payments, waiting users; it changes nothing",
             (),
             (
-                Column(USER, "everybody who is there, and who has left with a payment"),
+                Column(USER, "users present, and users who left with a payment"),
                 Column("slots", "that it took part in since it came; 0 if it has left"),
-                Column("won", "how many of them it won"),
+                Column("won", "number of slots that the user won"),
                 Column("idle", "slots since it last won"),
                 Column("backlog", "its virtual queue"),
                 Column("paid", "in the whole season"),
@@ -152,14 +152,14 @@ def _bids(source: Source) -> dict[str, Bid]:
                 if wrong.any():
                     row = int(np.argmax(wrong))
                     raise RowError(
-                        "bids", row, f"{amounts[column][row]:g} is no finite cost >= 0", "correct it"
+                        "bids", row, f"{amounts[column][row]:g} is not a finite cost >= 0", "correct it"
                     )
         with located(source, TASKS):
             lists = [tuple(text.replace(";", " ").split()) for text in _texts("tasks", block[TASKS])]
         with located(source, USER):
             for row, name in enumerate(names):
                 if name in bids:
-                    raise RowError("users", row, f"'{name}' stands twice", "a user bids once")
+                    raise RowError("users", row, f"'{name}' appears twice", "a user bids once")
                 if not name:
                     raise RowError("users", row, "has no name", "give one")
                 if name != name.strip():
@@ -169,7 +169,7 @@ def _bids(source: Source) -> dict[str, Bid]:
 
 
 def _texts(what: str, column: Any) -> list[str]:
-    """Return the texts of a column; whole numbers may be names, bytes and other things may not."""
+    """Return the texts of a column; integers may be names, bytes and other things may not."""
     found = []
     for row, value in enumerate(np.asarray(column).tolist()):
         if type(value) is int:
@@ -177,5 +177,5 @@ def _texts(what: str, column: Any) -> list[str]:
         elif isinstance(value, str):
             found.append(value)
         else:
-            raise RowError(what, row, f"{shown(value)} is no text", "give names as text")
+            raise RowError(what, row, f"{shown(value)} is not a string", "give names as text")
     return found

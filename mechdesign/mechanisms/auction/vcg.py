@@ -40,7 +40,7 @@ MOST_PROVEN = 300_000
 
 
 class Proven:
-    """Best covers of one slot: proposed by greedy and integer program, proven in whole numbers.
+    """Best covers of one slot: proposed by greedy and integer program, proven in integers.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class Auctioneer:
         self._without: dict[int, Best | None] = {}
         found = cover(slot, self.needs, self.candidates)
         if found is None:
-            raise MethodError("best winners", "nobody is left for an open task", "find more users first")
+            raise MethodError("best winners", "no user is left for an open task", "find more users first")
         self.best = found
 
     def without(self, user: int) -> Best | None:

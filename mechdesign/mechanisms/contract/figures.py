@@ -58,8 +58,8 @@ def _choices(types: Array, epsilon: Array, payment: Array) -> list[Panel]:
         Line(x=x, y=gain[order], label="left after the cost of privacy", dots=True),
     ]
     return [
-        Panel(name, "epsilon bought", bought, title="What the types choose"),
-        Panel(name, "money", money, title="What they get for it"),
+        Panel(name, "epsilon bought", bought, title="Choices of the types"),
+        Panel(name, "money", money, title="Payments for them"),
     ]
 
 

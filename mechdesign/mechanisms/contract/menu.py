@@ -132,8 +132,8 @@ class ContractMenu(Mechanism):
                 stranger = people[int(np.argmin(known))]
                 raise DataError(
                     "theta",
-                    f"{stranger:g} is no type of this menu, which assigns items to known types",
-                    "design it anew",
+                    f"{stranger:g} is not a type of this menu, which assigns items to known types",
+                    "redesign it",
                 )
             return self.item_of_type[places]
         chosen = np.searchsorted(self._switches, people).astype(np.int64)
@@ -268,7 +268,7 @@ class ContractMenu(Mechanism):
         return Forecast("average of the reports", count, possible=True, largest=largest, of="the average")
 
     def statement(self) -> str:
-        """Return the promise on accuracy in one sentence."""
+        """Return the guarantee on accuracy in one sentence."""
         buyers = float(self.terms.counts[self.epsilon > 0].sum())
         return (
             f"with probability at least {self.terms.confidence:g} the average of {buyers:g} reports "
@@ -360,7 +360,7 @@ def _require(terms: Terms, epsilon: Array, payment: Array) -> None:
     ):
         if len(array) != len(terms.types):
             raise ParameterError(
-                field, f"has {len(array)} entries for {len(terms.types)} types", "give one a type"
+                field, f"has {len(array)} entries for {len(terms.types)} types", "give one per type"
             )
         if (array < 0).any():
             raise ParameterError(field, f"entry {int(np.argmax(array < 0))} is negative")

@@ -24,7 +24,7 @@ MOST_EXPLAINED = 8
 """Items of a menu that are put into sentences."""
 
 
-KEEP = Option("keep", "texts", "a column to copy beside the results, such as who it is; once for each")
+KEEP = Option("keep", "texts", "column to copy next to the results, such as a name (repeatable)")
 
 
 def items_in_words(items: NDArray[np.float64]) -> list[str]:
@@ -46,13 +46,13 @@ def menu_operations(menu: ContractMenu) -> tuple[Operation, ...]:
     takes = Column("type", "a privacy preference > 0: the price of one unit of epsilon", any_name=True)
     gives = (
         Column(ITEM, "the number of the item, from 0; -1: stays out"),
-        Column(EPSILON, "the privacy level of its reports, 0 for who stays out"),
-        Column(PAYMENT, "what is owed, 0 for who stays out"),
+        Column(EPSILON, "the privacy level of its reports, 0 for a user who stays out"),
+        Column(PAYMENT, "payment owed, 0 for a user who stays out"),
     )
     return (
         Operation(
             "choose",
-            "the best item for each type, and what is owed for it",
+            "the best item for each type, and the payment for it",
             (takes,),
             gives,
             partial(_chosen, menu),
@@ -77,9 +77,9 @@ def _chosen(menu: ContractMenu, sources: Sequence[Source], settings: Settings) -
             wrong = ~((types > 0.0) & np.isfinite(types))
             if wrong.any():
                 row = int(np.argmax(wrong))
-                raise RowError("types", row, f"{types[row]:g} is no finite price above 0", "correct it")
+                raise RowError("types", row, f"{types[row]:g} is not a finite price above 0", "correct it")
             items = menu.choose(types)
-        settings.count("people stay out", int((items < 0).sum()))
+        settings.count("users stay out", int((items < 0).sum()))
         yield {
             **{name: block[name] for name in (*kept, column)},
             ITEM: items,

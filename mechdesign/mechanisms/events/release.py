@@ -58,7 +58,7 @@ def slot_names(count: int, names: Sequence[str] | None) -> tuple[str, ...]:
     Raises
     ------
     ParameterError
-        When a name is empty, stands twice, or could be taken for a state.
+        When a name is empty, appears twice, or could be taken for a state.
     """
     if names is None:
         return tuple(str(number) for number in range(count))
@@ -66,7 +66,7 @@ def slot_names(count: int, names: Sequence[str] | None) -> tuple[str, ...]:
     assert read is not None
     for name in read:
         if "+" in name or name == "none":
-            raise ParameterError("labels", f"'{name}' could be a state", "leave out '+' and the name 'none'")
+            raise ParameterError("labels", f"'{name}' could be a state", "omit '+' and the name 'none'")
     return read
 
 
@@ -206,7 +206,7 @@ class EventRelease(CategoryMechanism):
         return Labels(self.weights.reports)
 
     def aggregator(self) -> EventTally:
-        """Return an empty counter of reports; counters of many machines can be merged."""
+        """Return an empty counter of reports; counters of many servers can be merged."""
         return EventTally(self)
 
     def estimate(self, reports: Any, population: bool = False) -> EventEstimate:

@@ -1,4 +1,4 @@
-"""How often a table of permanent responses was reported from: a promise is for so many reports."""
+"""How often a table of permanent responses was reported from: a guarantee is for so many reports."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ WHAT = "count of reports"
 
 
 def promised(mechanism: JointResponse) -> str:
-    """Return how many reports the promise is for, as a text."""
+    """Return how many reports the guarantee is for, as a text."""
     return "1 report" if mechanism.reports_per_user == 1 else f"{mechanism.reports_per_user} reports"
 
 
 def require_left(mechanism: JointResponse, made: int, where: str = "reports") -> None:
-    """Raise MethodError when no further report keeps the promise."""
+    """Raise MethodError when no further report keeps the guarantee."""
     if mechanism.limited and made >= mechanism.reports_per_user:
         raise MethodError(
-            where, f"{made} made, and the promise is for {promised(mechanism)}", "build a mechanism for more"
+            where,
+            f"{made} made, and the guarantee is for {promised(mechanism)}",
+            "build a mechanism for more",
         )
 
 

@@ -88,7 +88,7 @@ class PatternCounts(Server["JointResponse"]):
         counts = [plain(count) for count in given]
         whole = [count for count in counts if isinstance(count, int) and 0 < count < 1 << 62]
         if len(whole) < len(counts):
-            raise DataError("aggregator", "the counts are damaged: not whole numbers above 0", "count again")
+            raise DataError("aggregator", "the counts are damaged: not integers above 0", "count again")
         require_users(sum(whole))
         packed = read_sets(np.array(texts, dtype=object), self.mechanism.bits)
         self._add(*grouped(packed, np.array(whole, dtype=np.int64)))

@@ -46,11 +46,11 @@ PIECE = 1 << 16
 
 
 class JointResponse(AttributeMechanism):
-    """Report one bit a value of every attribute: kept bits are flipped once, reported bits drawn anew.
+    """Report one bit per value of every attribute: kept bits are flipped once, reported bits drawn again.
 
     A kept bit differs from the true one with chance flip / 2**62. A report has a 1 for a kept 1 with chance
     keep / 2**62, for a kept 0 with add / 2**62. As chances, redraw = 2 flip
-    (a bit that is drawn anew becomes 1 half of the time): the paper's f; keep and add are its q and p.
+    (a bit that is drawn again becomes 1 half of the time): the paper's f; keep and add are its q and p.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class JointResponse(AttributeMechanism):
             TOTAL, weight("flip", flip, 0), weight("keep", keep, 1, TOTAL), weight("add", add, 0)
         )
         if not self.audit().holds:
-            raise CertificateError("channel", f"not private as promised: {self.audit()}")
+            raise CertificateError("channel", f"not private as stated: {self.audit()}")
 
     @classmethod
     def of(
@@ -128,7 +128,7 @@ class JointResponse(AttributeMechanism):
         epsilon, reports_per_user, report_epsilon
             The promises.
         redraw : number
-            Probability with which a permanent bit is drawn anew, half of the time 1; in [0, 1).
+            Probability with which a permanent bit is drawn again, half of the time 1; in [0, 1).
             The paper's f.
         keep : number
             Probability that a kept 1 is reported as 1; at most 1. The paper's q.
@@ -150,19 +150,19 @@ class JointResponse(AttributeMechanism):
 
     @property
     def bits(self) -> int:
-        """The bits of a report: one a value of every attribute."""
+        """The bits of a report: one per value of every attribute."""
         return sum(self.attributes.sizes)
 
     @property
     def shares(self) -> tuple[Fraction, Fraction]:
-        """q* and p*: the chance that a reported bit is 1 where the true one is 1, and where it is 0."""
+        """q* and p*: the probability that a reported bit is 1 where the true one is 1, and where it is 0."""
         return self.weights.own, self.weights.other
 
     # Client
 
     @cached_property
     def limited(self) -> bool:
-        """Whether more reports than were promised would break the promise."""
+        """Whether more reports than were promised would break the guarantee."""
         return self.audit().any_reports > self.epsilon
 
     @property
@@ -175,14 +175,14 @@ class JointResponse(AttributeMechanism):
         return self.source(rng, "reports")
 
     def remember(self, answers: Any, rng: Rng = None) -> PermanentResponse:
-        """Return the permanent response of people's values, which each client keeps for all its reports."""
+        """Return the permanent response of users' values, which each client keeps for all its reports."""
         codes = self.attributes.encode(answers)
         return PermanentResponse(self, self.draw_permanent(codes, self.source(rng, "remember")))
 
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
-        """Return one report a user as packed bits, shape (n, bytes); the permanent response is forgotten.
+        """Return one report per user as packed bits, shape (n, bytes); the permanent response is forgotten.
 
-        For one report only: a second call draws other permanent bits, and the promise is for those of
+        For one report only: a second call draws other permanent bits, and the guarantee is for those of
         :meth:`remember`.
         """
         if is_table(answers):
@@ -212,7 +212,7 @@ class JointResponse(AttributeMechanism):
         return packed
 
     def draw_reports(self, permanent: Packed, source: BitSource) -> Packed:
-        """Return a report for permanent bits, drawn anew."""
+        """Return a report for permanent bits, drawn again."""
         reports = np.empty_like(permanent)
         for rows in self._pieces(permanent):
             kept = self._words(permanent[rows], self.weights.keep, source)
@@ -226,7 +226,7 @@ class JointResponse(AttributeMechanism):
         return [slice(start, start + PIECE) for start in range(0, len(packed), PIECE)]
 
     def _words(self, like: Packed, chance: int, source: BitSource) -> Packed:
-        """Return independent bits of a chance in the places of a report's bits, 0 in its padding."""
+        """Return independent bits of a probability in the places of a report's bits, 0 in its padding."""
         words = bernoulli_words((like.size + 7) // 8, chance, source)
         bits = words.view(np.uint8)[: like.size].reshape(like.shape).copy()
         bits[:, -1] &= 255 ^ padding(self.bits)
@@ -239,7 +239,7 @@ class JointResponse(AttributeMechanism):
     # Server
 
     def aggregator(self) -> PatternCounts:
-        """Return an empty counter of patterns; those of many machines can be merged."""
+        """Return an empty counter of patterns; those of many servers can be merged."""
         return PatternCounts(self)
 
     def estimate(self, reports: Any, population: bool = False, **options: Any) -> JointEstimate:

@@ -19,7 +19,7 @@ MOST_CELLS = 256
 """Larger tables are left to the quadratic models: the curvature is a matrix of cells by cells."""
 
 MOST_ENTRIES = 1 << 24
-"""Of the chances of all reports by cell."""
+"""Of the probabilities of all reports by cell."""
 
 STEPS = 200
 INSIDE = 0.9

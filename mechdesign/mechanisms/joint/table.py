@@ -136,7 +136,7 @@ class JointTable(CrossTable):
     def _unique(self) -> str:
         if self.unique is not False:
             return ""
-        return "\nother joint distributions are as likely: the reports do not tell all cells apart"
+        return "\nother joint distributions are as likely: the reports do not distinguish all cells"
 
     @property
     def notes(self) -> tuple[str, ...]:

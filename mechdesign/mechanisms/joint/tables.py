@@ -1,4 +1,4 @@
-"""Tables of one-hot reports: people's columns in, one column of reports out; joint distributions from it."""
+"""Tables of one-hot reports: users' columns in, one column of reports out; joint distributions from it."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
         ),
         Operation(
             "report",
-            "a report for each permanent response; every time anew, and counted",
+            "a report for each permanent response; drawn again each time, and counted",
             (kept,),
             (report,),
             partial(_reported, mechanism),
@@ -147,7 +147,7 @@ def _remembered(mechanism: JointResponse, sources: Sequence[Source], settings: S
 
 
 def _answers(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Codes]:
-    """Yield the numbers of people's values, (n, d)."""
+    """Yield the numbers of users' values, (n, d)."""
     if not settings["anyway"]:
         mechanism.require_estimable()
     (source,) = sources
@@ -155,13 +155,13 @@ def _answers(mechanism: JointResponse, sources: Sequence[Source], settings: Sett
 
 
 def _state(mechanism: JointResponse, settings: Settings) -> Any:
-    """Return the file that counts reports; without one, any number of reports has to keep the promise."""
+    """Return the file that counts reports; without one, any number of reports has to keep the guarantee."""
     state = settings["state"]
     if mechanism.limited and not state:
         raise ParameterError(
             "--state",
             "is missing",
-            f"the promise is for {promised(mechanism)} and more would break it: name the file that counts "
+            f"the guarantee is for {promised(mechanism)} and more would break it: name the file that counts "
             "them",
         )
     if state and str(state).lower().endswith(TABLES):

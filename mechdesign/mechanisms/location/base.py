@@ -113,7 +113,7 @@ class LocationMechanism(Mechanism):
         if not np.isfinite(places).all():
             row, column = np.argwhere(~np.isfinite(places))[0]
             what = f"{'xy'[column]} is {places[row, column]:g}"
-            raise RowError("points", int(row), what, "leave out who has no place")
+            raise RowError("points", int(row), what, "omit users without a location")
         if self.area is None:
             return places
         low, high = self.area[:2], self.area[2:]

@@ -108,7 +108,7 @@ class PlanarLattice(LocationMechanism):
         if self.weights.cells != (self.rows + 2 * self.reach) * (self.columns + 2 * self.reach):
             raise CertificateError("lattice", "the even part is not over the area and its surroundings")
         if not self.audit().holds:
-            raise CertificateError("lattice", f"not private as promised: {self.audit()}")
+            raise CertificateError("lattice", f"not private as stated: {self.audit()}")
 
     @cached_property
     def reach(self) -> int:
@@ -183,11 +183,11 @@ class PlanarLattice(LocationMechanism):
         return self.step * (inner + table.floor * table.cells * longest) / table.total
 
     def interference(self) -> Certificate:
-        """Judge the weights beyond the radius against beta, in whole numbers."""
+        """Judge the weights beyond the radius against beta, in integers."""
         none_beyond = self._radius >= self._limit
         beyond = Fraction(0) if none_beyond else self._distances.beyond(self._radius)
         figures = {"radius": self.radius, "beta": self.beta, "probability_beyond": float_up(beyond)}
-        note = "from the place of the person, rounding included"
+        note = "from the true location, rounding included"
         return Certificate("interference", beyond <= Fraction(self.beta), True, figures, note=note)
 
     def _figures(self) -> str:

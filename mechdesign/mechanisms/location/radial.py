@@ -54,7 +54,7 @@ STEPS_OF_BISECTION = 40
 
 @dataclass(frozen=True, eq=False)
 class RadialWeights:
-    """Weights by squared length, beside the rectangle over which the least of them is even.
+    """Weights by squared length, next to the rectangle over which the least of them is even.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class RadialWeights:
 
 
 def lengths(reach: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the squared lengths up to reach^2 of vectors of whole numbers, and how many have each.
+    """Return the squared lengths up to reach^2 of vectors of integers, and how many have each.
 
     Examples
     --------

@@ -76,7 +76,7 @@ def _decided(place: Fraction, drawn: int, source: BitSource) -> int:
 
 
 def spline_weights(offset: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-    """Return B(s - k) for the whole numbers k before, at and after, s being ``offset`` beyond the middle one.
+    """Return B(s - k) for the integers k before, at and after, s being ``offset`` beyond the middle one.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class Attributes(Sealed):
     Parameters
     ----------
     sizes : sequence of int
-        How many values each attribute has, at least 2.
+        Number of values of each attribute, at least 2.
     names : sequence of str, optional
         Unique names; without names the attributes are called by their numbers, from 0.
     labels : sequence, optional
@@ -98,7 +98,7 @@ class Attributes(Sealed):
         UnknownNameError
             For an attribute that does not exist, with the closest name.
         ParameterError
-            For an attribute that stands twice, or none at all.
+            For an attribute that appears twice, or none at all.
         """
         if isinstance(wanted, str) or not isinstance(wanted, Iterable):
             raise ParameterError("marginal", f"expected a list of attributes, got {shown(wanted)}")
@@ -108,7 +108,7 @@ class Attributes(Sealed):
         for place in found:
             if found.count(place) > 1:
                 raise ParameterError(
-                    "marginal", f"attribute '{self.shown()[place]}' stands twice", "name it once"
+                    "marginal", f"attribute '{self.shown()[place]}' appears twice", "name it once"
                 )
         return found
 
@@ -151,7 +151,7 @@ class Attributes(Sealed):
         return cell
 
     def encode(self, columns: Any, narrow: bool = False) -> Codes:
-        """Return the numbers of people's values, shape (n, d).
+        """Return the numbers of users' values, shape (n, d).
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Attributes(Sealed):
         return self._encode_columns([array[:, place] for place in range(self.count)])
 
     def _require_inside(self, array: NDArray[Any]) -> None:
-        """Leave whole numbers inside their ranges to be taken as they are; say which one is not."""
+        """Leave integers inside their ranges to be taken as they are; say which one is not."""
         for place, labels in enumerate(self.labels):
             if labels.names is None:
                 labels.encode(array[:, place], f"attribute '{self.shown()[place]}'")
@@ -237,7 +237,7 @@ class Attributes(Sealed):
 
 def _sizes(sizes: Any, field: str) -> tuple[int, ...]:
     if isinstance(sizes, (str, bytes, Mapping)) or not isinstance(sizes, Iterable):
-        raise ParameterError(field, f"expected a list of whole numbers, got {shown(sizes)}")
+        raise ParameterError(field, f"expected a list of integers, got {shown(sizes)}")
     read = tuple(
         integer(f"{field}: attribute {place}", size, 2, MOST_VALUES) for place, size in enumerate(sizes)
     )

@@ -33,7 +33,7 @@ def require_oracle(number: int, oracle: object, cells: int) -> Oracle:
     """Return an oracle that fits a view of so many cells, or raise ParameterError."""
     where = f"oracles: view {number}"
     if not isinstance(oracle, Oracle):
-        raise ParameterError(where, f"{type(oracle).__name__} is no frequency oracle of this package")
+        raise ParameterError(where, f"{type(oracle).__name__} is not a frequency oracle of this package")
     if isinstance(oracle, KaryResponse) and (oracle.delta or not oracle.keeps_all):
         raise ParameterError(where, "the k-ary response has delta > 0 or keeps some answers only")
     own, other = oracle.support_shares()

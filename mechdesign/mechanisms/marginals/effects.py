@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.marginals.consistency import View
+from mechdesign.mechanisms.marginals.views import View
 
 Array = NDArray[np.float64]
 

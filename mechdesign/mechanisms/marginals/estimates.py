@@ -22,14 +22,13 @@ from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import effect_variance
-from mechdesign.mechanisms.marginals.consistency import residual
 from mechdesign.mechanisms.marginals.export import mbi_measurements
 from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
 from mechdesign.mechanisms.marginals.observed import Observed
 from mechdesign.mechanisms.marginals.penalized import PENALTY, Fold, PenalizedTables
 from mechdesign.mechanisms.marginals.raw import RawMarginal, averaged, containing
-from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS, require_cells
 from mechdesign.mechanisms.marginals.synthetic import SyntheticModel
+from mechdesign.mechanisms.marginals.views import MOST_CELLS, require_cells, residual
 from mechdesign.mechanisms.oracles.oracle import Oracle
 
 if TYPE_CHECKING:
@@ -217,7 +216,7 @@ class ReleasedMarginals(Tidy):
         UnknownNameError
             For an attribute that does not exist.
         ParameterError
-            For an attribute that stands twice, or a table with too many cells.
+            For an attribute that appears twice, or a table with too many cells.
         EstimationError
             For ``raw`` when no view contains it.
         """
@@ -257,7 +256,7 @@ class ReleasedMarginals(Tidy):
         unseen = set(places) - {place for view in self.views for place in view}
         notes: tuple[str, ...] = () if contained else (NOT_CONTAINED,)
         if unseen:
-            notes += (f"nobody reported a view with {', '.join(self._names(tuple(sorted(unseen))))}: even",)
+            notes += (f"no user reported a view with {', '.join(self._names(tuple(sorted(unseen))))}: even",)
         if not self.fitted.whole:
             notes += (CLUSTERED.format(self.attributes.count, ", ".join(self._names(fitted))),)
         tables = self.fitted.resampled(places, contained, resampled) if resampled else None

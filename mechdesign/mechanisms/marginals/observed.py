@@ -119,7 +119,7 @@ class Observed:
         return self._latest[places]
 
     def effects_within(self, places: View) -> tuple[EffectTransform, NDArray[np.int64]]:
-        """Return the same, made anew."""
+        """Return the same, made again."""
         shape = tuple(self.sizes[place] for place in places)
         strides = {place: math.prod(shape[axis + 1 :]) for axis, place in enumerate(places)}
         outside = np.ones(len(self.sizes), dtype=np.bool_)

@@ -125,7 +125,7 @@ def containing(wanted: View, views: Sequence[View]) -> tuple[int, ...]:
         raise EstimationError(
             "marginal",
             "no view with reports contains it, so there is no unbiased estimate",
-            "leave out raw for that of the penalized distribution",
+            "omit raw for that of the penalized distribution",
         )
     return members
 

@@ -37,15 +37,14 @@ from mechdesign.mechanisms.marginals.choice import (
     noisiest_variance,
     require_oracle,
 )
-from mechdesign.mechanisms.marginals.consistency import View, check_views
 from mechdesign.mechanisms.marginals.coverage import covered_order
 from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn, Layout
 from mechdesign.mechanisms.marginals.penalized import FOLDS, draw_folds, read_penalty
-from mechdesign.mechanisms.marginals.reconstruction import memory
 from mechdesign.mechanisms.marginals.server import MarginalAggregator
 from mechdesign.mechanisms.marginals.tables import estimated_from_table, release_operations
+from mechdesign.mechanisms.marginals.views import View, check_views, memory
 from mechdesign.mechanisms.of_attributes import AttributeMechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.base import SupportOracle
@@ -128,7 +127,7 @@ class MarginalRelease(AttributeMechanism):
     # Client
 
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
-        """Return one report a user: records with the fields ``view`` and ``report`` (bytes)."""
+        """Return one report per user: records with the fields ``view`` and ``report`` (bytes)."""
         if is_table(answers):
             return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
         if not anyway:
@@ -210,7 +209,7 @@ class MarginalRelease(AttributeMechanism):
     # Server
 
     def aggregator(self) -> MarginalAggregator:
-        """Return empty counters of all views; those of many machines can be merged."""
+        """Return empty counters of all views; those of many servers can be merged."""
         return MarginalAggregator(self)
 
     def estimate(self, reports: Any, population: bool = False, penalty: Any = None) -> ReleasedMarginals:
@@ -331,7 +330,7 @@ class ReleaseAudit(TextInNotebooks):
 
     @property
     def holds(self) -> bool:
-        """Whether every oracle keeps its promise."""
+        """Whether every oracle keeps its guarantee."""
         return all(audit.holds for audit in self.oracles)
 
     @property
@@ -349,12 +348,12 @@ class ReleaseAudit(TextInNotebooks):
 
 
 def view_weights(count: int, shares: Sequence[Any] | None) -> tuple[int, ...]:
-    """Return shares as positive whole numbers that sum to 2**62: the largest remainders are rounded up."""
+    """Return shares as positive integers that sum to 2**62: the largest remainders are rounded up."""
     exact = [Fraction(1)] * count if shares is None else [rational("shares", share) for share in shares]
     if len(exact) != count:
         raise ParameterError("shares", f"{len(exact)} for {count} views", "give one each")
     if min(exact) <= 0:
-        raise ParameterError("shares", "must be positive", "leave out views that nobody reports")
+        raise ParameterError("shares", "must be positive", "omit views that no user reports")
     parts = [share * TOTAL / sum(exact) for share in exact]
     rounded = [math.floor(part) for part in parts]
     order = sorted(range(count), key=lambda place: rounded[place] - parts[place])
@@ -369,7 +368,7 @@ def _covering(views: list[View], attributes: Attributes) -> tuple[View, ...]:
     """Return the views, or raise unless they differ and every attribute is in one of them."""
     if len(set(views)) < len(views):
         double = next(view for view in views if views.count(view) > 1)
-        raise ParameterError("views", f"{double} stands twice", "name it once, with the share of both")
+        raise ParameterError("views", f"{double} appears twice", "name it once, with the share of both")
     missing = set(range(attributes.count)) - {place for view in views for place in view}
     if missing:
         name = attributes.shown()[min(missing)]
@@ -395,5 +394,5 @@ def _reportable(attributes: Attributes, view: View) -> int:
 def _oracle(document: Mapping[str, Any]) -> Oracle:
     kind: type[Mechanism] | None = mechanism_types().get(document["type"])
     if kind is None or not issubclass(kind, Oracle):
-        raise CertificateError("oracles", f"'{document['type']}' is no frequency oracle")
+        raise CertificateError("oracles", f"'{document['type']}' is not a frequency oracle")
     return kind.from_content(document["content"])

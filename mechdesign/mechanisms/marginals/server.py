@@ -55,7 +55,7 @@ class MarginalAggregator(Server["MarginalRelease"]):
 
     @property
     def users(self) -> int:
-        """How many users reported."""
+        """Number of users who reported."""
         return sum(self.reports)
 
     def _count(self, reports: Any) -> None:

@@ -144,7 +144,7 @@ def _joint(view: View, table: Array, given: View, new: View) -> Array:
 
 
 def _link(view: View, table: Array, given: View, new: View) -> Link:
-    """Return the chances of new attributes given some; even ones where these never occur."""
+    """Return the probabilities of new attributes given some; even ones where these never occur."""
     joint = _joint(view, table, given, new)
     sums = joint.sum(axis=1, keepdims=True)
     even = np.full_like(joint, 1.0 / joint.shape[1])

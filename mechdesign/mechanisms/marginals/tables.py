@@ -1,4 +1,4 @@
-"""Tables of a release: people's columns in, ``view`` and ``report`` out; marginals and synthetic rows."""
+"""Tables of a release: users' columns in, ``view`` and ``report`` out; marginals and synthetic rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn
 from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
 from mechdesign.mechanisms.marginals.penalized import FOLDS, draw_folds, read_penalty
 from mechdesign.mechanisms.marginals.raw import RawMarginal
-from mechdesign.mechanisms.marginals.reconstruction import MOST_CELLS
+from mechdesign.mechanisms.marginals.views import MOST_CELLS
 from mechdesign.mechanisms.operations import (
     ANYWAY,
     COLUMN,
@@ -188,7 +188,7 @@ def _estimated(mechanism: MarginalRelease, sources: Sequence[Source], settings: 
     raw, spread = bool(settings["raw"]), _default(settings["spread"], 0)
     for option in ("penalty", "spread"):
         if raw and settings[option] is not None:
-            raise ParameterError(f"--{option}", "is for penalized estimates", "leave out either it or --raw")
+            raise ParameterError(f"--{option}", "is for penalized estimates", "omit either it or --raw")
     release = collected(mechanism, sources, settings, bool(settings["population"]))
     return MarginalTables(tuple(release.marginal(places, raw, most, spread) for places in wanted))
 

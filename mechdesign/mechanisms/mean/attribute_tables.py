@@ -111,7 +111,7 @@ def _complete(source: Source, columns: Sequence[str]) -> Iterator[Block]:
             raise DataError(
                 source.name,
                 "rows without a value were dropped, and with them parts of users, who have several rows each",
-                "leave out whole users",
+                "omit whole users",
             )
         done += rows
         yield block

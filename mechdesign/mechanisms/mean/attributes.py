@@ -97,7 +97,7 @@ class AttributeSampling(CollectingMechanism):
     ) -> None:
         if not isinstance(inner, MeanMechanism):
             raise ParameterError(
-                "inner", f"{type(inner).__name__} is no mechanism for the mean of one attribute"
+                "inner", f"{type(inner).__name__} is not a mechanism for the mean of one attribute"
             )
         names = None if isinstance(attributes, (int, np.integer)) else list(attributes)
         size = integer("attributes", attributes if names is None else len(names), 1, MAX_ATTRIBUTES)
@@ -166,7 +166,7 @@ class AttributeSampling(CollectingMechanism):
         return self._drawn(self.ranges.check(answers, clip), self.source(rng))
 
     def _drawn(self, table: Array, source: BitSource) -> NDArray[Any]:
-        """Return the reports of checked values, one row a user."""
+        """Return the reports of checked values, one row per user."""
         users, k = len(table), self.per_user
         reports = np.empty(users * k, dtype=self.dtype)
         piece = 1 << max(0, (CHUNK // k).bit_length() - 1)  # a power of two: blocks of a file leave no trace
@@ -216,7 +216,7 @@ class AttributeSampling(CollectingMechanism):
         return made.replaced(intake=intake)
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return the standard error of an attribute's mean with so many users, in the widest range."""
+        """Return the standard error of an attribute's mean with this many users, in the widest range."""
         count = user_count(users)
         expected = np.array([count * self.per_user / self.size])
         widest = float(self.ranges.width.max()) / self.inner.domain.width
@@ -237,7 +237,7 @@ class AttributeSampling(CollectingMechanism):
     # Server
 
     def aggregator(self) -> AttributeAggregator:
-        """Return empty exact sums; those of many machines can be merged in any order."""
+        """Return empty exact sums; those of many servers can be merged in any order."""
         return AttributeAggregator(self)
 
     def estimate(self, reports: Any, population: bool = False) -> AttributeMeans:

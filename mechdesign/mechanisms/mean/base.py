@@ -188,7 +188,7 @@ class MeanMechanism(CollectingMechanism):
         return made.replaced(intake=intake)
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return the standard error of the mean with so many users, whatever their values."""
+        """Return the standard error of the mean with this many users, whatever their values."""
         count = user_count(users)
         largest = math.sqrt(self.worst_variance() / count)
         return Forecast("mean", count, possible=True, largest=largest, of="the mean")
@@ -196,7 +196,7 @@ class MeanMechanism(CollectingMechanism):
     # Server
 
     def aggregator(self) -> MeanAggregator:
-        """Return empty exact sums; those of many machines can be merged in any order."""
+        """Return empty exact sums; those of many servers can be merged in any order."""
         return MeanAggregator(self)
 
     def estimate(self, reports: Any, population: bool = False) -> MeanEstimate:
@@ -285,7 +285,7 @@ class MeanMechanism(CollectingMechanism):
     # File
 
     def content(self) -> dict[str, Any]:
-        """Return the promise and the range; all that the formulas need."""
+        """Return the guarantee and the range; all that the formulas need."""
         return {"epsilon": self.epsilon, "low": self.domain.low, "high": self.domain.high}
 
 

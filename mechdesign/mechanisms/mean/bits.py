@@ -109,7 +109,7 @@ class CensoringInterval(MeanMechanism):
                 "give a larger epsilon",
             )
         if not self.audit().holds:
-            raise CertificateError("interval", f"not private as promised: {self.audit()}")
+            raise CertificateError("interval", f"not private as stated: {self.audit()}")
         self.require_finite()
 
     @classmethod
@@ -149,7 +149,7 @@ class CensoringInterval(MeanMechanism):
         >>> CensoringInterval.from_interval(math.exp(-1), 1.0, epsilon=1.0, repair=False)
         Traceback (most recent call last):
             ...
-        mechdesign.core.errors.CertificateError: interval: not private as promised: privacy: FAILS ...
+        mechdesign.core.errors.CertificateError: interval: not private as stated: privacy: FAILS ...
         """
         first, last = number("start", start), number("end", end)
         if not 0.0 <= first < last <= 1.0:
@@ -252,7 +252,7 @@ class CensoringInterval(MeanMechanism):
 
     @cached_property
     def curves(self) -> Curves:
-        """Both moments are affine in the value: the bit is 1 with a chance that is."""
+        """Both moments are affine in the value: the bit is 1 with a probability that is."""
         slope, start = float(self.slope), float(self._start)
         places = slope * np.array([start, start + float(self._length)])
         return Curves(places, slope * places, slope**2 * places, slope**3 * places, slope)
@@ -263,7 +263,7 @@ class CensoringInterval(MeanMechanism):
         """Return exact limits: the number of ones is binomial, or more concentrated.
 
         The chance w of a one is moved into [c, c + d] for the standard error. Where an end of the interval
-        is 0 or 1 and all bits agree, it is taken as 1/(n + 1) away: agreement by chance is no certainty.
+        is 0 or 1 and all bits agree, it is taken as 1/(n + 1) away: agreement by chance is not certainty.
         """
         units = self._units * times
         ends = (float(end / Fraction(times)) for end in (self._start, self._start + self._length))
@@ -298,7 +298,7 @@ class CensoringInterval(MeanMechanism):
         return min(max((1.0 + self.above - self.below) / 2.0, 0.0), 1.0)
 
     def content(self) -> dict[str, Any]:
-        """Return the integers, the promise and the range."""
+        """Return the integers, the guarantee and the range."""
         integers = {"total": TOTAL, "lo": self.lo, "hi": self.hi, "mixing": self.mixing}
         return {"delta": self.delta, **super().content(), **integers}
 
@@ -365,7 +365,7 @@ class Duchi(CensoringInterval):
     def limits(
         self, sums: ReportSums, rounding: float = 0.0, times: float = 1.0
     ) -> ScoreLimits | BinomialLimits:
-        """Return exact limits if everybody reports; else there are three scores, -1, 0 and 1."""
+        """Return exact limits if every user reports; else there are three scores, -1, 0 and 1."""
         if times == 1.0:
             return super().limits(sums, rounding)
         return ScoreLimits(self.curves.sampled(times), sums, rounding)
@@ -375,7 +375,7 @@ class Duchi(CensoringInterval):
         return np.rint((np.asarray(sums.mean) / units + 0.5) * sums.count)
 
     def content(self) -> dict[str, Any]:
-        """Return the integers, the promise and the range."""
+        """Return the integers, the guarantee and the range."""
         return super().content()
 
     @classmethod

@@ -50,7 +50,7 @@ class AttributeAggregator(Server["AttributeSampling"]):
 
     @property
     def users(self) -> int:
-        """How many users reported."""
+        """Number of users who reported."""
         return int(self.tally.counts().sum()) // self.mechanism.per_user
 
     def _count(self, reports: Any) -> None:
@@ -109,7 +109,7 @@ class AttributeAggregator(Server["AttributeSampling"]):
             expected = np.full(mechanism.size, self.users * mechanism.per_user / mechanism.size)
         few = ~unknown & (expected < FEWEST) & (not exact)
         texts = (
-            (unknown, "nobody reported {}: the interval is the whole range, the value its middle"),
+            (unknown, "no user reported {}: the interval is the whole range, the value its middle"),
             (few, f"fewer than {FEWEST} reports of {{}}: {MAY_MISS}"),
         )
         return tuple(text.format(self._named(which)) for which, text in texts if which.any())

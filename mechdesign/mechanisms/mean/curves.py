@@ -52,7 +52,7 @@ class Curves:
     step: float = 0.0
 
     def sampled(self, times: float) -> Self:
-        """Return the curves of a report made with chance 1/times, and then multiplied by ``times``."""
+        """Return the curves of a report made with probability 1/times, and then multiplied by ``times``."""
         if times == 1.0:
             return self
         second, third, fourth = self.second * times, self.third * times**2, self.fourth * times**3

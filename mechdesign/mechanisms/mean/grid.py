@@ -133,7 +133,9 @@ class GridMean(MeanMechanism):
         values = finite_array("outputs", outputs, 1)
         if len(values) != channel.weights.shape[1]:
             raise ParameterError(
-                "outputs", f"{len(values)} values for {channel.weights.shape[1]} reports", "give one a report"
+                "outputs",
+                f"{len(values)} values for {channel.weights.shape[1]} reports",
+                "give one per report",
             )
         first, last = (_mean(channel.weights[row].tolist(), values) for row in (0, -1))
         if not first < last:
@@ -362,7 +364,7 @@ def _knots(means: tuple[Fraction, ...]) -> Array:
         raise ParameterError(
             "channel",
             f"the mean report does not increase from input {place} to input {place + 1}",
-            "leave out one of the two inputs",
+            "omit one of the two inputs",
         )
     knots.setflags(write=False)
     return knots

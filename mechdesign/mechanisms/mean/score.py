@@ -90,7 +90,7 @@ class ScoreLimits:
         return np.maximum(variance, self.curves.least_variance), values
 
     def _law(self, distance: Array, side: Array) -> AverageLaw:
-        """Return the law of the estimate under hypotheses at a distance from it."""
+        """Return the distribution of the estimate under hypotheses at a distance from it."""
         places, share = self.curves.places, np.asarray(self.sums.share, dtype=np.float64)
         hypothesis = self.sums.mean + side * distance
         m = np.clip(hypothesis, places[0], places[-1])

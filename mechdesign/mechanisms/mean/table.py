@@ -86,7 +86,7 @@ class ColumnRanges(Sealed):
         if missing.any():
             row, column = (int(index) for index in np.argwhere(missing)[0])
             name = self.labels.shown()[column]
-            raise RowError("values", start + row, "NaN", "leave out users without a value", column=name)
+            raise RowError("values", start + row, "NaN", "omit users without a value", column=name)
         if clip:
             return
         outside = (part < self.low) | (part > self.high)

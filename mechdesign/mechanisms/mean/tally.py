@@ -1,4 +1,4 @@
-"""Exact sums of reports: whole numbers, so that no order of adding or merging changes an estimate.
+"""Exact sums of reports: integers, so that no order of adding or merging changes an estimate.
 
 Reports that are codes are counted. Reports that are floats are first rounded to the nearest multiple
 of a resolution, a power of two above bound / 2**36 for the largest score bound; the multiples are
@@ -87,7 +87,7 @@ class Tally(ABC):
 
     @abstractmethod
     def as_json(self) -> list[list[int]]:
-        """Return the counters as lists of whole numbers, one a group."""
+        """Return the counters as lists of integers, one a group."""
 
     @abstractmethod
     def restore(self, rows: Any) -> None:
@@ -118,7 +118,7 @@ class CodeTally(Tally):
         self.table: Codes = np.zeros((groups, len(self.scores)), dtype=np.int64)
 
     def check(self, reports: Any) -> NDArray[Any]:
-        """Return the codes; refuse what is no code, or one that no value can cause."""
+        """Return the codes; refuse what is not a code, or one that no value can cause."""
         if not isinstance(reports, Coded):
             array = np.asarray(reports)
             if array.dtype == np.uint8 and array.ndim == 1 and self.possible.all():

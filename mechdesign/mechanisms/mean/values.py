@@ -90,7 +90,7 @@ class Domain:
     def _refuse(self, column: Array, clip: bool) -> None:
         missing = np.isnan(column)
         if missing.any():
-            remedy = "leave out users without a value"
+            remedy = "omit users without a value"
             raise RowError("values", _first(missing), f"NaN{_more(missing)}", remedy)
         if clip:
             return
@@ -112,7 +112,7 @@ class Domain:
 
 
 def as_floats(values: Any, dimensions: int, what: str) -> Array:
-    """Return an array of doubles of this number of dimensions, or name the row that is no number."""
+    """Return an array of doubles of this number of dimensions, or name the row that is not a number."""
     if isinstance(values, Coded) and dimensions == 1:
         with suppress(DataError):  # said again below, with the row
             return as_floats(values.values, 1, what).take(values.codes)
@@ -131,7 +131,7 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
         found = number_of_text(value) if isinstance(value, str) else _number(value)
         if found is None:
             row = place // raw.shape[1] if raw.ndim == 2 else place
-            remedy = "correct or leave out the row"
+            remedy = "correct or omit the row"
             if isinstance(value, str) and value.strip().isalpha():
                 remedy += f"; if it stands for a missing value, --missing-code {value.strip()}"
             raise RowError(what, row, f"{shown(value)} is not a number", remedy)

@@ -38,7 +38,7 @@ SERIES_TERMS = 24
 
 
 MOST_EXPONENT = 700.0
-"""Of a larger one the exponential is no double; what is divided by it is 0 for all purposes long before."""
+"""The exponential of a larger exponent is not a double; a quotient by it is 0 long before."""
 
 
 def laplace_variance(epsilon: ArrayLike, x: ArrayLike) -> Any:

@@ -84,7 +84,7 @@ class Distribution:
 
 
 class WaveTally(FloatTally):
-    """Exact sums of the reports, and their histogram; both are whole numbers."""
+    """Exact sums of the reports, and their histogram; both are integers."""
 
     def __init__(self, groups: int, centre: float, bound: float) -> None:
         super().__init__(groups, centre, bound)

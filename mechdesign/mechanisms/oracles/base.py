@@ -60,7 +60,7 @@ class SupportOracle(Oracle):
     def _require_private(self) -> None:
         """Raise unless the audit of the weights holds and reports say anything at all."""
         if not self.audit().holds:
-            raise CertificateError("channel", f"not private as promised: {self.audit()}")
+            raise CertificateError("channel", f"not private as stated: {self.audit()}")
         own, other = self.support_shares()
         if own <= other:
             raise ParameterError(
@@ -116,7 +116,7 @@ class SupportOracle(Oracle):
         Raises
         ------
         DataError
-            For an answer that is no category, naming its row.
+            For an answer that is not a category, naming its row.
         EstimationError
             When nothing can be estimated from the reports, unless ``anyway``.
         """
@@ -129,7 +129,7 @@ class SupportOracle(Oracle):
     # Server
 
     def aggregator(self) -> SupportCounts:
-        """Return an empty counter of support; counters of many machines can be merged."""
+        """Return an empty counter of support; counters of many servers can be merged."""
         return SupportCounts(self)
 
     def estimate(self, reports: Any, population: bool = False) -> FrequencyEstimate:
@@ -168,7 +168,7 @@ class SupportOracle(Oracle):
     # Accuracy
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return the standard error of a frequency with so many users."""
+        """Return the standard error of a frequency with this many users."""
         count = user_count(users)
         return Forecast.of_shares(
             count,
@@ -210,7 +210,7 @@ class SupportOracle(Oracle):
         return f"{self.labels.size} categories{middle}, epsilon={self.epsilon:g}"
 
     def parameters(self) -> dict[str, int]:
-        """Return what it was made with beside categories and epsilon."""
+        """Return what it was made with next to categories and epsilon."""
         return {}
 
     def content(self) -> dict[str, Any]:

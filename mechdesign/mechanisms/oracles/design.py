@@ -50,7 +50,7 @@ class BlockDesign:
         return through, through * Fraction(self.both, self.through) + (1 - through) * beside
 
     def largest_weight(self, epsilon: float) -> int:
-        """Return the largest weight of the blocks through the own point that keeps the promise."""
+        """Return the largest weight of the blocks through the user's point that keeps the guarantee."""
         inside = self.through * exp_lower(privacy_epsilon(epsilon))
         return math.floor(TOTAL * inside / (inside + self.blocks - self.through))
 
@@ -88,11 +88,11 @@ class BlockOracle(SupportOracle):
         self._require_private()
 
     def weights(self) -> dict[str, int]:
-        """Return the weight of the blocks through the own point."""
+        """Return the weight of the blocks through the user's point."""
         return {self.weight_name: self.include}
 
     def support_shares(self) -> Shares:
-        """Return the chances that the own and another category are in the block."""
+        """Return the probabilities that the own and another category are in the block."""
         return self.design.support_shares(Fraction(self.include, TOTAL))
 
     def report_classes(self) -> tuple[ReportClass, ...]:
@@ -110,7 +110,7 @@ class NumberedBlocks(BlockOracle):
 
     @property
     def report_text(self) -> str:
-        """What stands in a column of reports."""
+        """Content of a column of reports."""
         return f"a number from 0 to {self.design.blocks - 1}"
 
     def read(self, reports: Any) -> NDArray[Any]:
@@ -119,7 +119,7 @@ class NumberedBlocks(BlockOracle):
 
     @property
     def counters(self) -> int:
-        """One a block."""
+        """One per block."""
         return self.design.blocks
 
     def count(self, reports: NDArray[Any]) -> Codes:

@@ -1,4 +1,4 @@
-"""Exact random draws: numbers below a limit, bits of a given chance, subsets of a given size."""
+"""Exact random draws: numbers below a limit, bits of a given probability, subsets of a given size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Words = NDArray[np.uint64]
 ONES = np.uint64((1 << 64) - 1)
 
 NANOSECONDS = 50
-"""What numpy takes for a word of 64 bits of a given chance, about."""
+"""What numpy takes for a word of 64 bits of a given probability, about."""
 
 MEMBER_NANOSECONDS = 10
 """What it takes for a member of a subset, about."""

@@ -55,7 +55,7 @@ class SupportEstimator:
         return FrequencyEstimate(each, errors, users, names, population, None, shared, notes)
 
     def _moments(self, chance: Fraction) -> NDArray[np.float64]:
-        """Return the second to fourth moment of the score for this chance of support."""
+        """Return the second to fourth moment of the score for this probability of support."""
         gain = self.own - self.other
         high, low = (1 - self.other) / gain, -self.other / gain
         return np.array([float(chance * high**power + (1 - chance) * low**power) for power in (2, 3, 4)])

@@ -97,7 +97,7 @@ class AffineFamily:
 
     @property
     def seeds(self) -> int:
-        """How many maps there are."""
+        """Number of maps."""
         return self.prime * (self.prime - 1)
 
     def buckets_of(self, seeds: Codes, numbers: Codes | np.int64) -> Codes:

@@ -23,7 +23,7 @@ NANOSECONDS = 12
 
 
 class HadamardResponse(NumberedBlocks):
-    """Report a number y below K, a power of two above D: one that the own row marks with even / 2**62.
+    """Report a number y below K, a power of two above D: one that the user's row marks with even / 2**62.
 
     Row x + 1 of the Hadamard matrix of order K marks the half of all y with an even number of common binary
     digits; any two rows mark half of each other's. Reports have log2 K bits only.
@@ -72,7 +72,7 @@ class HadamardResponse(NumberedBlocks):
 
     @property
     def even(self) -> int:
-        """The weight of the half that the own row marks."""
+        """The weight of the half that the user's row marks."""
         return self.include
 
     def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:

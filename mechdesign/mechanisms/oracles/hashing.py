@@ -25,11 +25,11 @@ BLOCK = 1 << 16
 """Reports that are drawn at a time."""
 
 LARGEST_REPORT = 1 << 53
-"""Reports are below this: whole numbers that every program keeps."""
+"""Reports are below this: integers that every program keeps."""
 
 
 class LocalHashing(SupportOracle):
-    """Draw a hash function, and report it with the own bucket, or with another one by other / 2**62 each.
+    """Draw a hash function, and report it with the user's bucket, or with another one by other / 2**62 each.
 
     The hash functions are those of ``AffineFamily``, drawn uniformly and without looking at the answer. A
     report is one whole number: the seed of the hash function times the number of buckets, plus the bucket.
@@ -94,7 +94,7 @@ class LocalHashing(SupportOracle):
         return own, alike * own + (1 - alike) * other
 
     def support_shares(self) -> Shares:
-        """Return the chances that the own and another category hash to the reported bucket."""
+        """Return the probabilities that the own and another category hash to the reported bucket."""
         return self._shares
 
     def report_classes(self) -> tuple[ReportClass, ...]:
@@ -108,7 +108,7 @@ class LocalHashing(SupportOracle):
 
     @property
     def reports(self) -> int:
-        """How many different reports there are."""
+        """Number of different reports."""
         return self.family.seeds * self.family.buckets
 
     @property
@@ -118,7 +118,7 @@ class LocalHashing(SupportOracle):
 
     @property
     def report_text(self) -> str:
-        """What stands in a column of reports."""
+        """Content of a column of reports."""
         return f"a number from 0 to {self.reports - 1}: hash function and bucket"
 
     def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
@@ -141,7 +141,7 @@ class LocalHashing(SupportOracle):
         return {"step": "hash", **shape, **ends}
 
     def read(self, reports: Any) -> NDArray[Any]:
-        """Return whole numbers, from those or from texts; refuse what no hash function gives."""
+        """Return integers, from those or from texts; refuse what no hash function gives."""
         return Labels(self.reports).encode(reports, "reports")
 
     def count(self, reports: NDArray[Any]) -> Codes:

@@ -1,4 +1,4 @@
-"""Moments of whole numbers, exactly: of indicators, of numbers drawn, of mixtures."""
+"""Moments of integers, exactly: of indicators, of numbers drawn, of mixtures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STIRLING = ((1,), (0, 1), (0, 1, 1), (0, 1, 3, 1), (0, 1, 7, 6, 1))
 
 
 def bernoulli(chance: Fraction) -> Moments:
-    """Return the moments of a number that is 1 with this chance, else 0."""
+    """Return the moments of a number that is 1 with this probability, else 0."""
     return (Fraction(1), chance, chance, chance, chance)
 
 
@@ -66,7 +66,7 @@ def of_sets(own: Fraction, total: int, size: int, cells: int) -> tuple[Moments, 
 
 
 def mixed(share: Fraction, first: Moments, second: Moments) -> Moments:
-    """Return the moments of a number of the first law with this chance, else of the second."""
+    """Return the moments of a number of the first distribution with this probability, else of the second."""
     return tuple(share * a + (1 - share) * b for a, b in zip(first, second, strict=True))
 
 

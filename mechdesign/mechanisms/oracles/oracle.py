@@ -29,7 +29,7 @@ Shares = tuple[Fraction, Fraction]
 
 
 class Oracle(CategoryMechanism):
-    """A mechanism for one answer whose reports support categories, the own one likelier than any other."""
+    """A mechanism for one answer whose reports support categories, the user's own likelier than any other."""
 
     epsilon: float
     fixed_support: ClassVar[bool] = False
@@ -37,7 +37,7 @@ class Oracle(CategoryMechanism):
 
     @abstractmethod
     def support_shares(self) -> Shares:
-        """Return p and q, the exact chances that a report supports the own and another category."""
+        """Return p and q, the exact probabilities that a report supports the own and another category."""
 
     @property
     @abstractmethod
@@ -47,7 +47,7 @@ class Oracle(CategoryMechanism):
     @property
     @abstractmethod
     def report_text(self) -> str:
-        """What stands in a column of reports, for people."""
+        """Content of a column of reports."""
 
     @abstractmethod
     def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
@@ -76,7 +76,7 @@ class Oracle(CategoryMechanism):
 
     @abstractmethod
     def aggregator(self) -> Aggregator | SupportCounts:
-        """Return an empty counter; counters of many machines can be merged."""
+        """Return an empty counter; counters of many servers can be merged."""
 
     # Accuracy
 

@@ -155,12 +155,12 @@ def _decoded(texts: NDArray[Any] | Coded, categories: int) -> Packed:
     for row, text in enumerate(listed):
         if not isinstance(text, str) or len(text) != length or text[0] != "x" or not text.isascii():
             raise RowError(
-                "reports", row, f"{shown(text)} is no report", f"expected 'x' and {length - 1} hex digits"
+                "reports", row, f"{shown(text)} is not a report", f"expected 'x' and {length - 1} hex digits"
             )
     letters = np.array(listed, dtype=f"S{length}").view(np.uint8).reshape(len(listed), length)
     digits = DIGIT_OF[letters[:, 1:]]
     wrong = (digits == NO_DIGIT).any(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise RowError("reports", row, f"{shown(listed[row])} is no report", "a letter is no hex digit")
+        raise RowError("reports", row, f"{shown(listed[row])} is not a report", "a letter is not a hex digit")
     return (digits[:, 0::2] * 16 + digits[:, 1::2]).astype(np.uint8)

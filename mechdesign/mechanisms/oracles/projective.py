@@ -1,4 +1,4 @@
-"""Projective geometry response: report a hyperplane, likelier one through the own point."""
+"""Projective geometry response: report a hyperplane, likelier one through the user's point."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class ProjectiveGeometry(NumberedBlocks):
             settled = (product[waiting] - (own * some).sum(axis=1)) % space.field
             np.put_along_axis(some, place, settled[:, None], axis=1)
             planes[waiting] = some
-            waiting = waiting[~some.any(axis=1)]  # the vector 0 is no hyperplane
+            waiting = waiting[~some.any(axis=1)]  # the vector 0 is not a hyperplane
         return space.numbers_of(planes)
 
     def client_steps(self) -> Steps:
@@ -140,7 +140,7 @@ def space_for(categories: int, field: int) -> ProjectiveSpace:
     """
     order = integer("field", field, 2, LARGEST_FIELD)
     if prime_from(order) != order:
-        raise ParameterError("field", f"{order} is no prime", f"give {prime_from(order)}, for instance")
+        raise ParameterError("field", f"{order} is not a prime", f"give {prime_from(order)}, for instance")
     digits = 2
     while ProjectiveSpace(order, digits).size < categories:
         digits += 1

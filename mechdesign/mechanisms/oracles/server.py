@@ -67,7 +67,7 @@ class SupportCounts(Server["SupportOracle"]):
         if not isinstance(users, int) or users < 0:
             raise DataError(
                 "aggregator",
-                f"{shown(document.get('users'))} is no number of users",
+                f"{shown(document.get('users'))} is not a number of users",
                 "count the reports again",
             )
         require_users(users)

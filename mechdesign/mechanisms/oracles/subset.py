@@ -1,4 +1,4 @@
-"""Subset selection: report k categories, likelier a set with the own one (Ye, Barg 2018)."""
+"""Subset selection: report k categories, likelier a set with the user's own (Ye, Barg 2018)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DENSE_BLOCK = 1 << 22
 
 
 class SubsetSelection(BlockOracle):
-    """Report k of the D categories: the own one and k - 1 others with weight include, else k others.
+    """Report k of the D categories: the user's own and k - 1 others with weight include, else k others.
 
     Which others is uniform; the weight is out of T = 2**62. A set that holds the own category is
     include (D - k) / ((T - include) k) times as likely as one that does not.
@@ -94,7 +94,7 @@ class SubsetSelection(BlockOracle):
 
     @property
     def report_text(self) -> str:
-        """What stands in a column of reports."""
+        """Content of a column of reports."""
         digits = 2 * width(self.labels.size)
         return f"'x' and {digits} hexadecimal digits: a bit a category, {self.size} of them 1"
 

@@ -35,7 +35,7 @@ BLOCK = 1 << 17
 """Bytes of reports that are drawn at a time, which fit the processor's cache."""
 
 NANOSECONDS = 20
-"""What numpy takes for the own bit of a report, about."""
+"""What numpy takes for the user's bit of a report, about."""
 
 
 class UnaryEncoding(SupportOracle):
@@ -116,12 +116,12 @@ class UnaryEncoding(SupportOracle):
 
     @property
     def report_bits(self) -> int:
-        """One bit a category."""
+        """One bit per category."""
         return self.labels.size
 
     @property
     def report_text(self) -> str:
-        """What stands in a column of reports."""
+        """Content of a column of reports."""
         return f"'x' and {2 * width(self.labels.size)} hexadecimal digits: a bit a category"
 
     def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Drawing of sets: exactly with the chances that are audited, for all users of a block at once."""
+"""Drawing of sets: exactly with the probabilities that are audited, for all users of a block at once."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _chance_table(law: SetLaw, place: int) -> Steps:
 
 
 def match_chances(law: SetLaw, place: int) -> tuple[list[int], tuple[int, ...]]:
-    """Return numerators and denominators of the chances that a factor matches, by how many are needed.
+    """Return numerators and denominators of the probabilities that a factor matches, by how many are needed.
 
     A match is chosen with C(k-1, w-1) after[needed - 1] of the now[needed] ways.
     """

@@ -57,7 +57,7 @@ class SetEstimate(Tidy):
         UnknownNameError
             For an attribute that does not exist.
         ParameterError
-            For an attribute that stands twice, or a table that is not counted.
+            For an attribute that appears twice, or a table that is not counted.
         """
         places = self.mechanism.attributes.positions(wanted)
         if places not in self._made:

@@ -1,4 +1,4 @@
-"""How many sets of a shape hold an answer, and which of its factors match then: whole numbers, exactly.
+"""How many sets of a shape hold an answer, and which of its factors match then: integers, exactly.
 
 A report is drawn in one of two ways, the weight R of the first being out of T = 2**62: uniformly among the
 sets that hold the answer, else uniformly among all sets. With N sets in all, of which N_in hold an answer,
@@ -121,7 +121,7 @@ class SetLaw:
         }
 
     def largest_weight(self, epsilon: float) -> int:
-        """Return the largest weight R, out of 2**62, that keeps the promise."""
+        """Return the largest weight R, out of 2**62, that keeps the guarantee."""
         excess = (exp_lower(privacy_epsilon(epsilon)) - 1) * self.holding
         return math.floor(TOTAL * excess / (excess + self.sets))
 

@@ -58,7 +58,7 @@ LARGEST_TABLE = 6
 
 
 class SetResponse(AttributeMechanism):
-    """Report a set of answers to several questions at once, one that holds the own answer likelier.
+    """Report a set of answers to several questions at once, one that holds the user's answer likelier.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class SetResponse(AttributeMechanism):
             raise ParameterError("attributes", f"{bits} bits a report", f"{MOST_BITS} at most")
         self.include = weight("include", include)
         if not self.audit().holds:
-            raise CertificateError("channel", f"not private as promised: {self.audit()}")
+            raise CertificateError("channel", f"not private as stated: {self.audit()}")
         self.tables = self._tables(tables)
         self.layout = CountedParts(self.law.factors, () if self.joined else self.tables)
         if self.layout.counters > MOST_COUNTERS:
@@ -179,7 +179,7 @@ class SetResponse(AttributeMechanism):
     # Client
 
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> Packed:
-        """Return one packed set a user, shape (n, bytes): a bit for each value of each attribute, or cell.
+        """Return one packed set per user, shape (n, bytes): a bit for each value of each attribute, or cell.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class SetResponse(AttributeMechanism):
     # Server
 
     def aggregator(self) -> SetCounts:
-        """Return an empty counter; those of many machines can be merged."""
+        """Return an empty counter; those of many servers can be merged."""
         return SetCounts(self)
 
     def estimate(self, reports: Any, population: bool = False) -> SetEstimate:
@@ -331,7 +331,7 @@ class SetResponse(AttributeMechanism):
         return shares
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return the standard error of a share of one attribute with so many users."""
+        """Return the standard error of a share of one attribute with this many users."""
         count = user_count(users)
         scores = {self.score((place,)) for place in range(self.attributes.count)}
         largest = max(max(score.table[0, 0] - 1.0, score.table[1, 0]) for score in scores)
@@ -350,7 +350,7 @@ class SetResponse(AttributeMechanism):
 
     @property
     def report_text(self) -> str:
-        """What stands in a column of reports."""
+        """Content of a column of reports."""
         what = "cell of the table" if self.joined else "value of each attribute"
         return f"'x' and {2 * ((self.layout.bits + 7) // 8)} hexadecimal digits: a bit a {what}"
 

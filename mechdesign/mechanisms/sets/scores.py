@@ -209,7 +209,7 @@ class CellScore(TableScore):
 
     @property
     def gain(self) -> Fraction:
-        """By how much likelier a report names the own cell than another one."""
+        """By how much likelier a report names the user's cell than another one."""
         return self.share * Fraction(self.size - self.width, self.size - 1)
 
     def effect(self) -> Fraction:

@@ -62,7 +62,7 @@ class SetCounts(Server["SetResponse"]):
         users = plain(document.get("users"))
         if not isinstance(users, int) or users < 0:
             given = shown(document.get("users"))
-            raise DataError("aggregator", f"{given} is no number of users", "count the reports again")
+            raise DataError("aggregator", f"{given} is not a number of users", "count the reports again")
         require_users(users)
         layout = self.mechanism.layout
         (counts,) = whole_rows([document.get("counts")], layout.counters, 1)

@@ -167,7 +167,7 @@ class CellSet(SetShape):
 
 def _fixed(widths: Any) -> tuple[Any, ...]:
     if isinstance(widths, str) or not isinstance(widths, Sequence):
-        raise ParameterError("widths", f"expected a list of whole numbers, got {shown(widths)}")
+        raise ParameterError("widths", f"expected a list of integers, got {shown(widths)}")
     return tuple(widths)
 
 
@@ -195,4 +195,4 @@ def shape_of(document: Mapping[str, Any]) -> SetShape:
     for kind in kinds:
         if kind.kind == document["kind"]:
             return kind(**given)
-    raise ModelFileError("sets", f"no kind '{shown(document['kind'])}'", "build it anew")
+    raise ModelFileError("sets", f"no kind '{shown(document['kind'])}'", "rebuild it")

@@ -1,4 +1,4 @@
-"""Tables of reported sets: people's columns in, reports out; shares and cross tables from these."""
+"""Tables of reported sets: users' columns in, reports out; shares and cross tables from these."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Protocol(ProtocolClient):
     value_text: ClassVar[str]
     message_parts: ClassVar[tuple[str, ...]] = ("message",)
     drawn: ClassVar[tuple[str, ...]] = ()
-    """Public parameters that are drawn anew for every mechanism that is built, unless they are given."""
+    """Public parameters that are drawn again for every mechanism that is built, unless they are given."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -79,11 +79,11 @@ class Protocol(ProtocolClient):
     # What a protocol has to say of itself
 
     def parameters(self) -> dict[str, Any]:
-        """Return what the clients run on, as plain values, beside the promise."""
+        """Return what the clients run on, as plain values, next to the guarantee."""
         return self.noise.parameters()
 
     def setting(self) -> dict[str, Any]:
-        """Return what people's values are, beside the promise: categories, labels, a precision."""
+        """Return what users' values are, next to the guarantee: categories, labels, a precision."""
         return {}
 
     @property
@@ -93,7 +93,7 @@ class Protocol(ProtocolClient):
 
     @property
     def holds(self) -> bool:
-        """Whether the promise is proven."""
+        """Whether the guarantee is proven."""
         return self.least_delta <= self.promise.delta
 
     @property
@@ -140,7 +140,7 @@ class Protocol(ProtocolClient):
 
     @abstractmethod
     def read_values(self, values: Any) -> NDArray[Any]:
-        """Return people's values as the client takes them, or raise DataError naming the row."""
+        """Return users' values as the client takes them, or raise DataError naming the row."""
 
     def require_users(self, count: int) -> None:
         """Raise DataError for more users than the protocol is for."""
@@ -154,7 +154,7 @@ class Protocol(ProtocolClient):
         return self.noise.encode(values, source)
 
     def encode(self, values: Any, rng: Rng = None) -> Messages:
-        """Return the messages of these users, in their order: to be shuffled before anybody sees them.
+        """Return the messages of these users, in their order: to be shuffled before anyone sees them.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class Protocol(ProtocolClient):
         return messages
 
     def counter(self) -> MessageCounter:
-        """Return an empty counter of messages; those of many machines can be merged in any order."""
+        """Return an empty counter of messages; those of many servers can be merged in any order."""
         return MessageCounter(self)
 
     def analyze(self, messages: Any) -> Any:
@@ -232,7 +232,7 @@ class Protocol(ProtocolClient):
     @property
     @abstractmethod
     def tally_size(self) -> int:
-        """How many sums there are."""
+        """Number of sums."""
 
     @abstractmethod
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> Any:
@@ -279,7 +279,7 @@ class Protocol(ProtocolClient):
 
     @property
     def dummy_messages(self) -> tuple[Group, ...]:
-        """The messages beside the own ones, where their number is random and the same for all data."""
+        """The messages next to the user's own, where their number is random and the same for all data."""
         return self.noise.dummy_messages
 
     def message_notes(self, messages: int) -> tuple[str, ...]:
@@ -293,7 +293,7 @@ class Protocol(ProtocolClient):
         expected = own + Sum(dummies).mean
         return (
             f"{messages} messages, and {self.promise.users} users send about {expected:.6g}: messages are "
-            "missing or added, and neither estimates nor intervals allow for that",
+            "missing or added, and the estimates and intervals ignore this",
         )
 
     @property
@@ -306,7 +306,7 @@ class Protocol(ProtocolClient):
         max_messages, local_cap = allowed.max_messages, allowed.local_cap
         if max_messages is not None and self.most_messages > max_messages:
             raise OutOfReachError(
-                f"it sends up to {self.most_messages} messages a user", remedy="allow as many"
+                f"it sends up to {self.most_messages} messages per user", remedy="allow as many"
             )
         if local_cap is not None and self.local_epsilon > local_cap:
             raise OutOfReachError(f"its local epsilon is {self.local_epsilon:.4g}", remedy="allow as much")
@@ -318,10 +318,10 @@ class Protocol(ProtocolClient):
     """By how much one user changes what is counted, all numbers added."""
 
     curator: ClassVar[str] = "Laplace noise of a trusted curator"
-    """Whose error stands beside its own in pictures."""
+    """Whose error stands next to its own in pictures."""
 
     is_pure: ClassVar[bool] = False
-    """Whether the promise is kept with delta 0."""
+    """Whether the guarantee is kept with delta 0."""
 
     @cached_property
     def _privacy(self) -> Certificate:
@@ -339,9 +339,9 @@ class Protocol(ProtocolClient):
         return (self._privacy,)
 
     def require(self) -> Self:
-        """Return the protocol itself, or raise CertificateError when it is not private as promised."""
+        """Return the protocol itself, or raise CertificateError when it is not private as stated."""
         if not self._privacy.holds:
-            raise CertificateError(self.type, f"not private as promised: {self._privacy}")
+            raise CertificateError(self.type, f"not private as stated: {self._privacy}")
         return self
 
     def forecast(self, users: int | None = None) -> Forecast:
@@ -350,7 +350,7 @@ class Protocol(ProtocolClient):
         return Forecast(quantity, self.promise.users, possible=True, largest=self.rmse, of=quantity)
 
     def figures(self) -> list[Figure]:
-        """Return its error beside that of a curator who sees all data and adds Laplace noise."""
+        """Return its error next to that of a curator who sees all data and adds Laplace noise."""
         return self._beside(f"root mean squared error ({self.quantity})", self.curator, self._curator_error)
 
     @property
@@ -371,7 +371,7 @@ class Protocol(ProtocolClient):
     # Files
 
     def content(self) -> dict[str, Any]:
-        """Return the promise and what the clients run on."""
+        """Return the guarantee and what the clients run on."""
         promise = {**self.promise.as_dict(), "calibration": self.calibration}
         return {**promise, **self.setting(), **self.parameters()}
 

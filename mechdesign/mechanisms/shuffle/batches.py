@@ -29,7 +29,7 @@ LEAST_EPSILON, LEAST_DELTA = 0.01, 1e-12
 
 MOST_MESSAGES = 1 << 26
 
-MESSAGES, CHANCE = "messages that have arrived", "chance that they are released"
+MESSAGES, CHANCE = "messages that have arrived", "probability that they are released"
 
 
 class BatchShuffler(Mechanism):
@@ -140,7 +140,7 @@ class BatchShuffler(Mechanism):
     # What it promises
 
     def chance(self, count: int) -> float:
-        """Return the chance that a batch is released when so many messages have arrived.
+        """Return the probability that a batch is released when so many messages have arrived.
 
         Examples
         --------
@@ -169,7 +169,7 @@ class BatchShuffler(Mechanism):
     def certificates(self) -> tuple[Certificate, ...]:
         """Return what of the number of messages is private; the messages are the protocol's concern."""
         if self.hide == "nothing":
-            note = "the number of messages is seen; the protocol protects what they say"
+            note = "the number of messages is seen; the protocol protects their content"
             return (Certificate("batch", True, True, {"threshold": self.threshold}, note=note),)
         found = self.audit_of_number.certificate()
         hidden = "the number released" if self.hide == "amount" else "the decision to release; not the number"

@@ -1,4 +1,4 @@
-"""The client of a shuffle protocol in whole numbers: parts, each of which makes messages of a value.
+"""The client of a shuffle protocol in integers: parts, each of which makes messages of a value.
 
 A value is a category, a bit, or a number in [0, 1] that is rounded at random to a whole number of steps. The
 parts read random bits one after the other; the messages of a user are sorted, so that their order tells

@@ -1,4 +1,4 @@
-"""Histogram by Hadamard codewords: a message fits the own category, and few others."""
+"""Histogram by Hadamard codewords: a message fits the user's category, and few others."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Codewords(Dummies):
         )
         most = MOST_TRIALS if allowed.max_messages is None else min(MOST_TRIALS, allowed.max_messages - 1)
         if trials > most:
-            raise OutOfReachError(f"its theorem wants {trials + 1} messages a user", remedy="allow them")
+            raise OutOfReachError(f"its theorem requires {trials + 1} messages per user", remedy="allow them")
         return cls(promise, size, trials, TOTAL, min(MOST_ENTRIES, (promise.users - 1).bit_length()))
 
     def parameters(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Codewords(Dummies):
 
     @property
     def fit(self) -> Fraction:
-        """The chance that a message of another category, or a dummy, fits a category."""
+        """The probability that a message of another category, or a dummy, fits a category."""
         return Fraction(1, 1 << self.entries)
 
     @cached_property
@@ -129,7 +129,7 @@ class Codewords(Dummies):
         return [part("entries", **numbers, widths=widths, trials=self.trials, weight=whole_hex(self.dummy))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return the own messages, then the dummies."""
+        """Return the user's messages, then the dummies."""
         count = int(bits(len(values) * self.trials, self.dummy, source).sum())
         messages = np.empty((len(values) + count, self.numbers), dtype=np.int64)
         for place, size in enumerate(self.alphabets):  # powers of two

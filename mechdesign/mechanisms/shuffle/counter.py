@@ -1,4 +1,4 @@
-"""The analyzer's counter of messages: sums that many machines add up and merge in any order."""
+"""The analyzer's counter of messages: sums that many servers add up and merge in any order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CountedProtocol(Protocol):
 
     @property
     def data_columns(self) -> tuple[str, ...]:
-        """The columns of people's data that it was built for."""
+        """The columns of users' data that it was built for."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ class CountedProtocol(Protocol):
 
     @property
     def tally_size(self) -> int:
-        """How many sums there are."""
+        """Number of sums."""
 
     def checked_messages(self, messages: Any) -> NDArray[np.int64]:
         """Return messages of the protocol's alphabet."""
@@ -101,7 +101,7 @@ class MessageCounter(Server[CountedProtocol]):
         return self.messages
 
     def _count(self, messages: Any) -> None:
-        """Add messages; in any order, in as many parts as wanted."""
+        """Add messages; in any order, in any number of parts."""
         checked = self.protocol.checked_messages(messages)
         self._require(self.messages + len(checked))
         self._add(self.protocol.tally(checked).tolist(), len(checked))

@@ -73,7 +73,7 @@ class DigitResponses(Noise):
                 "levels", f"their product is not the precision {self.size - 1}", "correct one"
             )
         if min(self.parts) < 1 or sum(self.parts) > PARTS:
-            raise CertificateError("parts", f"are more than {PARTS}, or one is none", "build it anew")
+            raise CertificateError("parts", f"are more than {PARTS}, or one is none", "rebuild it")
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed, digits: int = 0) -> Self:
@@ -93,12 +93,12 @@ class DigitResponses(Noise):
             How many levels; by default the better number of those that are allowed.
         """
         if size:
-            raise OutOfReachError("it chooses the levels itself", remedy="leave out the precision")
+            raise OutOfReachError("it chooses the levels itself", remedy="omit the precision")
         most = digits or min(
             MOST_LEVELS, USUAL_LEVELS if allowed.max_messages is None else allowed.max_messages
         )
         if most < 2:
-            raise OutOfReachError("it needs 2 messages a user", remedy="allow as many")
+            raise OutOfReachError("it needs 2 messages per user", remedy="allow as many")
         half = _least_other(promise, 2, PARTS // 2, 2) / TOTAL
         _, levels, parts = min(best_levels(half, most)[(digits or 2) - 2 :])
         sizes = [*levels[:-1], levels[-1] + 1]
@@ -117,15 +117,17 @@ class DigitResponses(Noise):
         """
         m = 3
         if size:
-            raise OutOfReachError("its levels follow from its constants", remedy="leave out the precision")
+            raise OutOfReachError("its levels follow from its constants", remedy="omit the precision")
         if allowed.max_messages is not None and allowed.max_messages < m:
-            raise OutOfReachError(f"it needs {m} messages a user", remedy="allow as many")
+            raise OutOfReachError(f"it needs {m} messages per user", remedy="allow as many")
         n, each = promise.honest_users, promise.epsilon / m
         chance = max(14.0 * math.log(2.0 * m / promise.delta) / each, 27.0) / each / (n - 1)
         base = ((3.0**m - 1.0) * n * promise.epsilon**2 / m**3) ** (3.0 ** (-m - 1))
         most = math.floor(1.0 / chance) - 1
         if most < 2:
-            raise OutOfReachError(f"its theorem wants more than {n} honest users", remedy="give more users")
+            raise OutOfReachError(
+                f"its theorem requires more than {n} honest users", remedy="give more users"
+            )
         levels = [min(most, max(2, math.ceil(base ** (3.0**level)))) for level in range(1, m + 1)]
         others = [math.ceil(chance * TOTAL)] * m
         parts = [PARTS - (m - 1) * (PARTS // m), *[PARTS // m] * (m - 1)]
@@ -165,7 +167,7 @@ class DigitResponses(Noise):
 
     @property
     def most_messages(self) -> int:
-        """One a level."""
+        """One per level."""
         return len(self.levels)
 
     @property
@@ -174,7 +176,7 @@ class DigitResponses(Noise):
         return len(self.levels), max(self.sizes)
 
     def encode_steps(self, whole: NDArray[np.int64], up: NDArray[np.bool_], source: BitSource) -> Messages:
-        """Return for each level the responses of all users to whole numbers of steps, or one step more."""
+        """Return for each level the responses of all users to integers of steps, or one step more."""
         rest, parts = whole, []
         for level, (size, other, scale) in enumerate(zip(self.sizes, self.others, self.scales, strict=True)):
             digit = rest // scale
@@ -190,7 +192,7 @@ class DigitResponses(Noise):
         return [levels_part(self.sizes, self.others, self.scales)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return the responses to whole numbers of steps, where 1 is one step above the largest digits."""
+        """Return the responses to integers of steps, where 1 is one step above the largest digits."""
         whole = np.minimum(values, self.size - 2)
         return self.encode_steps(whole, values > whole, source)
 

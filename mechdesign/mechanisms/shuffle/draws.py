@@ -1,4 +1,4 @@
-"""Exact draws of clients: bits of a given chance, and small numbers from tables of 124 binary digits."""
+"""Exact draws of clients: bits of a given probability, and small numbers from tables of 124 binary digits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Codes = NDArray[np.int64]
 
 
 def bits(count: int, weight: int, source: BitSource) -> Codes:
-    """Return independent bits, each 1 with the chance weight / 2**62 exactly.
+    """Return independent bits, each 1 with the probability weight / 2**62 exactly.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def checked_weight(field: str, value: Any, low: int, high: int) -> int:
 
 
 class Table:
-    """Whole numbers 0, 1, ... by weights out of 2**124: what tails of 2**-62 would not resolve.
+    """Integers 0, 1, ... by weights out of 2**124: what tails of 2**-62 would not resolve.
 
     Parameters
     ----------

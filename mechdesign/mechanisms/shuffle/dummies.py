@@ -32,7 +32,7 @@ MOST_COINS = 1 << 10
 
 @dataclass(frozen=True)
 class Dummies(Noise):
-    """The true value, and ``trials`` times a uniform one with the chance dummy / 2**62."""
+    """The true value, and ``trials`` times a uniform one with the probability dummy / 2**62."""
 
     trials: int
     dummy: int
@@ -65,7 +65,7 @@ class Dummies(Noise):
 
     @property
     def chance(self) -> Fraction:
-        """The chance that a trial adds a dummy."""
+        """The probability that a trial adds a dummy."""
         return chance(self.dummy)
 
     @cached_property
@@ -156,7 +156,7 @@ class Coins(Dummies):
 
 
 class CntBN(CountProtocol):
-    """Every user sends the true bit, and ``trials`` times a fair coin with the chance coin / 2**62.
+    """Every user sends the true bit, and ``trials`` times a fair coin with the probability coin / 2**62.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def require_trials(trials: int, allowed: Allowed, limit: int) -> None:
     most = limit if allowed.max_messages is None else min(limit, allowed.max_messages - 1)
     if trials > most:
         raise OutOfReachError(
-            f"its theorem wants {trials + 1} messages a user", remedy="allow them, or give more users"
+            f"its theorem requires {trials + 1} messages per user", remedy="allow them, or give more users"
         )
 
 

@@ -166,7 +166,7 @@ class HistogramEstimate(Tidy):
             ]
             for place in order.tolist()
         ]
-        text = table(["category", "count", "standard error", "95% from", "95% to"], rows)
+        text = table(["category", "count", "std error", "95% low", "95% high"], rows)
         more = f"\nthe largest {SHOWN} of {len(self.value)}" if len(self.value) > SHOWN else ""
         notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
         return f"{text}{more}\n{self.users} users, {self.messages} messages{notes}"

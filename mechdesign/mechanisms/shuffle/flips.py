@@ -42,7 +42,7 @@ MOST_MESSAGES = 1 << 27
 
 @dataclass(frozen=True)
 class Flips(Noise):
-    """Bits, each flipped with the chance flip / 2**62."""
+    """Bits, each flipped with the probability flip / 2**62."""
 
     flip: int
 
@@ -51,7 +51,7 @@ class Flips(Noise):
 
     @property
     def chance(self) -> Fraction:
-        """The chance of a flip."""
+        """The probability of a flip."""
         return chance(self.flip)
 
     @property
@@ -105,7 +105,7 @@ class BitFlips(Flips):
 
     @property
     def holds(self) -> bool:
-        """Whether the promise is proven, asked in the order of the time that it takes."""
+        """Whether the guarantee is proven, asked in the order of the time that it takes."""
         promise = self.promise
         return self._among_coins <= promise.delta or self._over_all.enough(promise.epsilon, promise.delta)
 
@@ -126,7 +126,7 @@ class BitFlips(Flips):
 
 
 class CntRR(CountProtocol):
-    """Every user sends one bit, flipped with the chance flip / 2**62.
+    """Every user sends one bit, flipped with the probability flip / 2**62.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class UnaryFlips(Flips):
 
 
 class RSumRR(SumProtocol):
-    """Every user sends one bit a step, as many ones as steps, each flipped with the chance flip / 2**62.
+    """Every user sends one bit a step, as many ones as steps, each flipped with the probability flip / 2**62.
 
     Notes
     -----

@@ -40,7 +40,7 @@ MOST_SHUFFLERS = 100
 
 @dataclass(frozen=True)
 class HashedResponses(Noise):
-    """A hash function with the own bucket, or another bucket with the chance other / 2**62 each.
+    """A hash function with the user's bucket, or another bucket with the probability other / 2**62 each.
 
     The hash functions are affine maps of a prime field: any two categories share a bucket with the same
     chance, exactly.
@@ -80,14 +80,14 @@ class HashedResponses(Noise):
         mass = min(promise.epsilon**2 * others / (14.0 * log), promise.epsilon * others / 27.0)
         if mass <= 3.0:
             least = math.ceil((3.0 * others / max(mass, 1e-9) + 3.0) / promise.honest)
-            raise OutOfReachError(f"its theorem needs at least {least} users", remedy="give so many")
+            raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
         buckets = min(most_buckets(size), max(2, round((mass + 2.0) / 3.0)))
         other = max(least_other(allowed.local_cap, buckets), math.ceil(TOTAL / mass))
         return cls(promise, size, buckets, other)
 
     @property
     def own(self) -> int:
-        """The weight of the own bucket."""
+        """The weight of the user's bucket."""
         return TOTAL - (self.buckets - 1) * self.other
 
     @cached_property
@@ -97,7 +97,7 @@ class HashedResponses(Noise):
 
     @cached_property
     def apart(self) -> Fraction:
-        """The chance that a hash function tells two categories apart."""
+        """The probability that a hash function tells two categories apart."""
         return 1 - collision(self.family.prime, self.buckets)
 
     @cached_property
@@ -107,7 +107,7 @@ class HashedResponses(Noise):
         trials = self.promise.honest_users - 1
         return blanket_divergence(trials, 2 * other, own, other, self.promise.epsilon)
 
-    proof = "blanket of fair coins among messages that fit one of two categories, the others told"
+    proof = "blanket of fair coins among messages that fit one of two categories, the others revealed"
 
     @property
     def local_epsilon(self) -> float:
@@ -116,7 +116,7 @@ class HashedResponses(Noise):
 
     @cached_property
     def fits(self) -> tuple[float, float]:
-        """The chances that a message fits the own category, and another one."""
+        """The probabilities that a message fits the user's category, and another one."""
         own, other = chance(self.own), chance(self.other)
         return float(own), float((1 - self.apart) * own + self.apart * other)
 
@@ -134,7 +134,7 @@ class HashedResponses(Noise):
 
     @property
     def rmse(self) -> float:
-        """The standard deviation of a category that nobody holds."""
+        """The standard deviation of a category that no user holds."""
         return math.sqrt(float(self.variance_of(np.zeros(1))[0]))
 
     @property
@@ -239,7 +239,8 @@ class FakeResponses(HashedResponses):
         best = int(error.argmin())
         if not math.isfinite(error[best]):
             raise OutOfReachError(
-                f"its theorem wants more than {promise.honest_users} honest users", remedy="give more users"
+                f"its theorem requires more than {promise.honest_users} honest users",
+                remedy="give more users",
             )
         bucket_count = int(buckets[best])
         other = max(math.ceil(inverse[best] * TOTAL), least_other(allowed.local_cap, bucket_count))

@@ -21,7 +21,7 @@ from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 
 Messages = NDArray[np.int64]
-"""One row a message, one column a part of it."""
+"""One row a message, one column per part of it."""
 
 NoiseT = TypeVar("NoiseT", bound="Noise")
 
@@ -34,7 +34,7 @@ class Allowed:
     local_cap: float | None = None
 
     def most(self, limit: int, rows: int = 1) -> int:
-        """Return how many messages beside the own ones are allowed, for each of some rows.
+        """Return how many messages next to the user's own are allowed, for each of some rows.
 
         Raises
         ------
@@ -43,7 +43,7 @@ class Allowed:
         """
         most = limit if self.max_messages is None else min(limit, self.max_messages // rows - 1)
         if most < 1:
-            raise OutOfReachError(f"it needs {2 * rows} messages a user", remedy="allow as many")
+            raise OutOfReachError(f"it needs {2 * rows} messages per user", remedy="allow as many")
         return most
 
 
@@ -112,7 +112,7 @@ class Noise(ABC):
 
     @property
     def holds(self) -> bool:
-        """Whether the promise is proven."""
+        """Whether the guarantee is proven."""
         return self.least_delta <= self.promise.delta
 
     @property
@@ -144,7 +144,7 @@ class Noise(ABC):
 
     @property
     def dummy_messages(self) -> tuple[Group, ...]:
-        """The messages beside the own ones, where their number is random and the same for all data."""
+        """The messages next to the user's own, where their number is random and the same for all data."""
         return ()
 
     @property
@@ -154,12 +154,12 @@ class Noise(ABC):
 
     @abstractmethod
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return the messages of users who hold these values, whole numbers below the size."""
+        """Return the messages of users who hold these values, integers below the size."""
 
     def client_parts(self) -> list[Steps]:
         """Return the parts of a client that make the same messages, as plain values."""
         raise MethodError(
-            "export", "the messages are beyond what clients draw", "build another protocol for the task"
+            "export", "the messages exceed what clients draw", "build another protocol for the task"
         )
 
 

@@ -54,7 +54,7 @@ class Parities(Noise):
         self.check_weight("flip", 1, MOST_FLIP)
         self.check("shares", LEAST_SHARES, MOST_SHARES)
         if not hides_parity(self.promise, self.flip):
-            raise CertificateError("flip", "the parities say more than epsilon allows", "build it anew")
+            raise CertificateError("flip", "the parities say more than epsilon allows", "rebuild it")
         if self.gain < LEAST_GAIN:
             raise OutOfReachError(
                 f"the bits of {self.promise.users} users, enough when {self.promise.honest_users} are "
@@ -88,7 +88,7 @@ class Parities(Noise):
                 remedy=way,
             )
         if max_messages is not None and shares * size > max_messages:
-            raise OutOfReachError(f"it needs {shares * size} messages a user", remedy="allow as many")
+            raise OutOfReachError(f"it needs {shares * size} messages per user", remedy="allow as many")
         return cls(promise, size, flip, shares)
 
     @cached_property
@@ -103,7 +103,7 @@ class Parities(Noise):
 
     @cached_property
     def odd(self) -> float:
-        """The chance of an odd parity of a category that nobody holds, with all users' bits."""
+        """The probability of an odd parity of a category that no user holds, with all users' bits."""
         return -0.5 * math.expm1(self.promise.users * math.log1p(-2.0 * self.flip / TOTAL))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Presence: who holds a value sends it, and so does nearly everybody; only the number of messages tells."""
+"""Presence: users who hold a value send it, and so do nearly all others; only their number counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mechdesign.mechanisms.shuffle.tasks import Array, CountProtocol, HistogramP
 
 @dataclass(frozen=True)
 class Presence(Noise):
-    """A message from everybody but for the chance silent / 2**62, from 1 to 2**61."""
+    """A message from every user but for the probability silent / 2**62, from 1 to 2**61."""
 
     silent: int
 
@@ -62,12 +62,12 @@ class Presence(Noise):
             )
         if promise.honest_users < 2.0 * noise:
             least = math.ceil(2.0 * noise / promise.honest)
-            raise OutOfReachError(f"its theorem is for at least {least} users", remedy="give so many")
+            raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
         return cls(promise, size, math.ceil(noise / promise.honest_users * TOTAL))
 
     @property
     def chance(self) -> Fraction:
-        """The chance that no further message is sent, 1 - p."""
+        """The probability that no further message is sent, 1 - p."""
         return chance(self.silent)
 
     @property
@@ -77,7 +77,7 @@ class Presence(Noise):
 
     @property
     def limits(self) -> Sum:
-        """The law of the messages that are sent beside the true ones."""
+        """The distribution of the messages that are sent next to the true ones."""
         return Sum((Group.bits(self.promise.users, 1 - self.chance),))
 
     def senders(self, users: int, source: BitSource) -> int:
@@ -87,7 +87,7 @@ class Presence(Noise):
 
 @dataclass(frozen=True)
 class OnePresence(Presence):
-    """For a bit: users who hold 1 send a message beside."""
+    """For a bit: users who hold 1 send a message next to."""
 
     factor, part, largest = 50.0, 2.0, 1.0
     proof = "divergence of a binomial number and the same plus one"
@@ -190,7 +190,7 @@ class Cnt2M(CountProtocol):
 
 @dataclass(frozen=True)
 class EachPresence(Presence):
-    """For categories: the own one, and each of all from everybody who is not silent about it."""
+    """For categories: the user's own, and each of all from every user who is not silent about it."""
 
     factor, part, largest = 200.0, 4.0, 2.0
     proof = "two binomial numbers, the one or the other with one more"
@@ -204,12 +204,12 @@ class EachPresence(Presence):
 
     @property
     def least_messages(self) -> int:
-        """The own category."""
+        """The user's category."""
         return 1
 
     @property
     def most_messages(self) -> int:
-        """The own category and every one."""
+        """The user's category and every one."""
         return 1 + self.size
 
     @property
@@ -227,7 +227,7 @@ class EachPresence(Presence):
         return [part("presence", size=self.size, silent=whole_hex(self.silent))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return the own categories, then for each category as many messages as users are not silent."""
+        """Return the user's categories, then for each category as many messages as users are not silent."""
         sent = [self.senders(len(values), source) for _ in range(self.size)]
         return np.concatenate([values, np.repeat(np.arange(self.size, dtype=np.int64), sent)]).reshape(-1, 1)
 

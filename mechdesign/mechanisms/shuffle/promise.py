@@ -22,7 +22,7 @@ LEAST_EPSILON = 2.0**-20
 LARGEST_EPSILON = 40.0
 
 PATIENCE = 2.0
-"""Seconds of this process for which a remedy is looked for: it is a courtesy beside the answer."""
+"""Seconds of this process for which a remedy is looked for: it is a courtesy next to the answer."""
 
 CALIBRATIONS = ("exact", "published")
 """Noise by the protocol's own divergence, or by the constants of its paper."""

@@ -1,4 +1,4 @@
-"""Delta 0: now and then a user's number of ones is noise, and their sum hides everybody."""
+"""Delta 0: now and then a user's number of ones is noise, and their sum hides every user."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class PureNoise(Noise):
         """Return about the least noise for which the largest ratio is below e^epsilon."""
         most = MOST_LENGTH if allowed.max_messages is None else min(MOST_LENGTH, allowed.max_messages)
         if most < 3:
-            raise OutOfReachError("it needs 3 messages a user", remedy="allow as many")
+            raise OutOfReachError("it needs 3 messages per user", remedy="allow as many")
         made = cls._made(promise, size, most)
         loudest = made(noise=MOST_NOISE)
         start = TOTAL // (64 * loudest.crowd)
@@ -89,7 +89,7 @@ class PureNoise(Noise):
         if noise is None:
             way = remedy(promise, lambda other: cls._made(other, size, most)(noise=MOST_NOISE).holds)
             raise OutOfReachError(
-                f"{loudest.length} messages of each of {promise.honest_users} users hide nobody with delta 0",
+                f"{loudest.length} messages of each of {promise.honest_users} users hide none with delta 0",
                 remedy=f"{way}{', or more messages' if most < MOST_LENGTH else ''}",
             )
         return made(noise=noise)
@@ -105,7 +105,7 @@ class PureNoise(Noise):
 
     @property
     def chance(self) -> Fraction:
-        """The chance of noise."""
+        """The probability of noise."""
         return chance(self.noise)
 
     @cached_property
@@ -115,7 +115,7 @@ class PureNoise(Noise):
 
     @property
     def crowd(self) -> int:
-        """The honest users that the certificate looks at; more users hide everybody as well."""
+        """The honest users that the certificate looks at; more users hide every user as well."""
         return min(self.promise.honest_users, 1 + LARGEST // self.length)
 
     @cached_property
@@ -128,7 +128,7 @@ class PureNoise(Noise):
         """0 when no ratio is beyond e^epsilon; else nothing is proven."""
         return 0.0 if self.pure_epsilon <= self.promise.epsilon else 1.0
 
-    proof = "largest ratio of the law of the sum over all sums and all data, by positive sums"
+    proof = "largest ratio of the distribution of the sum over all sums and all data, by positive sums"
 
     @property
     def local_epsilon(self) -> float:
@@ -186,7 +186,7 @@ class PureNoise(Noise):
 
 
 class PureProtocol(TotalProtocol):
-    """What keeps its promise with delta 0, and says so."""
+    """What keeps its guarantee with delta 0, and says so."""
 
     is_pure: ClassVar[bool] = True
 

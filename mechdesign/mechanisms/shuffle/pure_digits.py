@@ -59,7 +59,7 @@ class PureDigits(Noise):
             if len(numbers) != count:
                 raise ParameterError("lengths", f"give {count} of them, and as many noises, ratios and parts")
         if min(self.parts) < 1 or sum(self.parts) > PARTS:
-            raise CertificateError("parts", f"are more than {PARTS}, or one is none", "build it anew")
+            raise CertificateError("parts", f"are more than {PARTS}, or one is none", "rebuild it")
         _ = self.digits  # checked now
 
     @cached_property
@@ -80,7 +80,7 @@ class PureDigits(Noise):
         digits = [PureNoise.fitting(share_of(promise, part), 2, Allowed()) for part in parts]
         sent = sum(digit.length for digit in digits)
         if allowed.max_messages is not None and sent > allowed.max_messages:
-            raise OutOfReachError(f"it needs {sent} messages a user", remedy="allow as many")
+            raise OutOfReachError(f"it needs {sent} messages per user", remedy="allow as many")
         lengths, noises, ratios = zip(*(digit.parameters().values() for digit in digits), strict=True)
         return cls(promise, steps + 1, list(lengths), list(noises), list(ratios), parts)
 
@@ -89,7 +89,7 @@ class PureDigits(Noise):
         """0 when every digit is private with delta 0 at its part of epsilon; else nothing is proven."""
         return max(digit.least_delta for digit in self.digits)
 
-    proof = "composition of the digits, each by the largest ratio of the law of its sum"
+    proof = "composition of the digits, each by the largest ratio of the distribution of its sum"
 
     @property
     def variance(self) -> float:
@@ -205,6 +205,6 @@ def digits_of(precision: int) -> int:
 
 
 def share_of(promise: Promise, part: int) -> Promise:
-    """Return the promise of a digit: so many sixty-fourths of epsilon."""
+    """Return the guarantee of a digit: so many sixty-fourths of epsilon."""
     epsilon = float_down(Fraction(promise.epsilon) * part / PARTS)
     return Promise(promise.users, epsilon, promise.delta, promise.honest)

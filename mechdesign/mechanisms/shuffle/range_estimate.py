@@ -82,7 +82,7 @@ class RangeEstimate(Tidy):
         return list(dyadic(low, high + 1, len(self.nodes))) if low <= high else []
 
     def _noise(self, parts: list[tuple[int, int]]) -> Sum | None:
-        """Return the law of the dummies of nodes: those of one level are binomial together."""
+        """Return the distribution of the dummies of nodes: those of one level are binomial together."""
         if self.noise is None:
             return None
         trials, chance = self.noise
@@ -149,7 +149,7 @@ class RangeEstimate(Tidy):
             ]
             for place in places.tolist()
         ]
-        text = table(["up to", "count", "standard error", "95% from", "95% to"], rows)
+        text = table(["up to", "count", "std error", "95% low", "95% high"], rows)
         more = f"\n{len(places)} of {len(value)} categories" if len(places) < len(value) else ""
         notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
         return f"{text}{more}\n{self.users} users, {self.messages} messages{notes}"

@@ -1,4 +1,4 @@
-"""Counts of ranges: a user sends the own node of a binary tree on every level, among uniform dummies."""
+"""Counts of ranges: a user sends the user's node of a binary tree on every level, among uniform dummies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAST = Option("last", "text", "its last category")
 
 @dataclass(frozen=True)
 class TreeRows(Rows):
-    """The node with the own category, for each level of a binary tree over the categories."""
+    """The node with the user's category, for each level of a binary tree over the categories."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -39,7 +39,7 @@ class TreeRows(Rows):
         return node
 
     def own_of(self, row: int) -> Steps:
-        """Return the own cell of a row, as plain values."""
+        """Return the user's cell of a row, as plain values."""
         return {"shift": self.rows - 1 - row}
 
 

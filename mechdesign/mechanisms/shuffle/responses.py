@@ -1,4 +1,4 @@
-"""Responses: k-ary randomized response, one message a user; private already before the shuffler."""
+"""Responses: k-ary randomized response, one message per user; private already before the shuffler."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FINEST = 1 << 12
 
 @dataclass(frozen=True)
 class Responses(Noise):
-    """The own value, or another one with the chance other / 2**62 each."""
+    """The user's value, or another one with the probability other / 2**62 each."""
 
     other: int
 
@@ -59,7 +59,7 @@ class Responses(Noise):
 
     @property
     def own(self) -> int:
-        """The weight of the own value."""
+        """The weight of the user's value."""
         return TOTAL - (self.size - 1) * self.other
 
     @cached_property
@@ -67,7 +67,7 @@ class Responses(Noise):
         """The divergence for a message among those of the others' that may stand for either of two values."""
         return response_delta(self.promise, chance(self.own), chance(self.other))
 
-    proof = "blanket of fair coins between any two categories, all other messages told"
+    proof = "blanket of fair coins between any two categories, all other messages revealed"
 
     @property
     def local_epsilon(self) -> float:
@@ -84,7 +84,7 @@ class Responses(Noise):
 
 
 class HistKR(HistogramProtocol):
-    """Every user sends the category, or another one with the chance other / 2**62 each.
+    """Every user sends the category, or another one with the probability other / 2**62 each.
 
     Notes
     -----
@@ -128,7 +128,7 @@ class HistKR(HistogramProtocol):
 class SumResponses(Responses):
     """:class:`Responses` for a number of steps."""
 
-    proof = "blanket of fair coins between any two numbers, all other messages told"
+    proof = "blanket of fair coins between any two numbers, all other messages revealed"
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
@@ -168,7 +168,7 @@ class SumResponses(Responses):
 
 
 class RSumKR(SumProtocol):
-    """Every user sends the number of steps, or another one with the chance other / 2**62 each.
+    """Every user sends the number of steps, or another one with the probability other / 2**62 each.
 
     Notes
     -----
@@ -206,12 +206,12 @@ class RSumKR(SumProtocol):
 
 
 def response_delta(promise: Promise, own: Fraction, other: Fraction) -> float:
-    """Return the proven divergence of k-ary randomized responses with these chances, any k >= 2."""
+    """Return the proven divergence of k-ary randomized responses with these probabilities, any k >= 2."""
     return blanket_divergence(promise.honest_users - 1, 2 * other, own, other, promise.epsilon)
 
 
 def most_other(categories: int) -> int:
-    """Return the largest weight of another category that leaves the own one a little more likely."""
+    """Return the largest weight of another category that leaves the user's own a little more likely."""
     return TOTAL // categories - (1 << 20)
 
 
@@ -227,7 +227,7 @@ def least_other(local_cap: float | None, categories: int) -> int:
 
 
 def published_share(promise: Promise, size: int) -> float:
-    """Return lambda of the survey's eq. (8), the chance of a uniform response.
+    """Return lambda of the survey's eq. (8), the probability of a uniform response.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def published_share(promise: Promise, size: int) -> float:
     needed = size * max(14.0 * log / promise.epsilon**2, 27.0 / promise.epsilon)
     if needed >= others:
         least = math.ceil((needed + 2.0) / promise.honest)
-        raise OutOfReachError(f"its theorem is for at least {least} users", remedy="give so many")
+        raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
     return needed / others
 
 
@@ -273,7 +273,7 @@ def worst_variance(precision: int, other: float) -> float:
 
 
 def best_precision(users: int, other: float) -> int:
-    """Return the precision of least error when each other number has this chance."""
+    """Return the precision of least error when each other number has this probability."""
     most = min(FINEST, int(0.5 / other) + 1)
     errors = [worst_variance(steps, other) for steps in range(1, most + 1) if (steps + 1) * other < 0.9]
     return 1 + int(np.argmin(errors)) if errors else 1

@@ -57,7 +57,7 @@ class Rows(Noise):
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.sizes)
 
     @property
@@ -95,12 +95,12 @@ class Rows(Noise):
 
     @classmethod
     def shaped(cls, promise: Promise, size: int, trials: int, cell: int) -> Self:
-        """Return the noise with the rows that are usual for a promise."""
+        """Return the noise with the rows that are usual for a guarantee."""
         return cls(promise, size, trials, cell)
 
     @property
     def chance(self) -> Fraction:
-        """The chance that a trial adds a dummy in a given cell."""
+        """The probability that a trial adds a dummy in a given cell."""
         return chance(self.cell)
 
     @cached_property
@@ -114,7 +114,7 @@ class Rows(Noise):
 
     @cached_property
     def law(self) -> Mass:
-        """The law of the dummies of a cell."""
+        """The distribution of the dummies of a cell."""
         return binomial(self.promise.users * self.trials, self.chance)
 
     @property

@@ -40,7 +40,7 @@ MOST_LISTED = 1 << 12
 """A law of more numbers on each side is not listed in full."""
 
 WRAP = 50.0
-"""The noise leaves the ring's margin with a chance below about e^-WRAP."""
+"""The noise leaves the ring's margin with a probability below about e^-WRAP."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,9 @@ class SecureNoise(Noise):
         self.check("shares", 1, MOST_SHARES)
         self.check("modulus", 2, MOST_MODULUS)
         if self.alpha < least_ratio(self.promise.epsilon, self.sensitivity):
-            raise CertificateError("ratio", "the noise falls faster than epsilon allows", "build it anew")
+            raise CertificateError("ratio", "the noise falls faster than epsilon allows", "rebuild it")
         if self.modulus < self.largest + 1 + 2 * self.margin:
-            raise CertificateError(
-                "modulus", "the ring is too small for the sum and its noise", "build it anew"
-            )
+            raise CertificateError("modulus", "the ring is too small for the sum and its noise", "rebuild it")
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
@@ -151,7 +149,7 @@ class SecureNoise(Noise):
 
     @property
     def proof(self) -> str:
-        """How the promise is kept, in a few words."""
+        """How the guarantee is kept, in a few words."""
         mixing = "distance of mixed shares" if self.is_computed else "theorem of split-mix"
         return f"discrete Laplace noise; {mixing} and total variation of the tables"
 
@@ -238,7 +236,7 @@ def least_ratio(epsilon: float, sensitivity: int) -> Fraction:
 
 
 def margin_of(promise: Promise, alpha: Fraction) -> int:
-    """Return a reach that the noise of all users exceeds with a chance below about e^-50.
+    """Return a reach that the noise of all users exceeds with a probability below about e^-50.
 
     One side is Polya(s, a) with s = users / honest users; its moment generating function at z = a^(-1/2) is
     ((1 - a) / (1 - sqrt(a)))^s = (1 + sqrt(a))^s, so Pr[X >= t] <= 2^s a^(t / 2).

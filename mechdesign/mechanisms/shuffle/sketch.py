@@ -63,7 +63,7 @@ class SketchRows(Rows):
 
     @property
     def collision(self) -> float:
-        """The chance that two categories share a bucket."""
+        """The probability that two categories share a bucket."""
         return float(collision(self.family.prime, self.buckets))
 
     def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
@@ -71,7 +71,7 @@ class SketchRows(Rows):
         return self.family.buckets_of(np.array(self.functions[row], dtype=np.int64), values)
 
     def own_of(self, row: int) -> Steps:
-        """Return the own cell of a row, as plain values."""
+        """Return the user's cell of a row, as plain values."""
         shape = {"prime": self.family.prime, "buckets": self.buckets}
         return {"seed": int(self.functions[row]), **shape}
 
@@ -89,12 +89,12 @@ class SketchRows(Rows):
         share = noise / promise.honest_users
         if share >= 1.0:
             least = math.floor((noise + (promise.honest < 1.0)) / promise.honest) + 1
-            raise OutOfReachError(f"its theorem is for at least {least} users", remedy="give so many")
+            raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
         trials, limit = math.ceil(share * shaped.buckets), allowed.max_messages
         most = MOST_TRIALS if limit is None else min(MOST_TRIALS, limit // rows - 1)
         if trials > most:
             raise OutOfReachError(
-                f"its theorem wants {rows * (trials + 1)} messages a user", remedy="allow them"
+                f"its theorem requires {rows * (trials + 1)} messages per user", remedy="allow them"
             )
         return cls.shaped(promise, size, trials, min(shaped.full, math.ceil(share / trials * 2.0**62)))
 
@@ -281,7 +281,7 @@ class LeastOfRows:
         return bottom, low
 
     def _reaches(self, number: int, above: Array) -> float:
-        """Return a bound of the chance that a row is at least a number."""
+        """Return a bound of the probability that a row is at least a number."""
         most = min(self.users, number - self.law.low)
         if most < 0:
             return 1.0

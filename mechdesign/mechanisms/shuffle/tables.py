@@ -46,7 +46,7 @@ def protocol_operations(protocol: Protocol) -> tuple[Operation, ...]:
         ),
         Operation(
             "shuffle",
-            "all messages in sorted order, which says how often each was sent and nothing else",
+            "all messages in sorted order, which reveals how often each was sent and nothing else",
             gives,
             gives,
             lambda sources, settings: _shuffled(protocol, sources, settings),

@@ -206,7 +206,7 @@ class SumProtocol(TotalProtocol):
         return self.noise.encode(self.steps(values, source), source)
 
     def steps(self, values: Array, source: BitSource) -> NDArray[np.int64]:
-        """Return whole numbers of steps from 0 to the precision, right on average."""
+        """Return integers of steps from 0 to the precision, right on average."""
         scaled = values * self.precision
         whole = np.floor(scaled)
         up = source.integers(len(values)) < ((scaled - whole) * TOTAL).astype(np.int64)
@@ -307,7 +307,7 @@ class HistogramProtocol(Protocol):
         return text in self.labels.shown()
 
     def read_values(self, values: Any) -> NDArray[np.int64]:
-        """Return the numbers of people's categories."""
+        """Return the numbers of users' categories."""
         read = self.labels.encode(values, "values")
         self.require_users(len(read))
         return read
@@ -339,7 +339,7 @@ class HistogramProtocol(Protocol):
 
     @property
     def rmse(self) -> float:
-        """The standard deviation of a category that nobody holds."""
+        """The standard deviation of a category that no user holds."""
         return math.sqrt(float(self.variance_of(np.zeros(1))[0]))
 
     def counts(

@@ -14,10 +14,10 @@ from mechdesign.core.marks import Bars, Mark, Reference
 from mechdesign.core.notebook import TextInNotebooks
 
 ERROR = 0.05
-"""The chance of either wrong answer, where none is given."""
+"""The probability of either wrong answer, where none is given."""
 
 LEAST_ERROR = 1e-9
-"""Smaller chances are refused: no number of users that is allowed here would do."""
+"""Smaller probabilities are refused: no number of users that is allowed here would do."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,8 +39,8 @@ class UniformityVerdict(TextInNotebooks):
     Examples
     --------
     >>> print(UniformityVerdict(120.0, 100.0, 110.0, 0.01, 0.3, 0.05, 50, 60))
-    NOT uniform: 120 collisions, 100 expected, rejected above 110; chance at most 0.01 if uniform
-    a distance of 0.3 from uniform is found with chance 0.95; 50 users, 60 messages
+    NOT uniform: 120 collisions, 100 expected, rejected above 110; probability at most 0.01 if uniform
+    a distance of 0.3 from uniform is found with probability 0.95; 50 users, 60 messages
     """
 
     collisions: float
@@ -63,13 +63,13 @@ class UniformityVerdict(TextInNotebooks):
     def __str__(self) -> str:
         answer = "NOT uniform" if self.rejected else "uniform is not rejected"
         found = (
-            f"a distance of {self.distance:.4g} from uniform is found with chance {1.0 - self.error:g}"
+            f"a distance of {self.distance:.4g} from uniform is found with probability {1.0 - self.error:g}"
             if self.distance <= 1.0
             else "no distance from uniform is sure to be found by so few users"
         )
         return (
             f"{answer}: {self.collisions:.10g} collisions, {self.expected:.10g} expected, rejected above "
-            f"{self.threshold:.10g}; chance at most {self.significance:.3g} if uniform\n"
+            f"{self.threshold:.10g}; probability at most {self.significance:.3g} if uniform\n"
             f"{found}; {self.users} users, {self.messages} messages"
         )
 
@@ -120,7 +120,7 @@ def null_variance(users: int, size: int, noise: float, square: float) -> float:
 
 
 def found_distance(users: int, categories: int, dummies: int, error: float) -> float:
-    """Return the least distance from uniform that is found with chance 1 - error; infinite beyond 1.
+    """Return the least distance from uniform that is found with probability 1 - error; infinite beyond 1.
 
     With a distance a the excess e = sum p^2 - 1/d is at least 4 a^2 / d (Cauchy and Schwarz), and the
     variance of the collisions at most

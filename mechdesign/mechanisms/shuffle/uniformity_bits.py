@@ -53,7 +53,7 @@ class UniformityBits(UniformityProtocol):
     @property
     @abstractmethod
     def largest_noise(self) -> tuple[float, float]:
-        """Var n_j and Var(n_j^2), exceeded by no category with a chance of at least 1 - error / 2."""
+        """Var n_j and Var(n_j^2), exceeded by no category with a probability of at least 1 - error / 2."""
 
     @abstractmethod
     def noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
@@ -105,7 +105,7 @@ class BitRows(Rows):
         return own
 
     def own_of(self, row: int) -> Steps:
-        """Return the own cell of a row, as plain values."""
+        """Return the user's cell of a row, as plain values."""
         return {"equal": row}
 
 
@@ -193,7 +193,7 @@ class SecureCounts(Noise):
         """Return the least noise and the fewest shares."""
         most = None if allowed.max_messages is None else allowed.max_messages // size
         if most is not None and most < 1:
-            raise OutOfReachError(f"it needs at least {size} messages a user", remedy="allow as many")
+            raise OutOfReachError(f"it needs at least {size} messages per user", remedy="allow as many")
         each = SecureNoise.fitting(_half(promise), 2, Allowed(most))
         return cls(promise, size, *each.parameters().values())
 
@@ -305,7 +305,7 @@ class PUT(UniformityBits):
 
 
 def _half(promise: Promise) -> Promise:
-    """Return the promise for each of two counts."""
+    """Return the guarantee for each of two counts."""
     if promise.epsilon < 2.0 * LEAST_EPSILON or promise.delta < 2.0 * LEAST_DELTA:
         raise ParameterError(
             "epsilon", "half of it, or of delta, is too small for a count", "give larger ones"

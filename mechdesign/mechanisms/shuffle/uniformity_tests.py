@@ -36,7 +36,7 @@ ROUGHLY = 4
 
 
 class UniformityProtocol(HistogramProtocol):
-    """A test whether people's categories are uniform.
+    """A test whether users' categories are uniform.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class UniformityProtocol(HistogramProtocol):
         return found.keeping(allowed)
 
     def setting(self) -> dict[str, Any]:
-        """Return the categories, their names, and the chance of a wrong answer."""
+        """Return the categories, their names, and the probability of a wrong answer."""
         return {**super().setting(), "error": self.error}
 
     def forecast(self, users: int | None = None) -> Forecast:
@@ -117,7 +117,7 @@ class UniformityProtocol(HistogramProtocol):
         return DistanceForecast(self.quantity, self.promise.users, self.rmse <= 1.0, self.rmse, reason=reason)
 
     def figures(self) -> list[Figure]:
-        """Return the distance that is found beside the one without noise, which nobody could hide among."""
+        """Return the distance that is found next to the one without noise, which nobody could hide among."""
         bare = min(found_distance(self.promise.users, self.labels.size, 0, self.error), 1.0)
         return self._beside("distance from uniform that is found", f"the same without {self.lacking}", bare)
 

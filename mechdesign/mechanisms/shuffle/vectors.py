@@ -61,7 +61,7 @@ class VectorFlips(Flips):
             half = replace(promise, epsilon=promise.epsilon / 2.0, delta=promise.delta / 2.0)
         except ParameterError as error:
             raise OutOfReachError(
-                f"half of the promise is too small ({error})", remedy="give a larger one"
+                f"half of epsilon or delta is too small ({error})", remedy="give a larger one"
             ) from None
         return cls(promise, size, BitFlips.printed(half, 2, Allowed()).flip)
 
@@ -69,7 +69,7 @@ class VectorFlips(Flips):
     def least_delta(self) -> float:
         """The divergence of two bits among the coins of the other honest users' bits; 0 if locally private.
 
-        A flipped bit is a fair coin with twice the chance; whose bits are no coins, and the own bits before
+        A flipped bit is a fair coin with twice the chance; whose bits are not coins, and the own bits before
         they are flipped, may be known.
         """
         odds = Fraction(TOTAL - self.flip, self.flip)
@@ -331,4 +331,4 @@ def _with_bit(law: Mass, chance: Fraction) -> Mass:
 
 def _require_messages(size: int, allowed: Allowed) -> None:
     if allowed.max_messages is not None and allowed.max_messages < size:
-        raise OutOfReachError(f"it needs {size} messages a user", remedy="allow as many")
+        raise OutOfReachError(f"it needs {size} messages per user", remedy="allow as many")

@@ -1,4 +1,4 @@
-"""Spectrum shared by location: who may send on which channel, how far, while everybody hides."""
+"""Spectrum shared by location: who may send on which channel, how far, while every user hides."""
 
 from mechdesign.mechanisms.spectrum.cloak import SpectrumCloak
 from mechdesign.mechanisms.spectrum.database import SpectrumDatabase

@@ -21,7 +21,12 @@ COLD = 1e-12
 
 
 def annealed(
-    channel: Channel, start: RadiiAtLevel, steps: int = STEPS, seed: int = 0, until: float = math.inf
+    channel: Channel,
+    start: RadiiAtLevel,
+    steps: int = STEPS,
+    seed: int = 0,
+    until: float = math.inf,
+    warmth: float = WARMTH,
 ) -> RadiiAtLevel:
     """Return the best allocation met by simulated annealing from a start, with the start's L.
 
@@ -46,7 +51,7 @@ def annealed(
     paid = channel.revenue(radii)
     value = best_value = float(paid.sum())
     best = radii.copy()
-    warmth = WARMTH * float(channel.revenue(caps).max(initial=0.0))
+    warmest = warmth * float(channel.revenue(caps).max(initial=0.0))
     picks = rng.integers(max(1, len(live)), size=steps if len(live) else 0)
     started, spent = time.monotonic(), 0.0
     coins, chances = rng.random(steps), rng.random(steps)
@@ -68,7 +73,7 @@ def annealed(
                 wanted = room if 0.0 < room < wanted else wanted
         tried = _moved(channel, caps, radii, user, wanted)
         found = float(channel.revenue(tried).sum())
-        temperature = max(warmth * (1.0 - cooled) ** 2, COLD * warmth)
+        temperature = max(warmest * (1.0 - cooled) ** 2, COLD * warmest)
         if found > value or chances[step] < math.exp((found - value) / temperature):
             radii, value = tried, found
             if value > best_value:

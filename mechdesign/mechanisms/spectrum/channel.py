@@ -26,7 +26,7 @@ FARTHEST = 1e9
 """Coordinates and radii are at most this large: squares and cubes stay far from the ends of doubles."""
 
 AGREEMENT = 1e-9
-"""A distance that is given beside positions agrees with them up to this part."""
+"""A distance that is given next to positions agrees with them up to this part."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Channel:
     privacy_cost : float
         kp: the owner's loss is kp / L.
     x, y, radius, privacy : (n,) arrays
-        Position, wanted radius r0 and privacy radius s of each user.
+        Position, requested radius r0 and privacy radius s of each user.
     owner : Owner or None
         None: the channel is idle.
     """

@@ -23,7 +23,7 @@ from mechdesign.mechanisms.spectrum.occupancy import session_slots, visited
 from mechdesign.mechanisms.spectrum.registered import Registered, united
 from mechdesign.mechanisms.spectrum.tile import Tile, Tiling, tiles_the_plane
 
-NOTE = "answers tell the tile and nothing else of the place; not differential privacy"
+NOTE = "answers reveal the tile and nothing else about the location; not differential privacy"
 
 
 class SpectrumCloak(Mechanism):
@@ -31,7 +31,7 @@ class SpectrumCloak(Mechanism):
 
     Whatever a database answers from the tile alone is the same for every place of the tile. So any number of
     queries, by anybody, for any time, tells that the owner is in its tile, and nothing else: for any prior,
-    the posterior is the prior cut to the tile. That is no differential privacy: places of two tiles are told
+    the posterior is the prior cut to the tile. That is not differential privacy: places of two tiles are told
     apart with certainty, however near they are.
 
     Parameters

@@ -51,14 +51,14 @@ def cloak_operations(cloak: SpectrumCloak) -> tuple[Operation, ...]:
         Operation("register", "the tile of each owner; run it where the owner is", place, COLUMNS, register),
         Operation(
             "sessions",
-            "the slots in which owners are on, with their tiles: tells which slots, not when in them",
+            "the slots in which owners are on, with their tiles: reveals which slots, not when in them",
             (*place, *times),
             (slot, *COLUMNS),
             in_slots("sessions", ("x", "y", "start", "end")),
         ),
         Operation(
             "visits",
-            "the tiles that moving owners visit in each slot: tells which tiles, not where in them",
+            "the tiles that moving owners visit in each slot: reveals which tiles, not where in them",
             (*place, Column("time", "of this place, rising for each name")),
             (slot, *COLUMNS),
             in_slots("visits", ("x", "y", "time")),

@@ -86,31 +86,34 @@ class Crowd:
         none = np.zeros(self.owner + 1)
         return self._lifted(alpha, none, none + 1.0, none)
 
-    def ramp(self, user: int, low: float, high: float) -> tuple[Array, Array, Array]:
+    def ramps(self, user: int, low: Array, high: Array) -> tuple[Array, Array, Array]:
         """Return where the ramps of all other users start at the earliest, and g as base and slope.
 
-        The ramp of j ends where the user's begins. Where m_ij < b it starts at 0 with what is left there.
+        There is a line for each interval of the user. The ramp of j ends where the user's begins. Where
+        m_ij < b it starts at 0 with what is left there.
         """
         everybody = np.arange(self.owner + 1)
-        ends = self.paid(np.array([user, user]), np.array([low, high]))
+        low, high = low[:, None], high[:, None]
+        me = np.array([user])
+        first_paid, width = self.paid(me, low), self.paid(me, high) - self.paid(me, low)
         margins = self.margins[user]
         finite = np.where(np.isfinite(margins), margins, 0.0)
         start, end = finite - high, finite - low
         begin = np.maximum(start, 0.0)
-        left = self.paid(np.full(len(everybody), user), np.clip(finite, low, high))
-        rest = np.where(start < 0, 1.0 - (left - ends[0]) / (ends[1] - ends[0]), 0.0)
+        left = self.paid(me, np.clip(finite, low, high))
+        rest = np.where(start < 0, 1.0 - (left - first_paid) / width, 0.0)
         most = self.paid(everybody, np.where(everybody == self.owner, 1.0, self.caps))
         first = self.paid(everybody, np.where(everybody == self.owner, 1.0, begin))
         last = self.paid(everybody, np.where(everybody == self.owner, 1.0, end))
         steep = (end > 0) & (most > 0) & (last - first > NARROW * most)
         slope = np.where(steep, (1.0 - rest) / np.where(steep, last - first, 1.0), 0.0)
-        steep[self.owner] = False
+        steep[:, self.owner] = False
         slope = np.where(steep, slope, 0.0)
         base = np.where(steep, rest - slope * first, 1.0)
         start = np.where(steep, begin, np.maximum(end, 0.0))  # too short for a ramp: a threshold
         start = np.where(np.isfinite(margins), start, np.inf)
-        slope[user] = 1.0 / (ends[1] - ends[0])
-        base[user] = -ends[0] * slope[user]
+        slope[:, user] = 1.0 / width[:, 0]
+        base[:, user] = -first_paid[:, 0] / width[:, 0]
         return start, base, slope
 
     def ramped(
@@ -130,8 +133,7 @@ class Crowd:
         """Add users one after the other, those with the least thresholds first."""
         members = np.flatnonzero(np.isfinite(alpha))
         need = np.maximum(start, 0.0)
-        for member in members.tolist():
-            need = np.maximum(need, self.margins[:, member] - alpha[member])
+        need = np.maximum(need, (self.margins[:, members] - alpha[members]).max(axis=1, initial=0.0))
         need[members] = np.inf
         caps = np.where(self.caps > 0, self.caps, 1.0)
         open_ = (self.caps > 0) & (need < USEFUL * caps)

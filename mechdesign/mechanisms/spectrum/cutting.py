@@ -15,9 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.mechanisms.spectrum.allocate import least_level
+from mechdesign.mechanisms.spectrum.breaking import USED, Used
 from mechdesign.mechanisms.spectrum.channel import Channel
 from mechdesign.mechanisms.spectrum.crowding import NARROW, Crowd, Row
 from mechdesign.mechanisms.spectrum.greedy import RadiiAtLevel
+from mechdesign.mechanisms.spectrum.rows import RowTable
+from mechdesign.solvers.firstorder import SteppedProgram
 from mechdesign.solvers.growing import GrowingProgram
 
 Array = NDArray[np.float64]
@@ -29,19 +32,16 @@ START, LEVELS = 4, 12
 FULL = 2.0**-30
 """The last interval of a radius is this part of it: it stands for the largest radius alone."""
 
-USED = 2e-4
-"""Columns above this are used by a solution."""
-
-BROKEN = 0.01
-"""Rows are added where they are broken by so much."""
-
-IDLE = 2
+IDLE = 4
 """Rows are dropped when they were not tight for so many rounds."""
+
+SLACK = 1e-4
+"""A row is not tight where its sum is below 1 by so much."""
 
 LOOSE = 2.0**-28
 """Rows may be off by this part, for their entries are computed in doubles."""
 
-MOST = 1500
+MOST = 2500
 """So many rows are added at a time, those that are broken most."""
 
 SMALL, SMALLEST, MARGIN = 1e-4, 1e-7, 0.02
@@ -51,11 +51,14 @@ this part of them."""
 FEW = 20
 """Where fewer intervals are split, those that are worth less are next."""
 
-SIMPLEX = 600
-"""With more columns than these the program is solved from its inside."""
-
 INNER = 2
-"""How often rows are added between two refinements."""
+"""How often rows are added between two refinements, where the program is small."""
+
+SIMPLEX = 600
+"""With more columns than these the program is solved by first-order steps."""
+
+PRECISION = 0.5
+"""These steps end when their bound is off by this part of what is above the cutoff."""
 
 
 class CuttingPlanes:
@@ -74,7 +77,7 @@ class CuttingPlanes:
         self.channel, self.crowd, self.gap = channel, Crowd(channel), gap
         self.cutoff = -math.inf
         self.offer(best)
-        self.program = GrowingProgram()
+        self.program: GrowingProgram | SteppedProgram = GrowingProgram()
         users, low, high = self._grid(best.value)
         self.users = np.array(users, dtype=np.int64)
         self.low, self.high = np.array(low), np.array(high)
@@ -85,11 +88,11 @@ class CuttingPlanes:
         for user in self.served.tolist():
             mine = np.flatnonzero(self.users == user)
             self.program.row(mine, np.ones(len(mine)), exactly=user == self.crowd.owner)
-        self.rows: list[Row] = []
+        self.rows = RowTable(len(self.crowd.caps))
         self.added = 0
         """Rows added in the last round."""
         self.small = SMALL
-        self.age: list[int] = []
+        self.age = np.zeros(0, dtype=np.int64)
         caps = np.maximum(self.crowd.caps[:-1], 0.0)
         self.bound = math.fsum(channel.revenue(caps).tolist()) * (1.0 + LOOSE)
         """No allocation that needs no closed column exceeds it."""
@@ -118,106 +121,77 @@ class CuttingPlanes:
     # One round
 
     def tighten(self, until: float) -> bool:
-        """Add rows until the solution breaks few, or the time is over; False where nothing was solved."""
+        """Solve the program and add the rows that its solution breaks; False where nothing was solved."""
         solved, self.added = False, 0
-        for _ in range(INNER):
-            if not self.program.solve(until - time.monotonic(), interior=len(self.users) > SIMPLEX):
+        for _ in range(1 if isinstance(self.program, SteppedProgram) else INNER):
+            if not self._solved(until):
                 return solved
             solved = True
             self._prove()
             if self.bound <= self.cutoff or time.monotonic() > until:
                 break
-            found = self._broken_cliques(until) + self._broken_ramps(until)
-            found.sort(key=lambda pair: -pair[0])
-            del found[MOST:]
+            values = np.where(self.open, self.program.values, 0.0)
+            used = Used(self.crowd, self.users, self.low, self.high, values)
+            found = used.broken(until)[:MOST]
             self.added += len(found)
             self._add([row for _, row in found])
             if not found:
                 break
-        if solved:
-            self._drop()
-        return solved
+        self._drop()
+        return True
+
+    def polish(self, until: float) -> None:
+        """Find better multipliers of the rows there are."""
+        if isinstance(self.program, SteppedProgram):
+            while time.monotonic() < until and self.bound > self.cutoff:
+                self.program.solve(until - time.monotonic(), 0.0)
+                self._prove()
+
+    def _solved(self, until: float) -> bool:
+        if isinstance(self.program, GrowingProgram):
+            if len(self.users) <= SIMPLEX:
+                return self.program.solve(until - time.monotonic())
+            self.program = self._stepped(self.program)
+        error = PRECISION * max(self.bound - self.cutoff, 0.0)
+        return self.program.solve(until - time.monotonic(), error)
+
+    def _stepped(self, small: GrowingProgram) -> SteppedProgram:
+        """Return the program for first-order steps, with the solution so far."""
+        groups = np.searchsorted(self.served, self.users)
+        program = SteppedProgram(self.paid, groups, self.served == self.crowd.owner)
+        program.rows(self._shares(self.rows.alpha, self.rows.base, self.rows.slope))
+        program.close(np.flatnonzero(~self.open))
+        program.begin(small.values, small.multipliers)
+        return program
+
+    def _shares(self, alpha: Array, base: Array, slope: Array) -> list[tuple[Places, Array]]:
+        """Return the columns of rows, with their entries."""
+        taken = []
+        for a, b, s in zip(alpha, base, slope, strict=True):
+            entries = self.crowd.entries(Row(a, b, s), self.users, self.low, self.paid)
+            columns = np.flatnonzero(entries > LOOSE)
+            taken.append((columns, entries[columns]))
+        return taken
 
     def _add(self, rows: list[Row]) -> None:
-        taken = []
-        for row in rows:
-            entries = self.crowd.entries(row, self.users, self.low, self.paid)
-            columns = np.flatnonzero((entries > LOOSE) & self.open)
-            taken.append((columns, entries[columns]))
-        self.program.rows(taken)
-        self.rows += rows
-        self.age += [0] * len(rows)
+        if rows:
+            self.rows.add(rows)
+            new = slice(len(self.rows) - len(rows), None)
+            self.program.rows(
+                self._shares(*(t[new] for t in (self.rows.alpha, self.rows.base, self.rows.slope)))
+            )
+            self.age = np.concatenate([self.age, np.zeros(len(rows), dtype=np.int64)])
 
     def _drop(self) -> None:
         sums = self.program.sums[len(self.served) :]
-        known = len(sums)
-        self.age = [
-            age + 1 if place < known and sums[place] < 1.0 - 1e-4 else 0 for place, age in enumerate(self.age)
-        ]
-        gone = [place for place, age in enumerate(self.age) if age >= IDLE]
-        if gone:
-            self.program.drop(np.array(gone) + len(self.served))
-            left = [place for place, age in enumerate(self.age) if age < IDLE]
-            self.rows, self.age = [self.rows[p] for p in left], [self.age[p] for p in left]
-
-    def _used(self) -> tuple[Places, Array, NDArray[np.bool_]]:
-        """Return the columns that the solution uses, its values, and which of them exclude each other."""
-        used = np.flatnonzero((self.program.values > USED) & self.open)
-        used = used[np.argsort(-self.program.values[used], kind="stable")]
-        users, low = self.users[used], self.low[used]
-        apart = low[:, None] + low >= self.crowd.margins[np.ix_(users, users)]
-        apart |= users[:, None] == users
-        np.fill_diagonal(apart, False)
-        return used, self.program.values[used], apart
-
-    def _broken_cliques(self, until: float) -> list[tuple[float, Row]]:
-        used, values, apart = self._used()
-        found, seen = [], set()
-        for first in range(len(used)):
-            if time.monotonic() > until:
-                break
-            members = [first]
-            rest = np.flatnonzero(apart[first])
-            while len(rest):
-                members.append(int(rest[0]))
-                rest = rest[1:][apart[rest[0]][rest[1:]]]
-            key = tuple(sorted(members))
-            total = float(values[members].sum())
-            if key in seen or total < 1.0 + BROKEN:
-                continue
-            seen.add(key)
-            columns = used[members]
-            found.append((total, self.crowd.clique(self.users[columns], self.low[columns])))
-        return found
-
-    def _broken_ramps(self, until: float) -> list[tuple[float, Row]]:
-        used, values, apart = self._used()
-        users, low, high, paid = self.users[used], self.low[used], self.high[used], self.paid[used]
-        found = []
-        for place, user in enumerate(users.tolist()):
-            if user == self.crowd.owner or high[place] - low[place] <= NARROW * self.crowd.caps[user]:
-                continue
-            if time.monotonic() > until:
-                break
-            ramp = self.crowd.ramp(user, float(low[place]), float(high[place]))
-            start, base, slope = ramp
-            share = values * np.clip(base[users] + slope[users] * paid, 0.0, 1.0)
-            mine = users == user
-            own = float(share[mine & (low >= low[place])].sum())
-            share = np.where(mine | (low < start[users]), 0.0, share)
-            rest = np.argsort(-share, kind="stable")
-            rest = rest[share[rest] > USED]
-            members: list[int] = []
-            while len(rest):
-                members.append(int(rest[0]))
-                rest = rest[1:][apart[rest[0]][rest[1:]]]
-            total = own + float(share[members].sum()) if members else 0.0
-            if total >= 1.0 + BROKEN:
-                columns = used[members]
-                lows = self.low[columns]
-                row = self.crowd.ramped(user, float(low[place]), ramp, self.users[columns], lows)
-                found.append((total, row))
-        return found
+        loose = np.zeros(len(self.age), dtype=bool)
+        loose[: len(sums)] = sums < 1.0 - SLACK
+        self.age = np.where(loose, self.age + 1, 0)
+        gone = self.age >= IDLE
+        if gone.any():
+            self.program.drop(np.flatnonzero(gone) + len(self.served))
+            self.rows.keep(~gone)
+            self.age = self.age[~gone]
 
     # What is proven
 
@@ -228,9 +202,7 @@ class CuttingPlanes:
         if owner in self.served:  # its row is an equation
             prices[count - 1] = self.program.multipliers[count - 1]
         cost = prices[np.searchsorted(self.served, self.users)]
-        for place in np.flatnonzero(prices[count:] > 0).tolist():
-            row = self.rows[place]
-            cost += prices[count + place] * self.crowd.entries(row, self.users, self.low, self.paid)
+        cost += self.rows.costs(prices[count:], self.users, self.low, self.paid)
         left = np.where(self.open, self.paid - cost, -np.inf)
         slack = LOOSE * float(np.abs(prices).sum() + np.abs(self.paid).max())
         total = float(prices.sum()) + slack
@@ -290,7 +262,6 @@ class CuttingPlanes:
         wide = self.high[others] - self.low[others] > NARROW * caps[users]
         taken = np.where(wide, self.high[others], self.low[others])
         guesses = [np.append(found.radii, found.level) for found in (guess, best)]
-        tables = self._tables()
         made: list[tuple[int, float, float]] = []
         for column in used[ranked].tolist():
             user, least, most = int(self.users[column]), float(self.low[column]), float(self.high[column])
@@ -301,7 +272,7 @@ class CuttingPlanes:
             tries = np.concatenate([[found[user] for found in guesses], left])
             inside = tries[(tries > least + MARGIN * width) & (tries < most - MARGIN * width)]
             point = float(inside[0]) if len(inside) else least + width / 2.0
-            self._split(column, user, point, tables)
+            self._split(column, user, point)
             made.append((user, least, point))
         if made:
             new = np.array([user for user, _, _ in made], dtype=np.int64)
@@ -313,26 +284,18 @@ class CuttingPlanes:
             self.open = np.concatenate([self.open, np.ones(len(made), dtype=bool)])
         return len(made)
 
-    def _tables(self) -> tuple[Array, Array, Array]:
-        """Return thresholds, bases and slopes of all rows."""
-        shape = (len(self.rows), len(self.crowd.caps))
-        alpha = np.array([row.alpha for row in self.rows]).reshape(shape)
-        base = np.array([row.base for row in self.rows]).reshape(shape)
-        slope = np.array([row.slope for row in self.rows]).reshape(shape)
-        return alpha, base, slope
-
-    def _split(self, column: int, user: int, point: float, tables: tuple[Array, Array, Array]) -> None:
+    def _split(self, column: int, user: int, point: float) -> None:
         """Add the column of the lower part; the upper part keeps the place of the whole."""
-        alpha, base, slope = (table[:, user] for table in tables)
         low, count = float(self.low[column]), len(self.served)
         paid = float(self.crowd.paid(np.array([user]), np.array([point]))[0])
-        entries = np.where(low >= alpha, np.clip(base + slope * paid, 0.0, 1.0), 0.0)
+        entries = self.rows.entries(user, low, paid)
         rows = np.flatnonzero(entries > LOOSE)
         own = int(np.searchsorted(self.served, user))
         self.program.column(paid, np.append(own, rows + count), np.append(1.0, entries[rows]))
+        above = self.rows.entries(user, point, float(self.paid[column]))
+        alpha = self.rows.alpha[:, user]
         for row in np.flatnonzero((low < alpha) & (point >= alpha)).tolist():
-            value = float(np.clip(base[row] + slope[row] * self.paid[column], 0.0, 1.0))
-            self.program.entry(row + count, column, value)
+            self.program.entry(row + count, column, float(above[row]))
         self.low[column] = point
 
     def suggestion(self) -> tuple[list[int], float]:

@@ -1,4 +1,4 @@
-"""The mechanism ``spectrum-database``: who may send on which channel, how far, while everybody hides."""
+"""The mechanism ``spectrum-database``: who may send on which channel, how far, while every user hides."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DRAWN = 200
 FORMER = ("draws", "user_draws", "privacy_cost")
 """Parameters of the former database, which drew widenings around owners' places."""
 
-NOTE = "rooms are those of the tiles; answers tell the tiles of an owner and no more of its place"
+NOTE = "rooms are those of the tiles; answers reveal the tiles of an owner and no more of its location"
 
 
 class SpectrumDatabase(Mechanism):
@@ -72,7 +72,7 @@ class SpectrumDatabase(Mechanism):
     Notes
     -----
     Source: UMax, sections 6.2 to 6.5, with tiles in place of the widening, which hides no owner from many
-    queries. Tiles are no differential privacy. Users' privacy is that of their reports, which are made on
+    queries. Tiles are not differential privacy. Users' privacy is that of their reports, which are made on
     their side.
 
     Examples

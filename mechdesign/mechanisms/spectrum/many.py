@@ -10,18 +10,22 @@ import numpy as np
 
 from mechdesign.mechanisms.spectrum.annealing import STEPS, annealed
 from mechdesign.mechanisms.spectrum.channel import Channel
+from mechdesign.mechanisms.spectrum.crossing import crossed
 from mechdesign.mechanisms.spectrum.cutting import CuttingPlanes
 from mechdesign.mechanisms.spectrum.greedy import LEVELS, Greedy, RadiiAtLevel
 
 MOVES = 60
 """Moves of lists, before the annealing."""
 
-LONGER, LONGEST = 5 * STEPS, 50 * STEPS
-"""Moves of the second annealing, before bounds are computed, and of the third, where they are not enough."""
+LONGER = 5 * STEPS
+"""Moves of the second annealing, before bounds are computed."""
 
 SHARE = 0.2
-"""The part of the time that each of these two may take; the third begins when half as much is over."""
+"""The part of the time that it may take, and so may the crossing of allocations: where this is not enough,
+it begins when half as much is over."""
 
+LAST = 0.12
+"""The part of the time that is kept for better multipliers in the end."""
 
 PATIENCE, PROGRESS = 20, 0.01
 """The rounds stop when so many of them together closed less than this part of the gap."""
@@ -73,13 +77,13 @@ def bounded(channel: Channel, gap: float, seconds: float) -> BoundedAllocation:
         The most time.
     """
     started = time.monotonic()
-    until = started + seconds
+    until, rounds_until = started + seconds, started + (1.0 - LAST) * seconds
     greedy, best = Greedy(channel), quick(channel, until)
     best = searched(greedy, best, LONGER, started + SHARE * seconds)
     planes = CuttingPlanes(channel, best, gap)
     gaps: list[float] = []
     rounds, hard = 0, False
-    while time.monotonic() < until and planes.tighten(until):
+    while time.monotonic() < (rounds_until if rounds else until) and planes.tighten(until):
         rounds += 1
         order, level = planes.suggestion()
         rest = np.argsort(-best.radii, kind="stable").tolist()
@@ -92,7 +96,8 @@ def bounded(channel: Channel, gap: float, seconds: float) -> BoundedAllocation:
             best = settled(greedy, guess)
             planes.offer(best)
         if not hard and planes.bound > planes.cutoff and time.monotonic() > started + SHARE / 2.0 * seconds:
-            hard, found = True, searched(greedy, best, LONGEST, time.monotonic() + SHARE * seconds)
+            hard = True
+            found = settled(greedy, crossed(channel, best, time.monotonic() + SHARE * seconds))
             if found.value > best.value:
                 best = found
                 planes.offer(best)
@@ -101,5 +106,6 @@ def bounded(channel: Channel, gap: float, seconds: float) -> BoundedAllocation:
         gaps.append(planes.bound - best.value)
         if len(gaps) > PATIENCE and gaps[-1] > (1.0 - PROGRESS) * gaps[-1 - PATIENCE]:
             break  # what is left is not in the rows
+    planes.polish(min(until, time.monotonic() + LAST * seconds))
     bound = max(planes.proven, best.value) + 2.0 * channel.rounding
     return BoundedAllocation(best, bound, rounds, len(planes.users), len(planes.rows))

@@ -104,7 +104,7 @@ def _accepted(query: Query, levels: Levels) -> None:
             raise DataError("epsilon", f"{query.epsilon:.17g} is not accepted", f"report with one of {known}")
     elif levels is not None and query.epsilon < levels:
         what = f"{query.epsilon:.17g} is below {levels:.17g}, the least that is accepted"
-        raise DataError("epsilon", what, "report anew")
+        raise DataError("epsilon", what, "report again")
 
 
 def checked(

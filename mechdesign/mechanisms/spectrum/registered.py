@@ -134,7 +134,7 @@ def read_registered(
     Raises
     ------
     DataError
-        For tiles of another tiling, and values that are no tiles.
+        For tiles of another tiling, and values that are not tiles.
     """
     has_slots = "slot" in source.columns
     if has_slots and slot is None:

@@ -109,7 +109,7 @@ def _last(given: Any) -> dict[str, Any]:
     if set(last) != {"queries", "answers"} or not isinstance(last["queries"], str):
         raise ValueError("the last slot is not a digest and answers")
     if not isinstance(last["answers"], list):
-        raise ValueError("the last answers are no list")
+        raise ValueError("the last answers are not a list")
     for row in last["answers"]:
         if not isinstance(row, list) or len(row) != len(fields(Answer)):
             raise ValueError("an answer of the last slot is incomplete")
@@ -140,7 +140,7 @@ def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
     Raises
     ------
     DataError
-        When the file is no state, was changed, or belongs to another database.
+        When the file is not a state, was changed, or belongs to another database.
     """
     if not Path(path).exists():
         return State()
@@ -152,7 +152,7 @@ def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
     except (ValueError, RecursionError):
         raise DataError(path, "is not JSON", advice) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise DataError(path, "is no state of a spectrum database", advice)
+        raise DataError(path, "is not a state of a spectrum database", advice)
     if document.get("version") != VERSION:
         raise DataError(
             path,

@@ -34,11 +34,11 @@ ROOMS = ("channel", "x", "y", "room")
 def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
     """Return ``answer``, one table is one slot; ``register`` for owners and ``room`` for users' devices."""
     takes = (
-        Column("user", "who asks"),
+        Column("user", "the asking user"),
         Column("channel", "for which channel"),
         Column("x", "reported position"),
         Column("y", "reported position"),
-        Column("radius", "wanted radius"),
+        Column("radius", "requested radius"),
         Column("privacy", "privacy radius around the report"),
         Column("epsilon", "level of the report, per unit of distance"),
     )
@@ -50,7 +50,7 @@ def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
         Column("power", "maximum transmission power, that of radius 1 being 1"),
         Column("spent", "epsilon that the user has spent in all"),
     )
-    summary = "answer the queries of one slot: who is served, how far, with which power"
+    summary = "answer the queries of one slot: users served, radius and power"
     return (
         Operation(
             "answer",
@@ -70,7 +70,7 @@ def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
         ),
         Operation(
             "room",
-            "how far one may send from a true place, next to owners alone; for a user's own device",
+            "permitted range at a true location, next to owners alone; for a user's own device",
             (Column("channel", "which channel"), Column("x", "true place"), Column("y", "true place")),
             (
                 *(Column(name, "as given") for name in ROOMS[:3]),
@@ -162,7 +162,7 @@ def numbers_of(source: Source, block: Block, names: Sequence[str]) -> dict[str, 
             columns[name] = as_floats(block[name], 1, name)
             wrong = ~np.isfinite(columns[name])
             if wrong.any():
-                raise RowError(name, int(np.argmax(wrong)), "is no finite number", "correct it")
+                raise RowError(name, int(np.argmax(wrong)), "is not a finite number", "correct it")
     return columns
 
 

@@ -145,17 +145,17 @@ class SpectrumUser(Mechanism):
     def operations(self) -> tuple[Operation, ...]:
         """Return ``query``: true places in, queries out."""
         takes = (
-            Column("user", "who asks"),
+            Column("user", "the asking user"),
             Column("channel", "for which channel"),
             Column("x", "true place"),
             Column("y", "true place"),
         )
         gives = (
-            Column("user", "who asks"),
+            Column("user", "the asking user"),
             Column("channel", "for which channel"),
             Column("x", "reported place"),
             Column("y", "reported place"),
-            Column("radius", "wanted radius"),
+            Column("radius", "requested radius"),
             Column("privacy", "privacy radius around the report"),
             Column("epsilon", "level of the report, per unit of distance"),
         )

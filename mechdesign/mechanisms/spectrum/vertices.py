@@ -185,7 +185,7 @@ class VertexSearch:
         ]
 
     def _left(self, branch: Branch, user: int, option: Way) -> list[float] | None:
-        """Return everybody's caps once a user is served so; None where that contradicts a choice."""
+        """Return every user's caps once a user is served so; None where that contradicts a choice."""
         caps = branch.caps.copy()
         caps[user] = option.most
         for other, margin in self.neighbours[user]:

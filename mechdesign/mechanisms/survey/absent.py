@@ -36,7 +36,7 @@ def with_words(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def absent_in(column: NDArray[Any], labels: Sequence[str] = ()) -> NDArray[np.bool_]:
-    """Return where there is no answer: empty, None, NaN or a word for it that is no label."""
+    """Return where there is no answer: empty, None, NaN or a word for it that is not a label."""
     words = [word for word in ABSENT if word not in labels]
     if column.dtype.kind in "iub":
         return np.zeros(len(column), dtype=bool)

@@ -1,4 +1,4 @@
-"""The client of a survey in whole numbers: what is asked, and how its designs are drawn."""
+"""The client of a survey in integers: what is asked, and how its designs are drawn."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ Codes = NDArray[np.int64]
 
 QUARTERS = (0.25, 0.5, 0.75)
 
-NOBODY = "nobody was asked: the interval is all that is possible"
+NOBODY = "no user was asked: the interval is all that is possible"
 
 SMALL_GROUP = 4.0
 """A group whose share is below so many of its standard errors has no mean to speak of."""
@@ -104,7 +104,7 @@ class Unknown:
 
 
 def results_of(survey: Survey, counts: SurveyCounts, population: bool) -> SurveyResults:
-    """Return all wanted results from the counts of a server."""
+    """Return all requested results from the counts of a server."""
     found = tuple(_result(survey, counts, wanted, population) for wanted in survey.wanted)
     return SurveyResults(found, counts.users, survey.epsilon, population)
 
@@ -168,7 +168,7 @@ def _told_in_order(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> list
 
 
 def _law(part: TablePart, cells: int) -> Callable[[int], Law]:
-    """Return the law of so many cells of a table, each of which is several cells of the part's."""
+    """Return the distribution of so many cells of a table, each of which is several cells of the part's."""
     size = part.oracle.labels.size // cells
     return lambda number: part.law(number * size)
 

@@ -26,11 +26,11 @@ from mechdesign.mechanisms.workload.release import WorkloadRelease
 def part_of(questions: Questions, document: Any) -> SurveyPart:
     """Return the part that :meth:`SurveyPart.as_json` describes, audited again."""
     if not isinstance(document, Mapping):
-        raise CertificateError("designs", "a part is damaged", "build it anew")
+        raise CertificateError("designs", "a part is damaged", "rebuild it")
     places = [integer("designs: question", place, 0, len(questions) - 1) for place in document["questions"]]
     known, kind = mechanism_types(), document["type"]
     if kind not in known:
-        raise CertificateError("designs", f"no mechanism type '{kind}'", "build it anew")
+        raise CertificateError("designs", f"no mechanism type '{kind}'", "rebuild it")
     mechanism = known[kind].from_content(document["content"])
     if isinstance(mechanism, GridMean) and len(places) == 1:
         return NumberPart(questions, places[0], mechanism)
@@ -40,7 +40,7 @@ def part_of(questions: Questions, document: Any) -> SurveyPart:
         return SetPart(questions, places, mechanism)
     if isinstance(mechanism, Oracle):
         return TablePart(questions, places, mechanism)
-    raise CertificateError("designs", f"a '{kind}' is no part of a survey", "build it anew")
+    raise CertificateError("designs", f"a '{kind}' is not a part of a survey", "rebuild it")
 
 
 def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:

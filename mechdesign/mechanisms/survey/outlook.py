@@ -1,4 +1,4 @@
-"""What the owner of a survey knows before anybody is asked: who is asked what, and every expected error."""
+"""What the owner of a survey knows before any user is asked: who is asked what, and every expected error."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class SurveyOutlook:
         header = ["result", f"standard error, {self.users} users"]
         rows = [[item.name, f"{item.standard_error:.4g}"] for item in self.results]
         if any(item.wanted is not None for item in self.results):
-            header += ["wanted", "takes users"]
+            header += ["target", "users needed"]
             for row, item in zip(rows, self.results, strict=True):
                 row += ["-" if item.wanted is None else f"{item.wanted:g}", _count(item)]
         return table(header, rows)
@@ -110,7 +110,7 @@ class SurveyOutlook:
 def outlook_of(
     survey: Survey, users: int, wanted: Sequence[float | None] = (), remarks: Sequence[str] = ()
 ) -> SurveyOutlook:
-    """Return what is known before anybody is asked.
+    """Return what is known before any user is asked.
 
     Parameters
     ----------

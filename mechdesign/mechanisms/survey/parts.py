@@ -158,7 +158,7 @@ class SetPart(SurveyPart):
         self.sizes = tuple(questions[place].size for place in self.places)
         shape = response.sets
         if response.attributes.sizes != self.sizes or not isinstance(shape, ProductSet) or response.tables:
-            raise ParameterError("designs", "a set response for other questions", "build it anew")
+            raise ParameterError("designs", "a set response for other questions", "rebuild it")
         self.mechanism = self.response = response
         self.widths = shape.widths
 
@@ -234,7 +234,7 @@ def categories_of(questions: Questions, place: int, answers: Answers, source: Bi
 
 
 def whole_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
-    """Return texts of digits as whole numbers; other texts as they are.
+    """Return texts of digits as integers; other texts as they are.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What one report of a part was planned to tell of a wanted result: 1 over its variance in a few units.
+"""What one report of a part was planned to tell of a requested result: 1 over its variance in a few units.
 
 The variance is that of a user drawn from the planned population: even answers or the planned frequencies,
 independent of each other, and numbers with the planned spread. Of a table it is summed over the cells, of a
@@ -41,7 +41,7 @@ def effective_share(part: TablePart) -> float:
 
 
 def information(questions: Questions, wanted: Wanted, part: SurveyPart) -> float:
-    """Return what one report of a part tells of a wanted result; 0 where it does not."""
+    """Return what one report of a part tells of a requested result; 0 where it does not."""
     if not set(wanted.places) <= set(part.places):
         return 0.0
     if isinstance(part, NumberPart):
@@ -150,7 +150,7 @@ def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
 
 
 def unit(questions: Questions, wanted: Wanted) -> float:
-    """Return the factor from the variance of a wanted result as planned to the squared standard error."""
+    """Return the factor from the variance of a requested result as planned to the squared standard error."""
     if wanted.number is not None:
         return questions[wanted.number].domain.half ** 2 * questions[wanted.group].size
     first = questions[wanted.places[0]]

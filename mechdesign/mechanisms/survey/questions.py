@@ -104,7 +104,7 @@ class Question:
         if abs(fsum(found) - 1.0) > 1e-6:
             raise ParameterError(where, f"add up to {fsum(found):g}", "give shares that add up to 1")
         if max(found) == 1.0:
-            raise ParameterError(where, "are certain: nothing is to be learned", "give shares below 1")
+            raise ParameterError(where, "are certain: nothing can be learned", "give shares below 1")
         object.__setattr__(self, "frequencies", found)
 
     def _check_labels(self) -> None:
@@ -127,7 +127,7 @@ class Question:
     def _check_number(self) -> None:
         where = f"question '{self.name}'"
         if self.labels:
-            raise ParameterError(f"{where}: labels", "a number has none", "give range, and bins if wanted")
+            raise ParameterError(f"{where}: labels", "a number has none", "give range, and optionally bins")
         if self.low is None or self.high is None:
             raise ParameterError(f"{where}: range", "is missing", "give the range: range = [0, 100]")
         domain = domain_of(where, self.low, self.high)
@@ -194,7 +194,7 @@ class Question:
 
     @property
     def planned_match(self) -> float:
-        """The chance that two users have the same answer, as planned: the sum of squared frequencies."""
+        """The probability that two users have the same answer, as planned: the sum of squared frequencies."""
         return fsum(share**2 for share in self.frequencies) if self.frequencies else 1.0 / self.size
 
     # Answers

@@ -31,7 +31,7 @@ FORMAT = "mechdesign-survey-reports"
 LARGEST_FILE = 1 << 28
 NOT_DRAWN_YET = "ask() them first"
 PURPOSE = "remember"
-"""What tells this stream of a seed from that of reports that are drawn anew."""
+"""What tells this stream of a seed from that of reports that are drawn again."""
 
 
 class RememberedReports:
@@ -111,7 +111,7 @@ class RememberedReports:
         Raises
         ------
         DataError
-            For an answer that is not possible, a user who stands twice, or as many users as answers are not.
+            For an answer that is not possible, a user who appears twice, or as many users as answers are not.
         """
         encoded = self.survey.questions.encode(answers, clip)
         return self.drawn(names_of(users), encoded, self.survey.source(rng, PURPOSE))
@@ -119,7 +119,9 @@ class RememberedReports:
     def drawn(self, users: Sequence[str], answers: Answers, source: BitSource) -> NDArray[np.str_]:
         """Return a report of each user for encoded answers."""
         if len(users) != len(answers[0]):
-            raise DataError("users", f"{len(users)} for {len(answers[0])} rows of answers", "name one a row")
+            raise DataError(
+                "users", f"{len(users)} for {len(answers[0])} rows of answers", "give one per row"
+            )
         if self.path is None:
             self._draw(users, answers, source)
         else:
@@ -192,7 +194,7 @@ class RememberedReports:
 
 
 def names_of(users: Sequence[Any], seen: set[str] | None = None) -> list[str]:
-    """Return the texts that tell users apart; refuse one that is empty, or stands twice here or before.
+    """Return the strings that identify users; refuse one that is empty, or appears twice here or before.
 
     Examples
     --------
@@ -203,9 +205,9 @@ def names_of(users: Sequence[Any], seen: set[str] | None = None) -> list[str]:
     seen = set() if seen is None else seen
     for row, name in enumerate(found):
         if name in ("", MISSING_CATEGORY, "None", "nan"):
-            raise RowError("users", row, "has no name", "give every row what tells its user apart")
+            raise RowError("users", row, "has no name", "give each row an identifier of its user")
         if name in seen:
-            raise RowError("users", row, f"user {shown(name)} stands twice", "give one row a user")
+            raise RowError("users", row, f"user {shown(name)} appears twice", "give one row a user")
         seen.add(name)
     return found
 

@@ -50,7 +50,7 @@ class SurveyCounts(Server["Survey"]):
 
     @property
     def users(self) -> int:
-        """How many users reported."""
+        """Number of users who reported."""
         return sum(self.reports)
 
     def _count(self, reports: Any) -> None:
@@ -105,7 +105,7 @@ class SurveyCounts(Server["Survey"]):
                 counter.merge(more)
 
     def estimate(self, population: bool = False) -> SurveyResults:
-        """Return every wanted result from all counted reports."""
+        """Return every requested result from all counted reports."""
         self.require_some()
         return results_of(self.mechanism, self, population)
 

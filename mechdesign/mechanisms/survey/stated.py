@@ -34,5 +34,5 @@ def require_cumulative(where: str, cumulative: Any, ordered: bool, planned: bool
         raise ParameterError(f"{where}: cumulative", "its answers have no order", 'set kind = "ordered"')
     if cumulative and planned:
         raise ParameterError(
-            f"{where}: cumulative", "is planned at even answers only", "leave out frequencies, or cumulative"
+            f"{where}: cumulative", "is planned at even answers only", "omit frequencies, or cumulative"
         )

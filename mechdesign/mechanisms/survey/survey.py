@@ -123,7 +123,7 @@ class Survey(SurveyClient):
         self.wanted = (*singles(self.questions), *wanted)
         self.users = None if users is None else user_count(users)
         if not self.audit().holds:
-            raise CertificateError("designs", f"not private as promised: {self.audit()}", "build it anew")
+            raise CertificateError("designs", f"not private as stated: {self.audit()}", "rebuild it")
 
     @classmethod
     def of(
@@ -144,28 +144,28 @@ class Survey(SurveyClient):
 
     @property
     def count(self) -> int:
-        """How many designs there are."""
+        """Number of designs."""
         return len(self.designs)
 
     def share(self, number: int) -> float:
-        """Return the chance of a design."""
+        """Return the probability of a design."""
         return self.designs[number].weight / TOTAL
 
     def told(self, wanted: Wanted, part: SurveyPart) -> float:
-        """Return what one report of a part was planned to tell of a wanted result."""
+        """Return what one report of a part was planned to tell of a requested result."""
         return information(self.questions, wanted, part)
 
     def information(self, wanted: Wanted, number: int) -> float:
-        """Return what one report of a design was planned to tell of a wanted result."""
+        """Return what one report of a design was planned to tell of a requested result."""
         return sum(self.told(wanted, part) for part in self.designs[number].parts)
 
     def names(self) -> tuple[str, ...]:
-        """Return what the wanted results are called."""
+        """Return what the requested results are called."""
         return tuple(wanted.name(self.questions) for wanted in self.wanted)
 
     @property
     def data_columns(self) -> tuple[str, ...]:
-        """The columns of people's data: the names of the questions."""
+        """The columns of users' data: the names of the questions."""
         return self.intake.columns or self.questions.names
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
@@ -187,13 +187,13 @@ class Survey(SurveyClient):
     # Client
 
     def randomize(self, answers: Any, rng: Rng = None, clip: bool = False) -> NDArray[np.str_]:
-        """Return one report a user, a text: the number of the design and a report of each of its parts.
+        """Return one report per user, a text: the number of the design and a report of each of its parts.
 
         Parameters
         ----------
         answers : mapping, data frame, or rows
             Columns by the names of the questions, or one row a user in their order. An empty text, None or
-            NaN is no answer, where a question may be skipped.
+            NaN is not an answer, where a question may be skipped.
         rng : None, int or numpy Generator
             None, the default, draws from the operating system; give a seed only in simulations.
         clip : bool
@@ -244,11 +244,11 @@ class Survey(SurveyClient):
     # Server
 
     def aggregator(self) -> SurveyCounts:
-        """Return empty counters; those of many machines can be merged."""
+        """Return empty counters; those of many servers can be merged."""
         return SurveyCounts(self)
 
     def estimate(self, reports: Any, population: bool = False) -> SurveyResults:
-        """Return every wanted result from the reports of all users, with errors and intervals.
+        """Return every requested result from the reports of all users, with errors and intervals.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class Survey(SurveyClient):
         return counter.estimate(population)
 
     def errors(self, users: int | None = None) -> dict[str, float]:
-        """Return the standard error of each result, expected with so many users at even answers.
+        """Return the standard error of each result, expected with this many users at even answers.
 
         Of a table it is the root mean square over its cells, of a mean in the units of the number.
         """
@@ -294,7 +294,7 @@ class Survey(SurveyClient):
         return audit_of(self)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificates of privacy and of the chances of the designs."""
+        """Return the exact certificates of privacy and of the probabilities of the designs."""
         weights = sum(design.weight for design in self.designs)
         return (
             self.audit().certificate(),

@@ -1,4 +1,4 @@
-"""Tables of a survey: people's columns in, one column of reports out, and the results from it."""
+"""Tables of a survey: users' columns in, one column of reports out, and the results from it."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 REPORT = "survey"
 
 STATE = Option("state", "path", "the file that keeps the reports; made when it is not there")
-KEY = Option("key", "text", "the column that tells users apart")
+KEY = Option("key", "text", "the column that identifies users")
 
 
 def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
     """Return ``randomize``, ``remember`` and ``estimate``."""
     takes = people(mechanism.questions.names, "an answer")
-    key = Column("user", "what tells users apart, see --key", any_name=True)
+    key = Column("user", "identifier of the user, see --key", any_name=True)
     gives = Column(
         marked(REPORT, mechanism.fingerprint),
-        "a text: the number of the design, ':', its reports between '|'",
+        "a string: the number of the design, ':', its reports between '|'",
     )
     run, keep = partial(_randomized, mechanism), partial(_remembered, mechanism)
     one_each = "one private report for each row, of a design drawn at random"
@@ -49,7 +49,7 @@ def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
     return (
         Operation("randomize", one_each, (takes,), (gives,), run, (COLUMN, CLIP, SEED), in_order=True),
         Operation("remember", again, (takes, key), (gives,), keep, options, in_order=True),
-        estimation(mechanism, (gives,), "every question, cross table and mean that was asked for"),
+        estimation(mechanism, (gives,), "every question, cross table and mean of the survey"),
     )
 
 
@@ -84,14 +84,14 @@ def _remembered(mechanism: Survey, sources: Sequence[Source], settings: Settings
 
 
 def _kept_where(mechanism: Survey, source: Source, settings: Settings) -> tuple[str, str]:
-    """Return the file that keeps reports and the column that tells users apart."""
+    """Return the file that keeps reports and the column that identifies users."""
     state, key = settings["state"], settings["key"]
     if not state:
         raise ParameterError("--state", "is missing", "name the file that keeps the reports")
     if not key:
-        raise ParameterError("--key", "is missing", "name the column that tells users apart")
+        raise ParameterError("--key", "is missing", "name the column that identifies users")
     if key in mechanism.questions.names:
-        raise ParameterError("--key", f"'{key}' is a question", "name a column that tells users apart")
+        raise ParameterError("--key", f"'{key}' is a question", "name a column that identifies users")
     if str(state).lower().endswith((".csv", ".parquet", ".pq")):
         raise ParameterError("--state", f"{state} is named like a table", "give it another name")
     require_data(source, [key])

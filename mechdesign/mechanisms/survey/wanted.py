@@ -11,12 +11,12 @@ from mechdesign.core.numbers import shown
 from mechdesign.mechanisms.survey.questions import Questions
 
 MOST_CELLS = 1 << 16
-"""Cells of a wanted table: what a frequency oracle can report."""
+"""Cells of a requested table: what a frequency oracle can report."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """One wanted result.
+    """One requested result.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ def wanted_table(questions: Questions, given: Any, where: str = "tables") -> Wan
         raise ParameterError(where, f"expected two questions or more, got {shown(given)}", "name them")
     places = sorted(questions.place(name, where) for name in given)
     if len(set(places)) < len(places):
-        raise ParameterError(where, f"a question stands twice in {list(given)}", "name it once")
+        raise ParameterError(where, f"a question appears twice in {list(given)}", "name it once")
     means = [questions[place].name for place in places if questions[place].is_mean]
     if means:
         raise ParameterError(
@@ -137,5 +137,5 @@ def _require_cells(questions: Questions, wanted: Wanted, where: str) -> None:
         raise ParameterError(
             where,
             f"the table {wanted.name(questions)} has {cells} cells, more than {MOST_CELLS}",
-            "leave out a question, or merge answers",
+            "omit a question, or merge answers",
         )

@@ -1,4 +1,4 @@
-"""The client of a workload in whole numbers: what is asked, and how a report is drawn."""
+"""The client of a workload in integers: what is asked, and how a report is drawn."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def _size(value: Any, field: str = "size") -> int:
 
 def _sizes(value: Any) -> tuple[int, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
-        raise ParameterError("workload: sizes", "expected a list of whole numbers", "for instance [4, 4]")
+        raise ParameterError("workload: sizes", "expected a list of integers", "for instance [4, 4]")
     sizes = tuple(_size(item, f"sizes[{place}]") for place, item in enumerate(value))
     if math.prod(sizes) > LARGEST:
         raise ParameterError(

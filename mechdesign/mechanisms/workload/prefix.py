@@ -22,6 +22,7 @@ from mechdesign.mechanisms.workload.named import prefix
 from mechdesign.mechanisms.workload.release import WorkloadRelease
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.mechanisms.workload.weights import integer_weights, kept_and_repaired
+from mechdesign.mechanisms.workload.worth import PatternWorth
 
 FILE = Path(__file__).with_name("prefix_ladder.npz")
 
@@ -122,9 +123,7 @@ def weighed(sets: Sets, epsilon: float) -> tuple[Sets, Array, float]:
     """
     size, power = sets.shape[1], math.exp(epsilon)
     shares = np.full(size, 1.0 / size)
-    named = prefix(size).rows()
-    rows = named - named.mean(axis=1, keepdims=True)
-    gram = rows.T @ rows
+    gram = _centered(size)
     columns = columns_of(sets, power)
     found = Master(columns / columns.mean(axis=1, keepdims=True), gram, shares, Basis.of(gram, shares)).solve(
         ACCURACY
@@ -135,6 +134,14 @@ def weighed(sets: Sets, epsilon: float) -> tuple[Sets, Array, float]:
     halves = np.where(alone, weights, weights / 2.0)
     both = np.vstack([kept, kept[~alone][:, ::-1]])
     return both, np.concatenate([halves, halves[~alone]]), found.value - float(np.trace(gram)) / size
+
+
+def _centered(size: int) -> Array:
+    """Return the Gram matrix of the cumulative shares less their averages."""
+    named = prefix(size).rows()
+    rows = named - named.mean(axis=1, keepdims=True)
+    found: Array = rows.T @ rows
+    return found
 
 
 def mechanism_of(sets: Sets, epsilon: float, promised: float) -> WorkloadRelease:
@@ -178,3 +185,19 @@ def best_channel(size: int, epsilon: float, promised: float | None = None) -> Wo
     if not prefix_ladder().has(size, epsilon):
         return None
     return mechanism_of(_candidates(size, epsilon), epsilon, epsilon if promised is None else promised)
+
+
+@lru_cache(maxsize=256)
+def error_slope(size: int, epsilon: float) -> float:
+    """Return the derivative of the error of the best channel in epsilon.
+
+    Examples
+    --------
+    >>> near = best_channel(5, 1.01).average_error - best_channel(5, 0.99).average_error
+    >>> round(error_slope(5, 1.0), 1), round(near / 0.02, 1)
+    (-21.2, -21.2)
+    """
+    sets, amounts, _ = weighed(_candidates(size, epsilon), epsilon)
+    shares, step = np.full(size, 1.0 / size), 1e-4 * epsilon
+    worth = PatternWorth(_centered(size), shares, epsilon, sets, amounts)
+    return (worth.lagrangian(epsilon + step) - worth.lagrangian(epsilon - step)) / (2.0 * step)

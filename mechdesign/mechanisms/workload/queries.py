@@ -132,7 +132,7 @@ class Workload:
 
     @cached_property
     def gram_error(self) -> Array:
-        """An upper bound of the rounding errors of :attr:`gram`, entry by entry; 0 for whole numbers."""
+        """An upper bound of the rounding errors of :attr:`gram`, entry by entry; 0 for integers."""
         if self.weights is None and self._is_whole:
             return frozen(np.zeros((self.size, self.size)))
         size = (

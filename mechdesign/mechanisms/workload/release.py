@@ -207,7 +207,7 @@ class WorkloadRelease(PatternClient):
         return self._reports.encode(reports, "reports")
 
     def aggregator(self) -> QueryCounts:
-        """Return an empty counter of reports; counters of many machines can be merged."""
+        """Return an empty counter of reports; counters of many servers can be merged."""
         return QueryCounts(self)
 
     def estimate(self, reports: Any, population: bool = False) -> QueryEstimate:
@@ -340,7 +340,7 @@ class WorkloadRelease(PatternClient):
         return super().bare_codes() if self.domain is None else ()
 
     def is_value(self, text: str) -> bool:
-        """Whether a text can be one of people's data."""
+        """Whether a text can be an answer in a data file."""
         return super().is_value(text) if self.domain is None else number_of_text(text) is not None
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:

@@ -18,7 +18,7 @@ from mechdesign.mechanisms.workload.orbits import OrbitWeights, Translations, pa
 from mechdesign.mechanisms.workload.value import Array, ChannelValue, Sets, columns_of
 
 RESERVE = 1e-9
-"""The part of all reports that are blank: it absorbs every rounding error."""
+"""The part of all reports that are blank at least: it absorbs every rounding error."""
 
 FEW = 64
 """Up to this many users a client goes through all reports, as a single device does."""
@@ -28,6 +28,10 @@ RARE = 1e-6
 
 REPAIRS = 20
 """Steps of the repair: a weight that wants to vanish falls to a tenth: each step gains a digit at least."""
+
+DIGITS = 30
+"""Leading binary digits of a weight that are kept: those beyond differ between processors, as solvers round.
+What is cut off, some 1e-9 of all reports, joins the blank report: a sum of patterns is private as well."""
 
 CLOSE = 1e-11
 """By how much the probabilities of a type may miss 1 before rounding: a hundredth of the blank reports."""
@@ -96,6 +100,20 @@ class PatternWeights:
         return frozen(np.ldexp(np.vstack([weights, self.blank]).astype(np.float64), -BITS))
 
 
+def in_order(sets: Sets, amounts: Array) -> tuple[Sets, Array]:
+    """Return each pattern once, in the order of its bits: a mechanism does not depend on how it was found.
+
+    Examples
+    --------
+    >>> in_order(np.array([[1, 0], [0, 1], [1, 0]], dtype=bool), np.array([0.25, 0.5, 0.25]))[1].tolist()
+    [0.5, 0.5]
+    """
+    order = np.lexsort((amounts, *sets.T[::-1]))
+    sets, amounts = sets[order], amounts[order]
+    first = np.flatnonzero(np.append(True, (sets[1:] != sets[:-1]).any(axis=1)))
+    return sets[first], np.add.reduceat(amounts, first)
+
+
 def kept_and_repaired(sets: Sets, amounts: Array, exponential: float) -> tuple[Sets, Array]:
     """Return the patterns that matter with weights c >= 0, sum c v = 1 restored by the least reweighting.
 
@@ -112,6 +130,7 @@ def kept_and_repaired(sets: Sets, amounts: Array, exponential: float) -> tuple[S
     ParameterError
         When no such weights are found: the probabilities were far from summing to 1.
     """
+    sets, amounts = in_order(sets, amounts)
     columns = columns_of(sets, exponential)
     share = amounts * columns.mean(axis=1)
     kept = share > min(RARE, 0.01 * float(share.max()))
@@ -136,6 +155,8 @@ def kept_and_repaired(sets: Sets, amounts: Array, exponential: float) -> tuple[S
 def integer_weights(sets: Sets, amounts: Array, epsilon: float) -> PatternWeights:
     """Return integer weights with high <= e^epsilon low exactly, for weights c with sum c v = 1.
 
+    The patterns come in the order of their bits.
+
     Examples
     --------
     >>> sets = np.eye(2, dtype=bool)
@@ -144,7 +165,8 @@ def integer_weights(sets: Sets, amounts: Array, epsilon: float) -> PatternWeight
     True
     """
     bound = exp_lower(epsilon)
-    low = [int(amount * (1.0 - RESERVE) * TOTAL) for amount in amounts.tolist()]
+    sets, amounts = in_order(sets, amounts)
+    low = [_leading(int(amount * (1.0 - RESERVE) * TOTAL)) for amount in amounts.tolist()]
     high = [value * bound.numerator // bound.denominator for value in low]
     used = [place for place, value in enumerate(low) if value > 0]
     return PatternWeights(
@@ -152,6 +174,12 @@ def integer_weights(sets: Sets, amounts: Array, epsilon: float) -> PatternWeight
         np.array([low[place] for place in used], dtype=np.int64),
         np.array([high[place] for place in used], dtype=np.int64),
     )
+
+
+def _leading(weight: int) -> int:
+    """Return a weight with all but its leading digits 0."""
+    beyond = max(weight.bit_length() - DIGITS, 0)
+    return weight >> beyond << beyond
 
 
 def integer_orbits(sets: Sets, amounts: Array, group: Translations, epsilon: float) -> OrbitWeights:

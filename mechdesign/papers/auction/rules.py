@@ -1,4 +1,4 @@
-"""The rule of algorithms 5.2 and 5.3, beside those that decide a slot: to be run, and audited."""
+"""The rule of algorithms 5.2 and 5.3, next to those that decide a slot: to be run, and audited."""
 
 from __future__ import annotations
 

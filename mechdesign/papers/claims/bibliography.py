@@ -65,11 +65,11 @@ def read_references(path: Path) -> dict[str, BibliographyEntry]:
     entries: dict[str, BibliographyEntry] = {}
     for key, entry in read_toml(path).items():
         if not isinstance(entry, dict):
-            raise ModelFileError(f"{path.name}: {key}", "is no table", "write [key] above its fields")
+            raise ModelFileError(f"{path.name}: {key}", "is not a table", "write [key] above its fields")
         for name, value in entry.items():
             if not isinstance(value, str):
                 raise ModelFileError(
-                    f"{path.name}: {key}", f"the field '{name}' is no text", "put it in quotes"
+                    f"{path.name}: {key}", f"the field '{name}' is not a string", "put it in quotes"
                 )
         missing = [name for name in REQUIRED if not entry.get(name, "").strip()]
         if missing:

@@ -19,7 +19,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED, VERDICT_WORDS, Claim
 from mechdesign.papers.claims.found import NotFound, Solver, series, single
 from mechdesign.papers.claims.judge import Series, judge
-from mechdesign.papers.claims.witness import Figures, figures_of, lost, suggested, witness_text
+from mechdesign.papers.claims.witness import Figures, figures_of, lost, needs_figures, suggested, witness_text
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class ClaimResult:
         What the comparison of the stated with the found gives: ``holds``, ``refuted`` or, unsolved,
         ``unsettled``; ``not-evaluated`` where the claim is about parameters that were set otherwise.
     figures : mapping
-        What a witness of the claim can name: ``found``, the entries of its certificate, the quantities of its
-        solution.
+        What a witness of the claim can name: ``found``; where it is refuted or has a witness, and a number
+        would not show it, the entries of its certificate and the quantities of its solution.
     """
 
     claim: Claim
@@ -257,8 +257,10 @@ def _check(claim: Claim, solver: Solver) -> ClaimResult:
         found = series(claim, solver) if claim.is_trend else single(claim, solver)
     except NotFound as reason:
         return ClaimResult(claim, str(reason), "unsettled")
-    solution = None if claim.is_trend else solver.at(claim.at, claim.method, claim.options)
-    return ClaimResult(claim, found, judge(claim, found), figures_of(claim, found, solution))
+    outcome = judge(claim, found)
+    is_shown = needs_figures(claim) and (outcome == "refuted" or bool(claim.witness))
+    solution = solver.at(claim.at, claim.method, claim.options) if is_shown else None
+    return ClaimResult(claim, found, outcome, figures_of(claim, found, solution))
 
 
 def subject(claim: Claim) -> str:

@@ -232,7 +232,7 @@ def _is_double(entry: Any) -> bool:
 
 def _check_text(key: str, value: Any, optional: bool) -> None:
     if not isinstance(value, str) and not (optional and value is None):
-        raise ParameterError(key, f"{value!r} is not a text", "put quotes around it")
+        raise ParameterError(key, f"{value!r} is not a string", "put quotes around it")
 
 
 def _check_choices(claim: Claim) -> None:
@@ -323,7 +323,7 @@ def _check_value(claim: Claim) -> None:
     kind = kind_of(value)
     if kind not in KINDS:
         raise ParameterError(
-            "value", f"{value!r} is not a number, a text, a truth value, or a list of one kind of them"
+            "value", f"{value!r} is not a number, a string, a Boolean, or a list of one kind of them"
         )
     if kind != "number":
         if claim.relation != "=":

@@ -109,7 +109,7 @@ def series(claim: Claim, solver: Solver) -> Series:
             raise NotFound(f"{swept} = {point}: {reason}") from None
         if kind_of(found) != "number" or np.ndim(found) != 0:
             raise ParameterError(
-                "quantity", f"'{claim.quantity}' is no single number", "a trend needs one at each point"
+                "quantity", f"'{claim.quantity}' is not a single number", "a trend needs one at each point"
             )
         numbers.append(float(found))
     return Series(swept, tuple(points), tuple(numbers))

@@ -1,4 +1,4 @@
-"""What a source prints, as numbers beside what is found: its tables, trends and figures, a row each."""
+"""What a source prints, as numbers next to what is found: its tables, trends and figures, a row each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 
 def source_numbers(check: ModelCheck, figures: Sequence[Figure] = ()) -> Columns:
-    """Return the numbers of a source beside those that were found.
+    """Return the numbers of a source next to those that were found.
 
     Parameters
     ----------

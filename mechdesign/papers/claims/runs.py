@@ -25,7 +25,7 @@ def check_models(
     models : iterable of Model or str
         Models, their slugs, or paths.
     jobs : int, optional
-        How many processes; by default one a core. Inside ``joblib.parallel_config(backend="dask")`` the
+        Number of processes; by default one per core. Inside ``joblib.parallel_config(backend="dask")`` the
         cluster does the work.
     fresh : bool
         Whether to solve anew what the cache holds. It holds what the same models gave with the same code and

@@ -257,7 +257,7 @@ def _item(where: str, entry: Mapping[str, Any]) -> Item:
     where = f"{where} ({item.place})"
     for value, choices in ((item.kind, KINDS), (item.verdict, ("", *UNCLAIMED))):
         if value not in choices:
-            raise UnknownNameError(where, f"'{value}' is no choice", suggestion(value, choices))
+            raise UnknownNameError(where, f"'{value}' is not a choice", suggestion(value, choices))
     claimed = bool(item.claims)
     if any(bool(text) == claimed for text in (item.verdict, item.why)):
         what = "its claims give the verdict; drop verdict and why" if claimed else "give verdict and why"

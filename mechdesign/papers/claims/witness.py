@@ -44,7 +44,7 @@ def figures_of(claim: Claim, found: Any, solution: Solution | None) -> Figures:
     found : object
         What was found for it; a Series for a trend.
     solution : Solution or None
-        The solution looked at; None for a trend.
+        The solution looked at; None for a trend, and where ``found`` alone is wanted.
 
     Examples
     --------
@@ -66,6 +66,19 @@ def figures_of(claim: Claim, found: Any, solution: Solution | None) -> Figures:
         for key, value in {**item.witness, **item.figures}.items()
     }
     return {**own, **{key: value for key, value in others.items() if key not in own}}
+
+
+def needs_figures(claim: Claim) -> bool:
+    """Whether a witness of a claim needs more than what was found: quantities can take long to compute.
+
+    Examples
+    --------
+    >>> needs_figures(Claim("value", 0.9)), needs_figures(Claim("certificate.privacy", True))
+    (False, True)
+    """
+    if claim.is_trend:
+        return False
+    return kind_of(claim.value) != "number" or not set(claim.witness) <= {FOUND}
 
 
 def lost(claim: Claim, figures: Figures) -> str:

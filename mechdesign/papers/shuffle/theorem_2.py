@@ -25,7 +25,7 @@ def always(case: TheoremSetting) -> None:
 THEOREM_2 = Theorem(
     "theorem-2",
     "published",
-    "theorem 2 of the survey: asymptotic, O(...) read with the constant 1, which is no theorem",
+    "theorem 2 of the survey: asymptotic, O(...) read with the constant 1, which is not a theorem",
     always,
     central_epsilon,
 )

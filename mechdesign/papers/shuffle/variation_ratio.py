@@ -1,4 +1,4 @@
-"""The "variation ratio" of k-ary response, as published: it is no bound (docs/families/shuffle.md).
+"""The "variation ratio" of k-ary response, as published: it is not a bound (docs/families/shuffle.md).
 
 C ~ Bin(n-1, 2a) others report one of two values, A ~ Bin(C, 1/2) of them the first; the victim adds one to
 the first with probability E a, to the second with a, to neither else; a = 1/(E + k - 1), E = e^eps0. The

@@ -176,7 +176,7 @@ def checked_cost(value: Any, size: int) -> float | Array:
 
 def _one_a_type(field: str, array: Array, size: int) -> Array:
     if len(array) != size:
-        raise ParameterError(field, f"has {len(array)} entries for {size} types", "give one a type")
+        raise ParameterError(field, f"has {len(array)} entries for {size} types", "give one per type")
     if (array < 0).any():
         where = int(np.argmax(array < 0))
         raise ParameterError(field, f"entry {where} ({array[where]:g}) is negative", "give numbers >= 0")

@@ -90,7 +90,7 @@ class RankedMechanism:
     build: Callable[[], CollectingMechanism] = field(repr=False)
 
 
-HEADER = ("mechanism", "error", "k", "exact", "why")
+HEADER = ("mechanism", "std error", "per user", "exact audit", "reason")
 """Columns of a ranking."""
 
 
@@ -138,8 +138,8 @@ class Ranking:
         return (
             f"shuffled: epsilon = {promise.epsilon:g} and delta = {promise.delta:g} from {promise.users} "
             f"users on{honest}; local epsilon = {self.epsilon:g}\n"
-            f"without a shuffler {alone.name} has the error {alone.error:.4g}: as of {times:.4g} times the "
-            "users\n"
+            f"without a shuffler {alone.name} has the error {alone.error:.4g}: the shuffler is equivalent to "
+            f"{times:.4g} times as many users\n"
         )
 
     def __repr__(self) -> str:
@@ -231,10 +231,10 @@ def choose(
     eps = in_range("epsilon", epsilon, 0.0, math.inf, low_open=True, high_open=True)
     if shuffled is None:
         if delta is not None or honest != 1.0:
-            raise ParameterError("shuffled", "is missing beside delta or honest", "say of how many users")
+            raise ParameterError("shuffled", "is required with delta or honest", "give the number of users")
         return _ranking(eps, users, attributes, low, high, exact_only, channel)
     if delta is None:
-        raise ParameterError("delta", "is missing beside shuffled", "give that of the shuffled reports")
+        raise ParameterError("delta", "is required with shuffled", "give that of the shuffled reports")
     promise = Promise(shuffled, eps, delta, honest)
     local = largest_local(promise.honest_users, promise.epsilon, promise.delta)
     alone = _ranking(eps, users, attributes, low, high, exact_only, channel).best

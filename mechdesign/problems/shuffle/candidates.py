@@ -119,13 +119,13 @@ def _calibrated(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
 def fitted(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
     """Return a protocol with its noise, or why there is none."""
     if case.local_cap is not None and not kind.local:
-        return "a user's own messages are not private before they are shuffled; leave out local_cap"
+        return "a user's own messages are not private before they are shuffled; omit local_cap"
     found = _within_bits(kind, case)
     if not isinstance(found, Protocol):
         return found
     protocol = found
     if case.pure and protocol.least_delta > 0.0:
-        return f"delta is not 0 but {protocol.least_delta:.3g}; leave out pure"
+        return f"delta is not 0 but {protocol.least_delta:.3g}; omit pure"
     if protocol.least_delta > case.promise.delta:
         return f"its constants are not enough here: delta is only proven to be {protocol.least_delta:.3g}"
     if case.max_messages is not None and protocol.most_messages > case.max_messages:
@@ -254,7 +254,7 @@ class Choosing:
 
     @property
     def setting(self) -> dict[str, Any]:
-        """What the problem says of people's values; it is no variable."""
+        """What the problem says of users' values; it is not a variable."""
         return {}
 
     def error_of(self, protocol: Protocol) -> float:
@@ -329,7 +329,7 @@ def variables_of(protocol: Protocol) -> dict[str, Any]:
 
 
 def notes_of(protocol: Protocol) -> Mapping[str, Any]:
-    """Return the figures beside the error: messages, bits, what was proven."""
+    """Return the figures next to the error: messages, bits, what was proven."""
     notes: dict[str, Any] = {
         "messages": protocol.mean_messages,
         "bits": protocol.mean_messages * protocol.message_bits,
@@ -338,52 +338,3 @@ def notes_of(protocol: Protocol) -> Mapping[str, Any]:
     if math.isfinite(protocol.local_epsilon):
         notes["local_epsilon"] = protocol.local_epsilon
     return notes
-
-
-def figures_of(problem: Choosing, solution: Candidate, rivals: Mapping[str, float]) -> dict[str, Any]:
-    """Return the quantities of a solution: its own figures, and how it compares with errors of others."""
-    protocol = problem.built(solution.variables)
-    found: dict[str, Any] = {
-        "messages": problem.messages_of(protocol),
-        "most_messages": protocol.most_messages,
-        "bits": problem.messages_of(protocol) * protocol.message_bits,
-        "most_bits": most_bits(protocol),
-        "local_epsilon": protocol.local_epsilon,
-        "least_delta": protocol.least_delta,
-        **rivals,
-    }
-    for name, error in rivals.items():
-        found[f"over_{name.removesuffix('_rmse')}"] = multiple(solution.value, error)
-    for name, item in fitting(problem, protocol).items():
-        found[f"over_{name}"] = multiple(solution.value, problem.error_of(item))
-    return found
-
-
-def multiple(error: float, other: float) -> float:
-    """Return an error as a multiple of another one, which may be infinite or 0.
-
-    Examples
-    --------
-    >>> multiple(3.0, 2.0), multiple(3.0, float("inf")), multiple(3.0, 0.0), multiple(0.0, 0.0)
-    (1.5, 0.0, inf, 1.0)
-    """
-    if other == 0.0:
-        return 1.0 if error == 0.0 else math.inf
-    return error / other
-
-
-def fitting(problem: Choosing, protocol: Protocol) -> dict[str, Protocol]:
-    """Return the kinds to compare a protocol with, those that are asked for and fit.
-
-    One with the constants of its paper is compared with such ones, and with those that have no other noise;
-    one with exact noise is compared with all.
-    """
-    asked = {kind.name: kind for kind in problem.asked}
-    printed = {name for name in asked if f"{name}-published" in {kind.name for kind in problem.kinds}}
-    found = {}
-    for kind in problem.kinds:
-        if kind.name.removesuffix("-published") not in asked:
-            continue
-        if kind.name not in printed or protocol.calibration == "exact":
-            found[kind.name] = fitted(kind, problem.case)
-    return {name: item for name, item in found.items() if isinstance(item, Protocol)}

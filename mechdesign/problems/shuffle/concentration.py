@@ -96,7 +96,7 @@ def inverted(delta: Delta) -> Callable[[TheoremSetting, float], Answer]:
                 break
             low, high = (low, middle) if delta(case, local, middle) <= case.delta else (middle, high)
         if high == local:
-            return f"it proves no epsilon below the local one, {local:g}, for so few users"
+            return f"it proves no epsilon below the local one, {local:g}, for this few users"
         return high
 
     return forward

@@ -109,7 +109,7 @@ class ShuffledDesign:
         if "error" in shown:
             lines.append(
                 f"largest standard error {shown['error']}, without a shuffler {shown['error_unshuffled']}: "
-                f"as of {self.gain['users_ratio']:.4g} times the users"
+                f"equivalent to {self.gain['users_ratio']:.4g} times as many users"
             )
         return lines
 
@@ -118,7 +118,7 @@ class ShuffledDesign:
         return "\n  ".join([head, *self.gain_lines(), *map(str, self.certificates)])
 
     def as_json(self) -> dict[str, Any]:
-        """Return the promise, the gain and the certificates as plain values."""
+        """Return the guarantee, the gain and the certificates as plain values."""
         return {
             **self.promise.as_dict(),
             "any_epsilon": self.any_epsilon,

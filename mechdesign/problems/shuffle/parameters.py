@@ -48,7 +48,7 @@ def honest_users(users: int, honest: float) -> int:
 class Shuffling:
     """Base of the problems of shuffled reports of one randomizer."""
 
-    users: int = whole("How many people report, at least 2.", low=2, high=MOST)
+    users: int = whole("Number of users who report, at least 2.", low=2, high=MOST)
     delta: float = checked(
         "From above 0 to below 1.",
         lambda _, delta: delta_of(delta),

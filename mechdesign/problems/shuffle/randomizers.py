@@ -79,7 +79,7 @@ def _channel(channel: Any) -> KnownRandomizer:
     for place, row in enumerate(lists):
         if not all(0.0 <= entry < math.inf for entry in row):
             raise ParameterError(
-                "randomizer: channel", f"row {place} is no list of probabilities", "correct it"
+                "randomizer: channel", f"row {place} is not a list of probabilities", "correct it"
             )
         total = sum(map(Fraction, row), Fraction(0))
         if abs(total - 1) > PRIOR_TOLERANCE:

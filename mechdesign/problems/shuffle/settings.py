@@ -1,4 +1,4 @@
-"""What protocols of a task have to know of people's values, beside the promise."""
+"""What protocols of a task have to know of users' values, next to the guarantee."""
 
 from __future__ import annotations
 

@@ -104,10 +104,6 @@ def _kary(case: TheoremSetting) -> str | None:
     return None if case.size >= 2 else "it is for k-ary response"
 
 
-def _range(what: str, low: str, high: str) -> str:
-    return f"its range is {low} < {what} {high}"
-
-
 def _theorem_1(case: TheoremSetting, local: float) -> Answer:
     if case.users <= 1000:
         return f"its range is more than 1000 honest users, not {case.users}"

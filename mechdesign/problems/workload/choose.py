@@ -108,7 +108,7 @@ def choose_ordered(epsilon: float, users: int, levels: int) -> OrderedRanking:
     number = integer("users", users, 1, MOST_USERS)
     problem = LinearQueries(workload={"name": "prefix", "size": levels}, epsilon=epsilon)
     if problem.epsilon == 0.0:
-        raise ParameterError("epsilon", "a report says nothing at 0", "set epsilon > 0")
+        raise ParameterError("epsilon", "a report contains no information at 0", "set epsilon > 0")
     best = solve(problem)
     left = (best.gap or 0.0) / best.value
     proven = (

@@ -1,4 +1,4 @@
-"""The data of the demonstration: made up by the generator below, and shipped as CSV files beside it.
+"""The data of the demonstration: made up by the generator below, and shipped as CSV files next to it.
 
 Nobody was asked. The shares are of the order that surveys find; the answers depend on each other, because two
 groups of people give them with different probabilities. ``python -m mechdesign.report.demo.data`` writes the

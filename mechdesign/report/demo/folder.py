@@ -67,7 +67,7 @@ def whole_folder(folder: str) -> Iterator[Path]:
 
 
 def finish(results: Sequence[Demonstrated], folder: Path, name: str, version: str) -> list[str]:
-    """Write pictures, page and summary beside the files of the results; return what is in the folder.
+    """Write pictures, page and summary next to the files of the results; return what is in the folder.
 
     Pictures and page need ``mechdesign[report]``; without it they are left out.
 

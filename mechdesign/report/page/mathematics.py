@@ -121,7 +121,7 @@ def _checked(text: str) -> ElementTree.Element:
     root = ElementTree.fromstring(re.sub(r'\sxmlns="[^"]*"', "", text, count=1))
     for element in root.iter():
         if not ELEMENTS.fullmatch(element.tag):
-            raise ValueError(f"{element.tag} is no element of mathematics")
+            raise ValueError(f"{element.tag} is not an element of mathematics")
         element.attrib = {name: value for name, value in element.attrib.items() if ATTRIBUTES.fullmatch(name)}
         if element.text and BRACE.fullmatch(element.text):
             element.text = element.text[1]

@@ -130,7 +130,7 @@ def test_what_cannot_be_done_is_said():
         rival("EM", 0.05, users=50).randomize(people(50))
     assert not rival("AM").forecast(2).possible
     mechanism = rival("FT")
-    with pytest.raises(DataError, match="nobody reported a coefficient"):
+    with pytest.raises(DataError, match="no user reported a coefficient"):
         mechanism.estimate(mechanism.randomize(people(2), rng=1)).marginal((0, 1))
     with pytest.raises(DataError, match="fields 'group' and 'report'"):
         mechanism.estimate([1, 2])

@@ -79,7 +79,7 @@ def test_what_is_refused(tmp_path):
     kept.save(path)
     with pytest.raises(UnknownNameError, match="no report of 'cid'"):
         kept.reports(["cid"])
-    with pytest.raises(RowError, match="row 2: user 'cid' stands twice"):
+    with pytest.raises(RowError, match="row 2: user 'cid' appears twice"):
         kept.ask(["cid", "cid"], answers(2))
     with pytest.raises(RowError, match="row 1: has no name"):
         kept.ask([""], answers(1))

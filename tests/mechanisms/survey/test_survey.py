@@ -115,7 +115,7 @@ def test_all_parts_together_keep_one_epsilon() -> None:
     assert 2.9 < audit.true_epsilon <= 3.0
     assert {"design", "parts"} <= set(audit.certificate().witness)
     too_much = [[best_part(ASKED, 0, 1.5), best_part(ASKED, 1, float(np.nextafter(1.5, 2)))]]
-    with pytest.raises(CertificateError, match="not private as promised"):
+    with pytest.raises(CertificateError, match="not private as stated"):
         Survey(ASKED, 3.0, too_much)
 
 
@@ -208,7 +208,7 @@ def test_a_question_nobody_was_asked_has_the_whole_range() -> None:
     assert low.tolist() == [0.0] * 5
     assert high.tolist() == [1.0] * 5
     assert results["age"].interval() == (20.0, 80.0)
-    assert "nobody was asked" in str(results)
+    assert "no user was asked" in str(results)
     assert not mechanism.forecast(1000).possible
 
 
@@ -228,7 +228,7 @@ def test_the_clearest_questions_are_refused_or_normalized() -> None:
     for given, expected in [
         ({"name": "q"}, "labels.*missing.*list the possible answers"),
         ({"name": "q", "kind": "number"}, "range: is missing"),
-        ({"name": "q", "labels": ["a", "a"]}, "'a' stands twice"),
+        ({"name": "q", "labels": ["a", "a"]}, "'a' appears twice"),
         ({"name": "q", "labels": ["a"]}, "at least two"),
         ({"name": "q", "range": [0, 1], "bins": [0, 0.5]}, "bins"),
         ({"name": "q", "range": [0, 1], "bins": [0, 0.5, 2]}, "not from 0 to 1"),

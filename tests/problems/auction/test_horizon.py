@@ -134,7 +134,7 @@ def test_figures_of_setting_one():
 
 
 def test_online_is_cheaper_than_forced_with_the_same_shares():
-    """What it saves is no debt: also where everybody has won 20 of 100 slots at the end."""
+    """Saved slots are not a debt: also where everybody has won 20 of 100 slots at the end."""
     problem = md.AuctionHorizon(users=100, tasks=10, slots=100, epsilon=1.0, seed=1)
     even, forced = (play(problem, policy, paying=False) for policy in ("deadline", "forced"))
     assert even.selected.sum(axis=0).min() == forced.selected.sum(axis=0).min() == 20

@@ -261,7 +261,7 @@ def test_a_file_of_reports_is_read(tmp_path):
             attributes=[2, 3], redraw=0.3, keep=0.75, add=0.25, reports={"name": "file", "path": str(path)}
         )
     path.write_text("a\nx8888\n")
-    with pytest.raises(DataError, match="row 1: 'x8888' is no report"):
+    with pytest.raises(DataError, match="row 1: 'x8888' is not a report"):
         md.JointDistribution(
             attributes=[2, 3], redraw=0.3, keep=0.75, add=0.25, reports={"name": "file", "path": str(path)}
         )

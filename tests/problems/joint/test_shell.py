@@ -58,7 +58,7 @@ def test_good_files_are_solved(tmp_path, capsys, monkeypatch):
     ("old", "new", "text"),
     [
         ("[2, 3]", "[2, 1]", "attributes: attribute 1: 1 is not from 2"),
-        ("[2, 3]", "[2, 30]", "is no report; expected 'x' and 8 hex digits"),
+        ("[2, 3]", "[2, 30]", "is not a report; expected 'x' and 8 hex digits"),
         ("[2, 3]", "[2, 4]", "standard errors from 1"),
         ("[2, 3]", "[100, 1000, 100]", "10000000 joint cells; 4194304 at most"),
         ("redraw = 0.2", "redraw = 1.0", "redraw: with 1 the permanent response is pure noise"),
@@ -68,7 +68,7 @@ def test_good_files_are_solved(tmp_path, capsys, monkeypatch):
         ("add = 0.25", "add = 0.75", "add = 0.75 is not below keep = 0.75"),
         ("add = 0.25", 'add = "a"', "add"),
         ("reports.csv", "empty.csv", "empty.csv: is empty"),
-        ("reports.csv", "wide.csv", "wide.csv: reports: row 1: 'xffff' is no report"),
+        ("reports.csv", "wide.csv", "wide.csv: reports: row 1: 'xffff' is not a report"),
         ("reports.csv", "two.csv", "two.csv: has 2 columns"),
         ("reports.csv", "kept.csv", "kept.csv: holds permanent responses"),
         ("reports.csv", "ones.csv", "give the redraw, keep and add that the reports were made with"),

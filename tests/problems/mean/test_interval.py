@@ -104,7 +104,7 @@ def test_the_printed_optimum_is_not_private_and_compare_says_so():
     assert privacy.figures["least_delta"] == pytest.approx(1.0 - math.exp(-1.0), abs=1e-15)
     assert printed.residuals["report_0"] > 0.6
     assert "report = 0" in str(comparison)
-    with pytest.raises(CertificateError, match="not private as promised"):
+    with pytest.raises(CertificateError, match="not private as stated"):
         printed.mechanism()
 
 

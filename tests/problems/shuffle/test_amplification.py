@@ -205,7 +205,7 @@ BAD = [
     ("randomizer", {"name": "k-ary"}, "'size' is missing"),
     ("randomizer", {"name": "k-ary", "size": 1}, "randomizer: size: 1 is not from 2"),
     ("randomizer", {"name": "channel", "channel": [[0.5, 0.6], [0.5, 0.5]]}, "row 0 sums to 1.1, not 1"),
-    ("randomizer", {"name": "channel", "channel": [[1.5, -0.5], [0.5, 0.5]]}, "row 0 is no list of prob"),
+    ("randomizer", {"name": "channel", "channel": [[1.5, -0.5], [0.5, 0.5]]}, "row 0 is not a list of prob"),
     ("randomizer", {"name": "channel", "channel": [[0.5, 0.5]]}, "is 1 x 2; give 2 to 64 inputs"),
 ]
 

@@ -82,7 +82,7 @@ def test_the_gain_is_that_of_the_forecasts():
         (md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.5, delta=0.1), "its delta is of each report"),
         (md.ShuffleCounting(users=1000, epsilon=1.0, delta=1e-6), "about shuffled messages already"),
         (md.PrivacyContract(types=[1.0, 2.0], counts=[5, 5], budget=10.0), "no epsilon of a user's report"),
-        (md.JointCollection(attributes=[2, 2], epsilon=1.0), "makes the reports alike"),
+        (md.JointCollection(attributes=[2, 2], epsilon=1.0), "draw reports in the same way"),
         ("survey", "expected a problem, got str"),
     ],
 )
@@ -143,5 +143,5 @@ def test_choosing_for_means_uses_the_budget_of_any_randomizer():
     many = md.choose(0.5, 10_000, 4, channel=False, shuffled=10_000, delta=1e-6).mechanism()
     assert many.central.holds
     for wrong in ({"shuffled": 100}, {"delta": 1e-6}, {"honest": 0.5}):
-        with pytest.raises(ParameterError, match="is missing beside"):
+        with pytest.raises(ParameterError, match="is required with"):
             md.choose(0.5, 100, channel=False, **wrong)

@@ -14,6 +14,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.simulate import simulate
 from mechdesign.mechanisms.shuffle import Cnt2M, CntRR, HistMM, Promise
 from mechdesign.mechanisms.shuffle.presence import truncated_rmse, truncated_squares
+from mechdesign.papers.shuffle.comparison import fitting
 from mechdesign.papers.shuffle.histogram.printed import fakes_rmse, hashing_rmse, normal_counts
 from mechdesign.papers.shuffle.sum.printed import (
     digits_variance,
@@ -23,7 +24,6 @@ from mechdesign.papers.shuffle.sum.printed import (
     rounded,
     unary_rmse,
 )
-from mechdesign.problems.shuffle.candidates import fitting
 
 USERS = 2000
 COUNTING = {"users": USERS, "epsilon": 1.0, "delta": 1e-5}

@@ -49,7 +49,7 @@ def test_nothing_runs_for_any_randomizer_or_what_is_not_proven():
     solution = md.solve(problem)
 
     too_much = replace(solution, variables={"local_epsilon": 1.01 * solution.bound})
-    with pytest.raises(CertificateError, match="not private as promised"):
+    with pytest.raises(CertificateError, match="not private as stated"):
         too_much.mechanism()
 
 

@@ -100,7 +100,7 @@ def test_a_protocol_with_too_little_noise_is_refused():
     found = md.Outcome("feasible", weak)
     lying = md.solve(problem, md.Method("weak", md.ShuffleCounting, "heuristic", "too weak", lambda _: found))
     assert [item.property for item in lying.broken] == ["privacy"]
-    with pytest.raises(CertificateError, match="not private as promised"):
+    with pytest.raises(CertificateError, match="not private as stated"):
         lying.mechanism()
     assert lying.value < solution.value
 
@@ -198,7 +198,7 @@ def test_delta_0_is_kept_by_pure_protocols_and_by_what_is_private_by_itself():
     none = md.solve(PROBLEMS["sum"](pure=True, protocol="rsum-rr"))
     assert none.status == "infeasible"
     assert "delta is not 0 but" in none.message
-    assert "leave out pure" in none.message
+    assert "omit pure" in none.message
 
 
 @pytest.mark.parametrize("make", PROBLEMS.values(), ids=list(PROBLEMS))

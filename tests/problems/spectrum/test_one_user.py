@@ -112,7 +112,7 @@ def test_an_owner_that_covers_the_user_is_a_status(distance):
         )
         for run in md.compare(problem).runs:
             assert run.status == "infeasible"
-            assert "nobody can be served" in run.message
+            assert "no user can be served" in run.message
 
 
 def test_where_sharing_is_never_worth_it_there_is_no_best_widening():

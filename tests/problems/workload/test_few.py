@@ -9,8 +9,10 @@ import mechdesign as md
 from mechdesign.audit.enclosure import Enclosure
 from mechdesign.audit.few_queries import largest_excess
 from mechdesign.audit.workload_bound import WorkloadBound, patterns_from
+from mechdesign.problems.workload.linear_queries import few
 from mechdesign.problems.workload.linear_queries.estimates import cell_patterns
 from mechdesign.problems.workload.linear_queries.pricing import DualPrices
+from mechdesign.problems.workload.linear_queries.reflections import Reflections
 
 
 def numbers(rng: np.random.Generator, rows: int, size: int, whole: bool):
@@ -74,3 +76,28 @@ def test_more_than_two_queries_have_no_bound_from_estimates():
     problem = md.LinearQueries(workload={"name": "prefix", "size": 24}, epsilon=1.0)
     with pytest.raises(md.MechDesignError, match="estimates of one or two queries"):
         md.solve(problem, "estimates")
+
+
+@pytest.mark.parametrize(("sizes", "epsilon"), [((4, 4), 1.0), ((5, 4), 3.0)])
+def test_symmetries_do_not_change_the_optimum(sizes, epsilon):
+    """The linear program on orbits, against the conic program with all patterns priced."""
+    problem = md.LinearQueries(
+        workload={"name": "means", "sizes": list(sizes), "low": -1, "high": 1}, epsilon=epsilon
+    )
+    rows = problem.directions(np.eye(problem.queries.size))
+    assert len(Reflections.of(rows, problem.shares).maps) == (8 if sizes[0] == sizes[1] else 4)
+    found, exact = few.run(problem, gap=1e-4), md.solve(problem)
+    value = problem.objective(found.variables)
+    assert found.bound <= exact.value * (1 + 1e-9)
+    assert exact.bound <= value * (1 + 1e-9)
+    assert value - found.bound <= 3e-4 * value
+
+
+def test_two_means_of_ten_values_each():
+    problem = md.LinearQueries(
+        workload={"name": "means", "sizes": [10, 10], "low": -1, "high": 1}, epsilon=1.0
+    )
+    solution = md.solve(problem)
+    assert solution.status == "optimal"
+    assert solution.value - solution.bound <= 5e-3 * solution.value
+    assert all(item.holds for item in solution.certificates)

@@ -167,7 +167,7 @@ BAD = [
     ({"workload": [[1.0, 0.0]], "population": [1.0, 0.0]}, "type 1 has no share"),
     ({"workload": [[1.0, 0.0]], "population": [0.5, 0.25, 0.25]}, "expected 2 shares"),
     ({"workload": [[1.0, 0.0]], "population": "wrost"}, "unknown word"),
-    ({"workload": [[1.0, 0.0]], "epsilon": 1e-5}, "next to nothing"),
+    ({"workload": [[1.0, 0.0]], "epsilon": 1e-5}, "almost no information"),
     ({"workload": [[1.0, float("nan")]]}, "NaN"),
 ]
 
@@ -192,7 +192,7 @@ BAD = [
     ({"workload": {"name": "prefix", "size": 5000}}, "5000 types need matrices of 5000.2 numbers"),
     ({"workload": {"name": "ranges", "size": 10**9}}, "size: 1000000000 is not from 2"),
     ({"workload": {"size": 4}}, "'name' is missing; use cyclic-ranges"),
-    ({"workload": {"name": "prefix", "size": 3}, "epsilon": 1e-5}, "next to nothing; set epsilon"),
+    ({"workload": {"name": "prefix", "size": 3}, "epsilon": 1e-5}, "almost no information; set epsilon"),
     ({"workload": {"name": "prefix", "size": 3}, "weights": [1.0, -1.0]}, "entry 1 is negative"),
     ({"workload": {"name": "prefix", "size": 3}, "weights": [0.0, 0.0]}, "every query is constant"),
     ({"workload": {"name": "prefix", "size": 3}, "population": [0.5, 0.5, 0.0]}, "type 2 has no share"),

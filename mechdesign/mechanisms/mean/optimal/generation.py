@@ -10,7 +10,7 @@ import numpy as np
 
 from mechdesign.core.errors import MethodError
 from mechdesign.mechanisms.mean.optimal.design import ChannelDesign
-from mechdesign.mechanisms.mean.optimal.patterns import Array, Patterns, cheapest
+from mechdesign.mechanisms.mean.optimal.patterns import Array, PatternPrices, Patterns, cheapest
 from mechdesign.solvers.linear import LinearProgram, LinearResult, solve_linear
 
 SMOOTHING = 0.5
@@ -30,7 +30,11 @@ COARSE = 1e-4
 
 @dataclass(frozen=True)
 class Generated:
-    """An optimal design: amounts of the columns in use, criterion reached, proven bound, work done."""
+    """An optimal design: amounts of the columns in use, criterion reached, proven bound, work done.
+
+    ``prices`` are those of the last master program, and ``constant`` is what the criterion subtracts; a
+    solution that was stored has none.
+    """
 
     outputs: Array
     patterns: Patterns
@@ -39,6 +43,8 @@ class Generated:
     bound: float
     rounds: int
     solver: str
+    prices: PatternPrices | None = None
+    constant: float = 0.0
 
 
 def refined(make: Callable[[int], ChannelDesign], size: int, accuracy: float) -> Generated:
@@ -88,7 +94,7 @@ def generate(design: ChannelDesign, accuracy: float) -> Generated:
             bound = design.bound(multipliers)
             if bound > best:
                 best, anchor = bound, multipliers
-            prices, _ = design.prices(multipliers)
+            prices, constant = design.prices(multipliers)
             priced = cheapest(prices, design.small, design.outputs)
             order = np.argsort(priced.values)[:NEW]
             order = order[priced.values[order] < 0.0]
@@ -101,7 +107,8 @@ def generate(design: ChannelDesign, accuracy: float) -> Generated:
         _purge(design, amounts, count)
     used = amounts > 0.0
     outputs, patterns = design.values[:count], design.patterns[:count]
-    return Generated(outputs[used], patterns[used], amounts[used], reached, best, rounds, result.solver)
+    kept = (outputs[used], patterns[used], amounts[used])
+    return Generated(*kept, reached, best, rounds, result.solver, prices, constant)
 
 
 def _solved(program: LinearProgram) -> LinearResult:

@@ -1,4 +1,4 @@
-"""What the online rule and the two baselines make of the same slots, beside what can be proven about it."""
+"""What the online rule and the two baselines make of the same slots, next to what can be proven about it."""
 
 from __future__ import annotations
 

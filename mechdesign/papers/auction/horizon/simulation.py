@@ -17,7 +17,7 @@ from mechdesign.problems.auction.horizon.problem import AuctionHorizon
 def simulation(
     problem: AuctionHorizon, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Run online auction and baselines on users drawn anew, and fuse the winners' perturbed values.
+    """Run online auction and baselines on users drawn again, and fuse the winners' perturbed values.
 
     Every winner perturbs a value for each of its tasks by Laplace noise at the announced epsilon. Values
     are Beta(2, 5) on an interval of length ``value_range``. An average misses when it is further than alpha

@@ -15,7 +15,7 @@ from mechdesign.problems.auction.slot.problem import AuctionSlot
 
 
 def quantities(problem: AuctionSlot, solution: Candidate) -> dict[str, Any]:
-    """Return costs, payments, their ratio, and the ratio to the bound beside the proven one.
+    """Return costs, payments, their ratio, and the ratio to the bound next to the proven one.
 
     ``phase_two_ratio`` is the weight of the winners that phase 2 chose over the bound of what they cover;
     ``harmonic`` is what it never exceeds. In a small slot the inequalities of the source are there too, see

@@ -46,7 +46,7 @@ def why_not(problem: PrivacyContract) -> str | None:
         "minimum_buyers": problem.minimum_buyers is not None,
     }
     used = [name for name, present in extras.items() if present]
-    return f"the theorem knows no {used[0]}" if used else None
+    return f"the theorem has no {used[0]}" if used else None
 
 
 METHODS = (

@@ -59,7 +59,7 @@ def why_not(problem: PrivacyContractContinuous) -> str | None:
     if problem.noise_model is not LAPLACE:
         return "the section is about Laplace noise"
     if problem.epsilon_min > 0 or problem.epsilon_max is not None or problem.participation_cost > 0:
-        return "the section knows no limits of epsilon and no participation cost"
+        return "the section has no limits of epsilon and no participation cost"
     return None
 
 

@@ -123,7 +123,7 @@ def singles_direct(sizes: Sequence[int], epsilon: float) -> float:
 
 
 def direct_unary(cells: int, epsilon: float) -> float:
-    """Return the same for optimised unary encoding: the own bit with 1/2, others with 1/(e^epsilon + 1).
+    """Return the same for optimised unary encoding: the user's bit with 1/2, others with 1/(e^epsilon + 1).
 
     Examples
     --------

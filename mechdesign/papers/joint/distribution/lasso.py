@@ -28,7 +28,7 @@ STILL = 1e-4
 
 
 def design(sizes: Sequence[int]) -> Array:
-    """Return the bits of every joint cell, one column a cell, the last attribute fastest.
+    """Return the bits of every joint cell, one column per cell, the last attribute fastest.
 
     Examples
     --------

@@ -35,7 +35,7 @@ def run(problem: FrequencyOracle) -> Outcome:
 def why_not(problem: FrequencyOracle) -> str | None:
     """Say why the rule does not apply, if so."""
     if impossible(problem) is None and problem.residuals(choice(problem))["report_bits"] > 0:
-        return "it knows no oracle with reports of so few bits"
+        return "it has no frequency oracle with reports of this few bits"
     return None
 
 

@@ -10,7 +10,6 @@ from mechdesign.mechanisms.oracles.best import best_size
 from mechdesign.papers.marginals.frequency_oracle.methods import choice
 from mechdesign.problems.marginals.frequency_oracle.oracles import KINDS, kind_of
 from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle
-from mechdesign.problems.marginals.frequency_oracle.variances import ideal_local_hashing
 
 LARGEST_EXPONENT = 40.0
 """More buckets than e^40 are not asked for."""
@@ -45,3 +44,15 @@ def quantities(problem: FrequencyOracle, solution: Candidate) -> dict[str, Any]:
     if "optimised_unary" in found:
         found["unary_over_response"] = found["optimised_unary"] / found["randomized_response"]
     return found
+
+
+def ideal_local_hashing(buckets: int, epsilon: float) -> float:
+    """Return (e - 1 + g)^2 / ((e - 1)^2 (g - 1)): local hashing by an ideal hash function.
+
+    Examples
+    --------
+    >>> round(ideal_local_hashing(4, math.log(3.0)), 12)
+    3.0
+    """
+    w = math.exp(-epsilon)
+    return (1.0 - w + buckets * w) ** 2 / (math.expm1(-epsilon) ** 2 * (buckets - 1.0))

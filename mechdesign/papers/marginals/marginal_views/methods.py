@@ -50,11 +50,11 @@ def rivals(*named: tuple[str, str]) -> tuple[Method, ...]:
 
 METHODS = (
     *rivals(
-        ("FC", "everybody reports the cell of the table of all attributes"),
+        ("FC", "every user reports the cell of the table of all attributes"),
         ("AM", "users are split over all tables of the order"),
         ("FT", "users are split over the Fourier coefficients that are needed"),
-        ("EM", "everybody reports every attribute, each with a part of epsilon"),
-        ("BE", "users are split over the wanted marginals of attributes encoded as bits"),
+        ("EM", "every user reports every attribute, each with a part of epsilon"),
+        ("BE", "users are split over the requested marginals of attributes encoded as bits"),
     ),
     Method("published", MarginalViews, "published", "algorithm 3.1 as printed", run, why_not),
 )

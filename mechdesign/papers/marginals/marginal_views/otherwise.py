@@ -25,7 +25,7 @@ class ByRival:
         return rival_designs.value(self.problem, self.variables["rival"])
 
     def residuals(self) -> dict[str, float]:
-        """Return how many wanted marginals are not answered, and by how much the groups are too many."""
+        """Return how many requested marginals are not answered, and by how much the groups are too many."""
         return rival_designs.residuals(self.problem, self.variables)
 
     def mechanism(self) -> MarginalRival:

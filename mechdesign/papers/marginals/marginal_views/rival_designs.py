@@ -1,4 +1,4 @@
-"""Other ways to collect the wanted marginals, as candidates beside the views: FC, AM, FT, EM and BE.
+"""Other ways to collect the requested marginals, as candidates next to the views: FC, AM, FT, EM and BE.
 
 Their value is the expected squared error of the same marginals, so that they can be compared. The bounds of
 the methods that choose views are for releases by views, and say nothing about these.
@@ -39,7 +39,7 @@ def rival_of(problem: MarginalViews, name: str) -> Rival:
 
 
 def _encoded(problem: MarginalViews) -> dict[View, float]:
-    """Return the wanted marginals of bits with their weights."""
+    """Return the requested marginals of bits with their weights."""
     encoding = BinaryEncoding(problem.sizes)
     found: dict[View, float] = {}
     for one, weight in problem.wanted.items():
@@ -49,7 +49,7 @@ def _encoded(problem: MarginalViews) -> dict[View, float]:
 
 
 def errors(problem: MarginalViews, name: str) -> dict[View, float]:
-    """Return the expected squared error of each wanted marginal, for groups of equal (fractional) size."""
+    """Return the expected squared error of each requested marginal, for groups of equal (fractional) size."""
     rival = rival_of(problem, name)
     if isinstance(rival, BinaryEncoded):
         encoded = _encoded(problem)
@@ -79,7 +79,7 @@ def value(problem: MarginalViews, name: str) -> float:
 
 
 def residuals(problem: MarginalViews, variables: Mapping[str, Any]) -> dict[str, float]:
-    """Return how many wanted marginals are not answered, and by how much the groups are too many."""
+    """Return how many requested marginals are not answered, and by how much the groups are too many."""
     unanswered = sum(len(one) > variables["order"] for one in problem.wanted)
     return {
         "unanswered": float(unanswered),

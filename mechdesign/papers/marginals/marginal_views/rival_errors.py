@@ -34,7 +34,7 @@ class RivalCase:
 
     @property
     def cells(self) -> int:
-        """The cells of a wanted marginal."""
+        """The cells of a requested marginal."""
         cells: int = self.size**self.order
         return cells
 
@@ -97,7 +97,7 @@ def all_tables(case: RivalCase) -> float:
 
 
 def all_tables_by_all(case: RivalCase) -> float:
-    """Return the error of AM where everybody reports every table, each with its part of epsilon.
+    """Return the error of AM where every user reports every table, each with its part of epsilon.
 
     Examples
     --------

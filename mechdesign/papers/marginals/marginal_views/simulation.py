@@ -32,7 +32,7 @@ LIGHT_RATE, HEAVY_RATE = 0.3, 0.9
 """What the first item is bought with, by those who buy little and much; item j by this over sqrt(j + 1)."""
 
 MARGINALS = 20
-"""So many of the wanted marginals are compared."""
+"""So many of the requested marginals are compared."""
 
 
 def shoppers(sizes: Sequence[int], users: int, rng: np.random.Generator) -> NDArray[np.int64]:

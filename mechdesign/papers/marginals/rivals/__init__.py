@@ -1,4 +1,4 @@
-"""Other ways to release marginals, for comparison: FC, AM, FT, EM, Uni, BE and the centralised PriView."""
+"""Other ways to release marginals: FC, AM, FT, EM, Uni, BE, central PriView; CALM's estimate from views."""
 
 from mechdesign.papers.marginals.rivals.base import Rival, nearest_table, true_marginal
 from mechdesign.papers.marginals.rivals.central import PriView
@@ -7,6 +7,9 @@ from mechdesign.papers.marginals.rivals.encoded import BinaryEncoded
 from mechdesign.papers.marginals.rivals.expectation import ExpectationMaximization
 from mechdesign.papers.marginals.rivals.fourier import FourierCoefficients
 from mechdesign.papers.marginals.rivals.mechanism import MarginalRival
+from mechdesign.papers.marginals.rivals.nonnegative import non_negative
+from mechdesign.papers.marginals.rivals.passes import make_consistent
+from mechdesign.papers.marginals.rivals.reconstruction import maximum_entropy
 from mechdesign.papers.marginals.rivals.tables import AllMarginals
 from mechdesign.papers.marginals.rivals.uniform import UniformAnswer
 
@@ -20,6 +23,9 @@ __all__ = [
     "PriView",
     "Rival",
     "UniformAnswer",
+    "make_consistent",
+    "maximum_entropy",
     "nearest_table",
+    "non_negative",
     "true_marginal",
 ]

@@ -29,8 +29,8 @@ SHOWN = 60
 """Cells that are printed."""
 
 NEAREST = "the nearest table with cells of at least 0 and sum 1; on average its squared error is at most this"
-LIKELIEST = "the likeliest table; the error told is that of the unbiased estimate (--raw)"
-DECODED = "made consistent and decoded from tables of bits; the error told is that of the noise of the bits"
+LIKELIEST = "the likeliest table; the stated error is that of the unbiased estimate (--raw)"
+DECODED = "made consistent and decoded from tables of bits; the stated error is that of the noise of the bits"
 
 
 class Erring(Protocol):
@@ -155,7 +155,7 @@ class RivalMarginals(Tidy):
         UnknownNameError
             For an attribute that does not exist.
         ParameterError
-            For an attribute that stands twice, or more attributes than what was collected answers.
+            For an attribute that appears twice, or more attributes than what was collected answers.
         DataError
             When nobody reported what is needed.
         """

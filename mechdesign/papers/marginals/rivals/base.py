@@ -115,7 +115,7 @@ class RivalSetting:
     def of(cls, sizes: Sequence[int], epsilon: float, order: int) -> RivalSetting:
         """Return a checked setting."""
         if len(sizes) == 0:
-            raise ParameterError("sizes", "expected a list of whole numbers, one an attribute")
+            raise ParameterError("sizes", "expected a list of integers, one an attribute")
         read = tuple(integer(f"sizes[{place}]", size, 2, 1 << 20) for place, size in enumerate(sizes))
         promised = privacy_epsilon(epsilon)
         if not 2.0**-30 <= promised <= LARGEST:
@@ -153,7 +153,7 @@ class RivalSetting:
                 "codes", f"expected a table of {self.attributes} columns, got shape {array.shape}"
             )
         if array.dtype.kind not in "iu":
-            raise DataError("codes", "expected whole numbers, the number of a value from 0")
+            raise DataError("codes", "expected integers, the number of a value from 0")
         wrong = (array < 0) | (array >= np.array(self.sizes))
         if wrong.any():
             row, column = (int(place) for place in np.argwhere(wrong)[0])
@@ -199,7 +199,7 @@ class Rival(Sealed, ABC):
 
     @property
     def report_epsilon(self) -> float:
-        """The promise of one report of a person."""
+        """The guarantee of one report of a person."""
         return self.setting.epsilon
 
     def make_oracle(self, cells: int) -> CellOracle:

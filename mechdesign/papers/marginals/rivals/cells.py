@@ -62,7 +62,7 @@ class CellOracle:
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return self.mechanism.labels.size
 
     @property
@@ -77,7 +77,7 @@ class CellOracle:
 
     @property
     def own(self) -> float:
-        """The probability p that a report supports the own cell."""
+        """The probability p that a report supports the user's cell."""
         return float(self.shares[0])
 
     @property

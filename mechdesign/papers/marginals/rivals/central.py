@@ -16,11 +16,11 @@ import numpy as np
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.randomness import Rng, numpy_generator
 from mechdesign.core.validation import user_count
-from mechdesign.mechanisms.marginals.consistency import check_views
-from mechdesign.mechanisms.marginals.nonnegative import non_negative
-from mechdesign.mechanisms.marginals.reconstruction import maximum_entropy
+from mechdesign.mechanisms.marginals.views import check_views
 from mechdesign.papers.marginals.rivals.base import Rival, RivalSetting, gibibytes, spaced, true_marginal
 from mechdesign.papers.marginals.rivals.cells import Array
+from mechdesign.papers.marginals.rivals.nonnegative import non_negative
+from mechdesign.papers.marginals.rivals.reconstruction import maximum_entropy
 
 MOST_CELLS = 1 << 24
 """More cells of all views together are refused."""

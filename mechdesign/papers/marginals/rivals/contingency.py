@@ -18,7 +18,7 @@ from mechdesign.papers.marginals.rivals.base import Rival, RivalSetting, cell_nu
 from mechdesign.papers.marginals.rivals.cells import Array, CellOracle, Codes
 
 MOST_CELLS = 1 << 16
-"""Larger tables are refused: a report has a bit a cell."""
+"""Larger tables are refused: a report has a bit per cell."""
 
 BLOCK = 1 << 24
 """Bits of reports that are held at a time."""
@@ -40,7 +40,7 @@ class FullTable:
 
 
 class FullContingency(Rival):
-    r"""FC: everybody reports the own cell of the table of all attributes.
+    r"""FC: every user reports a cell of the table of all attributes.
 
     Any marginal has the summed variance :math:`2^d \mathrm{Var}_0` of (3.1); exactly, for people who are
     given, :math:`(2^d \cdot 4 e^\varepsilon / (e^\varepsilon - 1)^2 + 1) / n` with unary encoding.
@@ -102,7 +102,7 @@ class FullContingency(Rival):
         return cell_numbers(self.setting.people(codes), self.setting.sizes, range(self.setting.attributes))
 
     def randomize(self, codes: Any, rng: Rng = None) -> NDArray[Any]:
-        """Return one report a person, about the own cell."""
+        """Return one report a person, about the user's cell."""
         return self.oracle.draw(self._cells(codes), bit_source(rng))
 
     def estimate(self, reports: NDArray[Any]) -> FullTable:

@@ -57,13 +57,13 @@ class RivalCounts(Server["MarginalRival"]):
 
     @property
     def split(self) -> Grouped | None:
-        """The rival whose users are split into groups; None where everybody reports all attributes."""
+        """The rival whose users are split into groups; None where every user reports all attributes."""
         collection = self.mechanism.collection
         return collection.rival if isinstance(collection, SplitCollection) else None
 
     @property
     def users(self) -> int:
-        """How many users reported."""
+        """Number of users who reported."""
         return sum(counter.users for counter in self.groups.values()) + sum(self.rows.values())
 
     def _count(self, reports: Any) -> None:

@@ -88,7 +88,7 @@ class BinaryEncoded(Rival):
         return BinaryEncoding(self.setting.sizes)
 
     def why_not(self) -> str | None:
-        """Say how large a wanted marginal of bits would be."""
+        """Say how large a requested marginal of bits would be."""
         cells = 1 << sum(sorted(self.encoding.bits)[-self.setting.order :])
         if cells <= MOST_CELLS:
             return None

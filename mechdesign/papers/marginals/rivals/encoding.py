@@ -52,7 +52,7 @@ class BinaryEncoding:
         return tuple(place for attribute in attributes for place in self.places[attribute])
 
     def encode(self, codes: Codes) -> Codes:
-        """Return the bits of people's values, shape (n, bits)."""
+        """Return the bits of users' values, shape (n, bits)."""
         columns = [
             codes[:, attribute] >> (width - 1 - digit) & 1
             for attribute, width in enumerate(self.bits)

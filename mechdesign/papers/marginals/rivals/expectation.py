@@ -131,7 +131,7 @@ class ProductReports:
 
 
 class ExpectationMaximization(Rival):
-    r"""EM: all attributes of everybody, each with an equal share of the budget.
+    r"""EM: all attributes of every user, each with an equal share of the budget.
 
     The unbiased estimate of a marginal of attributes A has exactly the summed variance
     :math:`(\prod_{i \in A} S_i - 1) / n`, whatever the data are, with
@@ -161,7 +161,7 @@ class ExpectationMaximization(Rival):
 
     @property
     def report_epsilon(self) -> float:
-        """The promise of one report, of which there are d."""
+        """The guarantee of one report, of which there are d."""
         return self.share
 
     @cached_property

@@ -30,7 +30,7 @@ MOST_COEFFICIENTS = 1 << 20
 """More coefficients are refused; each needs a group of users."""
 
 MOST_BITS = 62
-"""Masks are whole numbers of 64 bits."""
+"""Masks are integers of 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Coefficients:
         found[len(needed) - len(asked) :] = self.values[np.searchsorted(self.masks, asked)]
         if np.isnan(found).any():
             raise DataError(
-                "FT", f"nobody reported a coefficient of attributes {list(wanted)}", "collect from more"
+                "FT", f"no user reported a coefficient of attributes {list(wanted)}", "collect from more"
             )
         return self.encoding.decode(transform(found) / len(needed), wanted)
 
@@ -210,7 +210,7 @@ class FourierCoefficients(Rival):
         odd = np.bincount(reports.coefficients, weights=reports.odd, minlength=self.count)
         if (users == 0).any():
             raise DataError(
-                self.name, f"nobody reported coefficient {int(np.argmin(users))}", "give all reports"
+                self.name, f"no user reported coefficient {int(np.argmin(users))}", "give all reports"
             )
         values = (1.0 - 2.0 * odd / users) / self.oracle.gain
         return Coefficients(self.setting, self.encoding, self.masks, values)
@@ -248,7 +248,7 @@ class FourierCoefficients(Rival):
 
 
 def packed(bits: Codes) -> Codes:
-    """Return rows of bits as whole numbers, the first bit the highest.
+    """Return rows of bits as integers, the first bit the highest.
 
     Examples
     --------

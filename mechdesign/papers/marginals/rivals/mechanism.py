@@ -115,7 +115,7 @@ class MarginalRival(AttributeMechanism):
     # Client
 
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
-        """Return one report a user: records with the fields ``group`` and ``report``."""
+        """Return one report per user: records with the fields ``group`` and ``report``."""
         if is_table(answers):
             return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
         if not anyway:
@@ -148,7 +148,7 @@ class MarginalRival(AttributeMechanism):
     # Server
 
     def aggregator(self) -> RivalCounts:
-        """Return empty counters; those of many machines can be merged."""
+        """Return empty counters; those of many servers can be merged."""
         return RivalCounts(self)
 
     def estimate(self, reports: Any, population: bool = False) -> RivalMarginals:
@@ -162,7 +162,7 @@ class MarginalRival(AttributeMechanism):
         return RivalMarginals(self.attributes, self.collection.rival, answers, group_users, population)
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return the standard error of a cell of the wanted marginal with the largest one."""
+        """Return the standard error of a cell of the requested marginal with the largest one."""
         count = user_count(users)
         if isinstance(self.rival, BinaryEncoded):
             return self.rival.views_of_bits.forecast(count)
@@ -246,7 +246,7 @@ class RivalAudit(TextInNotebooks):
 
     @property
     def holds(self) -> bool:
-        """Whether the promise is kept, and is for no more than this epsilon."""
+        """Whether the guarantee is kept, and is for no more than this epsilon."""
         return self.worst.holds and float(self.worst.figures["epsilon"]) <= self.epsilon
 
     @property
@@ -300,7 +300,7 @@ def collection_of(rival: Rival) -> SplitCollection | ProductCollection:
 def _oracle(document: Mapping[str, Any]) -> CellOracle:
     kind: type[Mechanism] | None = mechanism_types().get(document["type"])
     if kind is None or not issubclass(kind, (KaryResponse, UnaryEncoding)):
-        raise CertificateError("oracles", f"'{document['type']}' is no oracle of a rival")
+        raise CertificateError("oracles", f"'{document['type']}' is not an oracle of a rival")
     oracle = kind.from_content(document["content"])
     if isinstance(oracle, KaryResponse) and (oracle.delta or not oracle.keeps_all):
         raise CertificateError("oracles", "a response that keeps some answers only, or has delta > 0")

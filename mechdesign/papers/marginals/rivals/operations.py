@@ -1,4 +1,4 @@
-"""Tables of a rival: people's columns in, ``group`` and ``report`` out; marginals from them."""
+"""Tables of a rival: users' columns in, ``group`` and ``report`` out; marginals from them."""
 
 from __future__ import annotations
 

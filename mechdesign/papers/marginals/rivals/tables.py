@@ -43,7 +43,7 @@ class AllTables:
         holders = self._holders(wanted)
         if not holders:
             raise DataError(
-                "AM", f"nobody reported a table with attributes {list(wanted)}", "collect from more"
+                "AM", f"no user reported a table with attributes {list(wanted)}", "collect from more"
             )
         for holder in holders:
             others = tuple(axis for axis, item in enumerate(holder) if item not in wanted)
@@ -58,7 +58,7 @@ class AllTables:
 
 
 class AllMarginals(Rival):
-    r"""AM: the users are split evenly over all k-way tables, and each reports the own cell of one.
+    r"""AM: the users are split evenly over all k-way tables, and each reports the user's cell of one.
 
     (3.2) states :math:`2^k \binom dk \mathrm{Var}_0`. Exactly, for a table of K cells and a group of g of n
     users: the oracle's noise with g users, and :math:`(1 - \sum M^2)(n - g) / (g (n - 1))` because the

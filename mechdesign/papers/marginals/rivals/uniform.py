@@ -44,7 +44,7 @@ class UniformAnswer(Rival):
         return (Certificate("privacy", True, True, figures, note="nothing is reported"),)
 
     def randomize(self, codes: Any, rng: Rng = None) -> None:
-        """Check the people's values, and report nothing."""
+        """Check the users' values, and report nothing."""
         self.setting.people(codes)
 
     def estimate(self, reports: None) -> UniformTables:

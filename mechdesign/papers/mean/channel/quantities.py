@@ -1,4 +1,4 @@
-"""A solved channel beside the bound for any mechanism whatever, and beside its rivals."""
+"""A solved channel next to the bound for any mechanism whatever, and next to its rivals."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from mechdesign.problems.response.randomized_response.problem import RandomizedR
 def simulation(
     problem: RandomizedResponse, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return the measured utility of simulated users beside its standard error.
+    """Return the measured utility of simulated users next to its standard error.
 
     Raises
     ------
@@ -24,7 +24,7 @@ def simulation(
     """
     if not problem.is_linear:
         raise MethodError(
-            problem.name, f"'{problem.utility}' is no average over users", "drop the table 'simulation'"
+            problem.name, f"'{problem.utility}' is not an average over users", "drop the table 'simulation'"
         )
     mechanism = solution.mechanism()
     table = None if isinstance(mechanism, KaryResponse) else problem.utility_matrix()

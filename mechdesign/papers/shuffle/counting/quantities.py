@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from mechdesign.core.problem import Candidate
-from mechdesign.problems.shuffle.candidates import figures_of
+from mechdesign.papers.shuffle.comparison import figures_of
 from mechdesign.problems.shuffle.counting.problem import ShuffleCounting
 
 
 def quantities(problem: ShuffleCounting, solution: Candidate) -> dict[str, Any]:
-    """Return messages, bits and local epsilon, and the errors of two models beside this one.
+    """Return messages, bits and local epsilon, and the errors of two models next to this one.
 
     ``local_rmse`` is randomized response without a shuffler, ``laplace_rmse`` one Laplace number by a trusted
     server, ``geometric_rmse`` the discrete one; ``over_...`` the value as a multiple of it, of another

@@ -1,4 +1,4 @@
-"""A counting protocol on drawn data: the measured error beside the predicted one."""
+"""A counting protocol on drawn data: the measured error next to the predicted one."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from mechdesign.core.problem import Candidate
-from mechdesign.problems.shuffle.candidates import figures_of
+from mechdesign.papers.shuffle.comparison import figures_of
 from mechdesign.problems.shuffle.distinct.problem import ShuffleDistinct
 
 

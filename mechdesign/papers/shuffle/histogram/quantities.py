@@ -7,13 +7,13 @@ from typing import Any
 
 from mechdesign.core.problem import Candidate
 from mechdesign.mechanisms.shuffle.tasks import HistogramProtocol
+from mechdesign.papers.shuffle.comparison import figures_of
 from mechdesign.papers.shuffle.histogram.printed import fakes_rmse, hashing_rmse, normal_counts
-from mechdesign.problems.shuffle.candidates import figures_of
 from mechdesign.problems.shuffle.histogram.problem import ShuffleHistogram
 
 
 def quantities(problem: ShuffleHistogram, solution: Candidate) -> dict[str, Any]:
-    """Return messages, bits and local epsilon, and the errors of two models beside this one.
+    """Return messages, bits and local epsilon, and the errors of two models next to this one.
 
     ``local_rmse`` is k-ary randomized response without a shuffler, ``laplace_rmse`` Laplace noise of scale
     2 / epsilon by a trusted server, ``printed_slh_rmse`` and ``printed_murs_rmse`` hashing by the paper's

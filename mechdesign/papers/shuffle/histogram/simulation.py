@@ -1,4 +1,4 @@
-"""A protocol for histograms on drawn data: the measured error beside the predicted one."""
+"""A protocol for histograms on drawn data: the measured error next to the predicted one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mechdesign.problems.shuffle.histogram.problem import ShuffleHistogram
 def simulation(
     problem: ShuffleHistogram, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Run the protocol on users whose categories are normal around the middle, drawn anew each time.
+    """Run the protocol on users whose categories are normal around the middle, drawn again each time.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Further numbers of local budgets: theorems beside each other, and what an attack leaves open."""
+"""Further numbers of local budgets: theorems next to each other, and what an attack leaves open."""
 
 from __future__ import annotations
 

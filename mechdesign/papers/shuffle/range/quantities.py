@@ -7,7 +7,7 @@ from typing import Any
 
 from mechdesign.core.problem import Candidate
 from mechdesign.mechanisms.shuffle.range_estimate import most_parts
-from mechdesign.problems.shuffle.candidates import figures_of
+from mechdesign.papers.shuffle.comparison import figures_of
 from mechdesign.problems.shuffle.range.problem import ShuffleRange
 
 

@@ -45,7 +45,7 @@ def rounded(numbers: Array, steps: int) -> tuple[Array, Array]:
 
 
 def response_variance(mean: Array, variance: Array, size: int, other: float) -> Array:
-    """Return the variance of unbiased k-ary responses, each other one of 0 .. size - 1 with a chance.
+    """Return the variance of unbiased k-ary responses, each other one of 0 .. size - 1 with a probability.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A protocol for sums on drawn data: the measured error beside the predicted one."""
+"""A protocol for sums on drawn data: the measured error next to the predicted one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mechdesign.problems.shuffle.sum.problem import ShuffleSum
 def simulation(
     problem: ShuffleSum, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Run the protocol on users whose numbers are normal around 1/2, drawn anew each time.
+    """Run the protocol on users whose numbers are normal around 1/2, drawn again each time.
 
     Returns
     -------

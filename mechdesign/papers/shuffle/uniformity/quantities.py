@@ -6,7 +6,7 @@ from typing import Any
 
 from mechdesign.core.problem import Candidate
 from mechdesign.mechanisms.shuffle.uniformity import found_distance
-from mechdesign.problems.shuffle.candidates import figures_of
+from mechdesign.papers.shuffle.comparison import figures_of
 from mechdesign.problems.shuffle.uniformity.problem import ShuffleUniformity
 
 

@@ -1,4 +1,4 @@
-"""What the optimum is worth beside a fixed widening, and the circles to draw."""
+"""What the optimum is worth next to a fixed widening, and the circles to draw."""
 
 from __future__ import annotations
 

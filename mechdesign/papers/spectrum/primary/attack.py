@@ -121,7 +121,7 @@ def _checked(x: Sequence[float] | Array, y: Sequence[float] | Array, edge: Seque
     given = [finite_array(name, numbers, 1) for name, numbers in (("x", x), ("y", y), ("edge", edge))]
     if len(given[0]) < LEAST_QUERIES:
         raise DataError(
-            "queries", f"{len(given[0])} do not locate anybody", f"ask from {LEAST_QUERIES} places at least"
+            "queries", f"{len(given[0])} do not locate an owner", f"ask from {LEAST_QUERIES} places at least"
         )
     return np.array(given)
 

@@ -1,4 +1,4 @@
-"""What the optimum is worth beside fixed privacy levels, when the widening is drawn, and to an attacker."""
+"""What the optimum is worth next to fixed privacy levels, when the widening is drawn, and to an attacker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the optimum is worth beside the thesis's baseline with a fixed privacy radius."""
+"""What the optimum is worth next to the thesis's baseline with a fixed privacy radius."""
 
 from __future__ import annotations
 

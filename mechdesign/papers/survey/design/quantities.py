@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.problem import Candidate
 from mechdesign.problems.survey.design import building
-from mechdesign.problems.survey.design.anything import bound_for_any
+from mechdesign.problems.survey.design.anything import bounds_for_any
 from mechdesign.problems.survey.design.generation import generate
 from mechdesign.problems.survey.design.pricing import Independent
 from mechdesign.problems.survey.design.problem import SurveyDesign
@@ -47,5 +47,5 @@ def _otherwise(setting: SurveySetting, information: Array) -> dict[str, float]:
         columns, shares = asked_evenly(setting, count(setting))
         told = np.array(shares) @ np.array([setting.told(column) for column in columns])
         found[name] = float((setting.each_weight / told).sum())
-    bound = bound_for_any(setting, information)
+    bound = max(bounds_for_any(setting, information).values(), default=None)
     return found if bound is None or not math.isfinite(bound) else {**found, "bound_for_any": bound}

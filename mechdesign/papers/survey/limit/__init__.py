@@ -1,1 +1,1 @@
-"""Ways to collect several attributes that were published, beside the limit for every private mechanism."""
+"""Ways to collect several attributes that were published, next to the limit for every private mechanism."""

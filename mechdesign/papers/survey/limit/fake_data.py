@@ -118,7 +118,7 @@ def parts(kind: Randomizer, size: int, amplified: Fraction) -> tuple[Fraction, F
 
 
 def least_part(kind: Randomizer, size: int, amplified: Fraction) -> Fraction:
-    """Return the least r of a part: another value, a 0 at the own value, or that and a 1 at all others."""
+    """Return the least r of a part: another value, a 0 at the user's value, or that and a 1 at all others."""
     if kind == "OUE-r":
         return size / ((size - 1) * amplified + 1)
     return parts(kind, size, amplified)[1]

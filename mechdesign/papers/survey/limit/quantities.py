@@ -62,7 +62,7 @@ def _one_question(problem: SurveyLimit, epsilon: float) -> float:
 
 
 def _even_split(problem: SurveyLimit, epsilon: float) -> float:
-    """Return the sum of W / eta, every question being asked of everybody with this epsilon.
+    """Return the sum of W / eta, every question being asked of every user with this epsilon.
 
     Of independent reports the share of a part is the product of those of its questions.
     """

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
 from mechdesign.core.problem import Candidate
+from mechdesign.mechanisms.workload.value import Array
 from mechdesign.problems.workload.linear_queries.partitions import why_not_haar
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
-from mechdesign.problems.workload.linear_queries.rivals import best_subset, trace_bound, tree_error
+from mechdesign.problems.workload.linear_queries.simple_reports import (
+    best_subset,
+    tree_matrix,
+    tree_shares,
+    wavelet_levels,
+)
 
 
 def quantities(problem: LinearQueries, solution: Candidate) -> dict[str, Any]:
@@ -43,3 +52,29 @@ def quantities(problem: LinearQueries, solution: Candidate) -> dict[str, Any]:
             if name in found:
                 found[f"{name}_over_bound"] = found[name] / solution.bound
     return found
+
+
+def tree_error(problem: LinearQueries) -> float:
+    """Return the average error of a binary tree with the best probabilities of its levels.
+
+    Examples
+    --------
+    >>> round(tree_error(LinearQueries(workload={"name": "prefix", "size": 64}, epsilon=1.0)), 3)
+    785.549
+    """
+    centered = problem.queries.centered(np.full(problem.queries.size, 1.0 / problem.queries.size))
+    moments = tree_shares(centered, problem.epsilon) @ tree_matrix(len(centered), problem.epsilon)
+    parts = wavelet_levels(centered)
+    return float((parts / moments).sum() - parts.sum() / len(centered))
+
+
+def trace_bound(centered: Array, epsilon: float) -> float:
+    """Return the bound from the mean variance of a report's likelihood ratios, for equal shares.
+
+    The trace of M over the types is at most 1 + max over k of r (1 - r)(E - 1)^2/(1 + (E - 1) r)^2, r = k/n.
+    """
+    size, power = len(centered), math.exp(epsilon)
+    share = np.arange(1, size) / size
+    most = float((share * (1 - share) * (power - 1) ** 2 / (1 + (power - 1) * share) ** 2).max())
+    levels = np.maximum(np.linalg.eigvalsh(centered), 0.0)
+    return float(np.sqrt(levels).sum()) ** 2 / (size * most) - float(levels.sum()) / size

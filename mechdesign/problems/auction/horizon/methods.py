@@ -29,5 +29,5 @@ METHODS = (
     Method("milp", AuctionHorizon, "numeric", "integer program over all slots, for small horizons",
            milp.run, milp.why_not),
     Method("online", AuctionHorizon, "heuristic",
-           "the online rule, slot after slot, with a deadline for everybody's share", online),
+           "the online rule, slot after slot, with a deadline for every user's share", online),
 )  # fmt: skip

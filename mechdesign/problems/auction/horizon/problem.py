@@ -21,7 +21,7 @@ GENERATORS = ("fixed", "redrawn")
 
 @frozen_problem()
 class AuctionHorizon(Problem[OnlineAuction]):
-    """The cheapest selection over all slots in which everybody wins a share of them.
+    """The cheapest selection over all slots in which every user wins a share of them.
 
     ::
 
@@ -31,7 +31,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
 
     Users, costs and requirements are drawn as in table 5.2 of the source: sensing and privacy cost uniform
     in [1, 2], from half of the tasks up to all of them, and a task needs 2 range^2 / (epsilon^2 alpha^2
-    delta) users, rounded up, with alpha uniform in [1, 2] and delta in [0.1, 0.2], drawn anew in each slot.
+    delta) users, rounded up, with alpha uniform in [1, 2] and delta in [0.1, 0.2], drawn again in each slot.
     What more than the able users would be needed for is lowered to their number.
 
     Raises
@@ -56,14 +56,14 @@ class AuctionHorizon(Problem[OnlineAuction]):
     example: ClassVar[Mapping[str, Any]] = {"users": 12, "tasks": 3, "slots": 40, "epsilon": 1.0}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "total cost"
-    summary: ClassVar[str] = "the cheapest selection over many slots in which everybody takes part"
+    summary: ClassVar[str] = "the cheapest selection over many slots in which every user takes part"
     compared_with: ClassVar[str] = "all selections over the given slots, which are known in advance"
     optimal_within: ClassVar[float] = 1e-9
     """A selection is certified optimal when its proven gap is below this part of its cost."""
 
-    users: int = whole("How many there are of each.", low=2, high=10_000)
-    tasks: int = whole("How many there are of each.", low=1, high=1000)
-    slots: int = whole("How many there are of each.", low=1, high=10_000)
+    users: int = whole("Number of users of each.", low=2, high=10_000)
+    tasks: int = whole("Number of users of each.", low=1, high=1000)
+    slots: int = whole("Number of users of each.", low=1, high=10_000)
     epsilon: float = checked(
         "The announced privacy level; a user costs sensing + privacy * epsilon.",
         checked_positive,
@@ -79,7 +79,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
         default=1.0,
     )
     generator: Literal["fixed", "redrawn"] = choice(
-        "Whether a user keeps its costs and tasks, or draws them anew in each slot.",
+        "Whether a user keeps its costs and tasks, or draws them again in each slot.",
         GENERATORS,
         default="fixed",
     )
@@ -109,7 +109,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
 
     @property
     def wins(self) -> int:
-        """How many slots everybody has to win: the least whole number that is the share of all slots."""
+        """How many slots every user has to win: the least whole number that is the share of all slots."""
         count = math.ceil(self.participation * self.slots)
         return count - 1 if count and (count - 1) / self.slots >= self.participation else count
 

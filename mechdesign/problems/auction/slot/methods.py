@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mechdesign.audit.exponential import float_down
 from mechdesign.core.errors import MethodError
 from mechdesign.core.method import Method, Outcome
 from mechdesign.mechanisms.auction import greedy, vcg
 from mechdesign.problems.auction.slot.fitting import fitted_bound
-from mechdesign.problems.auction.slot.problem import AuctionSlot, obstacle, outcome, rounded_down
+from mechdesign.problems.auction.slot.problem import AuctionSlot, obstacle, outcome
 
 MOST_ENTRIES = 20_000
 """With more users times tasks, the bound comes from the greedy prices and not from a linear program."""
@@ -35,7 +36,7 @@ def why_not_greedy(problem: AuctionSlot) -> str | None:
 
 
 def milp(problem: AuctionSlot) -> Outcome:
-    """Solve the slot with and without each winner; what pulp proposes is proven in whole numbers."""
+    """Solve the slot with and without each winner; what pulp proposes is proven in integers."""
     refused = obstacle(problem)
     if refused is not None:
         return refused
@@ -44,18 +45,18 @@ def milp(problem: AuctionSlot) -> Outcome:
     except MethodError as error:
         return Outcome("failed", solver="pulp, proven", message=str(error))
     source = "whole multipliers of the linear relaxation and dynamic programming"
-    bound = (rounded_down(problem.slot.value(award.winners)), source)
+    bound = (float_down(problem.slot.value(award.winners)), source)
     found = outcome(problem, award, "milp", "pulp, proven", bound)
     return replace(found, notes={"integer_programs": 1 + len(award.winners)})
 
 
 def exact(problem: AuctionSlot) -> Outcome:
-    """Find the best winners in whole numbers by what is still needed, and their payments."""
+    """Find the best winners in integers by what is still needed, and their payments."""
     refused = obstacle(problem)
     if refused is not None:
         return refused
     award = vcg.award_exactly(problem.slot)
-    bound = (rounded_down(problem.slot.value(award.winners)), "dynamic programming, exact")
+    bound = (float_down(problem.slot.value(award.winners)), "dynamic programming, exact")
     return outcome(problem, award, "exact", "dynamic programming", bound)
 
 

@@ -127,7 +127,7 @@ class AuctionSlot(Problem[OnlineAuction]):
         "The announced privacy level of every report.", checked_positive, limits=POSITIVE, form="number > 0"
     )
     requirements: Kept[NDArray[np.int64], Sequence[int] | NDArray[np.int64]] = checked(
-        "How many winners each task needs.",
+        "Number of winners that each task needs.",
         lambda _, numbers: checked_requirements(numbers),
         form="(k,) whole numbers >= 0",
     )
@@ -148,7 +148,7 @@ class AuctionSlot(Problem[OnlineAuction]):
         default=1.0,
     )
     reserve: float | None = real(
-        "The most that anybody is paid. Who asks more is not admitted; who is essential is paid it.",
+        "Largest payment. A user who asks more is not admitted; an essential user is paid it.",
         low=0.0,
         high=float(MOST_MONEY),
         low_open=True,
@@ -180,7 +180,7 @@ class AuctionSlot(Problem[OnlineAuction]):
 
     @cached_property
     def slot(self) -> Slot:
-        """The slot in whole numbers."""
+        """The slot in integers."""
         backlog = [0.0] * len(self.bids) if self.backlog is None else self.backlog.tolist()
         return slot_of(
             prices_of(self.bids, rational("epsilon", self.epsilon)),
@@ -264,7 +264,7 @@ def outcome(
     ----------
     problem : AuctionSlot
     award : Award
-        Payments that are no whole number of units are rounded up.
+        Payments that are not a whole number of units are rounded up.
     rule : str
         The name of the rule, which the audit asks.
     solver : str
@@ -285,18 +285,6 @@ def outcome(
         solver=solver,
         realisation=rule,
     )
-
-
-def rounded_down(number: Fraction) -> float:
-    """Return the largest double that is not above a number.
-
-    Examples
-    --------
-    >>> rounded_down(Fraction(1, 10)) < Fraction(1, 10) < Fraction(0.1)
-    True
-    """
-    found = float(number)
-    return found if Fraction(found) <= number else float(np.nextafter(found, -np.inf))
 
 
 def obstacle(problem: AuctionSlot) -> Outcome | None:

@@ -49,7 +49,7 @@ def rules_of(problem: PrivacyContract, people: Population, printed: bool = False
 
 
 def fixed_cost(problem: PrivacyContract, people: Population) -> float:
-    """Return what taking part costs the budget: everybody's own, or with private types the highest."""
+    """Return what taking part costs the budget: every user's own, or with private types the highest."""
     if problem.information == "complete":
         return math.fsum(people.counts * people.cost)
     return people.users * float(people.cost.max())

@@ -133,7 +133,7 @@ class PrivacyContract(Problem[ContractMenu]):
         default="laplace",
     )
     target_error: float | None = checked(
-        "The wanted alpha, in units of the data.",
+        "Target alpha, in units of the data.",
         checked_amount,
         limits=POSITIVE,
         form="number > 0",
@@ -154,7 +154,7 @@ class PrivacyContract(Problem[ContractMenu]):
         default=None,
     )
     participation_cost: Kept[float | Array, float | Vector] = related(
-        "s_i: what taking part costs a user besides privacy.",
+        "s_i: what taking part costs a user apart from privacy.",
         lambda problem, _, cost: checked_cost(cost, len(problem.types)),
         form="number >= 0 or (k,) array",
         default=0.0,
@@ -233,6 +233,10 @@ class PrivacyContract(Problem[ContractMenu]):
     def cost(self, payment: Array) -> float:
         """Return what all users together are paid."""
         return math.fsum(self.population.counts * payment)
+
+    def value_label(self) -> str:
+        """Return what is minimised: the payments where the error is given."""
+        return self.value_name if self.target_error is None else "sum of all payments"
 
     def objective(self, variables: Variables) -> float:
         """Return the error sum, or the total payment where ``target_error`` is given."""

@@ -108,10 +108,10 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
         default=0.0,
     )
     users: int = whole(
-        "How many users the predicted error and the menu are for.", low=1, high=MOST_USERS, default=1000
+        "Number of users of the predicted error and the menu.", low=1, high=MOST_USERS, default=1000
     )
     cells: int = whole(
-        "About how many items the menu has; the value tends to the continuum's as their number grows.",
+        "Approximate number of items of the menu; the value tends to the continuum's as their number grows.",
         low=2,
         high=1_000_000,
         default=1000,

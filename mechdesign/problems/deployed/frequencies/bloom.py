@@ -42,7 +42,7 @@ def filter_variance(bits: int, hashes: int, set_bit: float, other_bit: float) ->
 
 
 def _ones(likely: int, unlikely: int, share: float, other: float) -> Law:
-    """Return the law of the number of ones among independent bits of two kinds."""
+    """Return the distribution of the number of ones among independent bits of two kinds."""
     law: Law = np.convolve(_binomial(likely, share), _binomial(unlikely, other))
     return law
 

@@ -14,7 +14,7 @@ from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.mechanisms import Mechanism
 
 LEAST, MOST = 0.01, 12.0
-"""Local epsilon: below, counts are noise; above, rounding shows beside delta."""
+"""Local epsilon: below, counts are noise; above, rounding shows next to delta."""
 
 REAL = "for real numbers, by a dominating pair over all data of the others"
 

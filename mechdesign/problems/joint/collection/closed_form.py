@@ -1,4 +1,4 @@
-"""The formula where all noise is drawn anew: a single report, or promises that R single ones already keep.
+"""The formula where all noise is drawn again: a single report, or promises that R single ones already keep.
 
 Any two reports of a user have a covariance >= 0 (both come from the kept bit), so the variance of the mean of
 R is at least that of one divided by R; and one report with likelihood ratio E has at least 4 E / (E - 1)^2,

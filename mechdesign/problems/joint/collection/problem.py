@@ -1,4 +1,4 @@
-"""The problem ``joint-collection``: how much noise to keep, and how much to draw anew for every report."""
+"""The problem ``joint-collection``: how much noise to keep, and how much to draw again for every report."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class JointCollection(Problem[JointResponse]):
     levers: ClassVar[tuple[str, ...]] = ("epsilon", "report_epsilon")
     value_name: ClassVar[str] = "users x summed variance of the bits"
     summary: ClassVar[str] = (
-        "noise that is kept and noise drawn anew, for one-hot reports on several attributes"
+        "noise that is kept and noise drawn again, for one-hot reports on several attributes"
     )
     compared_with: ClassVar[str] = "all redraw, keep, add of this response that are private as required"
     renamed: ClassVar[Mapping[str, str]] = {"reports": "reports_per_user"}
@@ -91,7 +91,7 @@ class JointCollection(Problem[JointResponse]):
     """What runs is certified optimal when its variance is above the bound by less than this part of it."""
 
     attributes: Sequence[int] = checked(
-        "How many values each attribute has, at least 2.", _attributes, form="sequence of int"
+        "Number of values of each attribute, at least 2.", _attributes, form="sequence of int"
     )
     epsilon: float = related(
         "For all reports of a user together. With 0 the problem is infeasible.",
@@ -100,13 +100,13 @@ class JointCollection(Problem[JointResponse]):
         form="float",
     )
     report_epsilon: float | None = related(
-        "For every single report; no limit of its own by default.",
+        "Epsilon of every single report; no separate limit by default.",
         _budget,
         limits={"minimum": 0},
         form="float",
         default=None,
     )
-    reports_per_user: int = whole("How often a user reports, R.", low=1, high=MOST_REPORTS, default=1)
+    reports_per_user: int = whole("Number of reports per user, R.", low=1, high=MOST_REPORTS, default=1)
     labels: Sequence[Sequence[str] | None] | None = related(
         "For each attribute the names of its values, or None where they are the numbers from 0.",
         _labels,
@@ -185,7 +185,7 @@ class JointCollection(Problem[JointResponse]):
         """Return the mechanism with integer weights: rounded to the private side, and audited exactly."""
         f, q, p = (float(solution.variables[name]) for name in VARIABLES)
         attributes = Attributes(self.attributes, None, self.labels)
-        refused = CertificateError("channel", "no weights near the solution keep the promises")
+        refused = CertificateError("channel", "no weights near the solution keep the guarantees")
         for step in (2.0**-58, 2.0**-52, 2.0**-46, 2.0**-40):  # the formulas are rounded: a little more noise
             flip = math.ceil((f / 2 + step) * TOTAL) if f > 0.0 else 0
             keep, add = q * (1.0 - step) if q < 1.0 else q, p * (1.0 + step)

@@ -43,4 +43,4 @@ def outcome(
 
 def no_penalty(problem: JointDistribution) -> str | None:
     """Return why a method does not apply that knows no penalty, if so."""
-    return "it knows no penalty" if problem.penalty else None
+    return "it has no penalty" if problem.penalty else None

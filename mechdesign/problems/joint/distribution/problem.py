@@ -38,7 +38,7 @@ FAR = 10.0
 """Standard errors by which the reports may miss that every user has one value of each attribute."""
 
 LEAST_CHANCE = 1e-30
-"""Of a wrong bit; products of likelihood ratios over attributes stay within double precision."""
+"""Probability of a wrong bit; products of likelihood ratios over attributes stay within double precision."""
 
 
 EITHER = "reports: give either patterns, with counts, or reports"
@@ -68,7 +68,7 @@ def _patterns(problem: JointDistribution, field: str, value: Any) -> Codes:
         raise DataError(field, "there are none", "give at least one report")
     if rows.shape[1] != width:
         raise ParameterError(
-            field, f"rows of {rows.shape[1]} bits", f"these attributes have {width}, one a value"
+            field, f"rows of {rows.shape[1]} bits", f"these attributes have {width}, one per value"
         )
     if ((rows < 0) | (rows > 1)).any():
         place = int(np.argmax(((rows < 0) | (rows > 1)).any(axis=1)))
@@ -164,10 +164,10 @@ class JointDistribution(Problem[Mechanism]):
     renamed: ClassVar[Mapping[str, str]] = {"f": "redraw", "q": "keep", "p": "add"}
 
     attributes: Sequence[int] = checked(
-        "How many values each attribute has, at least 2.", _attributes, form="sequence of int"
+        "Number of values of each attribute, at least 2.", _attributes, form="sequence of int"
     )
     redraw: float = checked(
-        "Probability with which a permanent bit is drawn anew, half of the time 1; the paper's f.",
+        "Probability with which a permanent bit is drawn again, half of the time 1; the paper's f.",
         _chance,
         limits={"minimum": 0, "maximum": 1},
         form="float",
@@ -191,7 +191,7 @@ class JointDistribution(Problem[Mechanism]):
         default=None,
     )
     counts: Sequence[int] | None = related(
-        "How many users sent each; one each by default.", _counts, form="sequence of int", default=None
+        "Number of users who sent each; one each by default.", _counts, form="sequence of int", default=None
     )
     reports: FileReports | SimulatedReports | None = related(
         "In place of patterns: a table with a ``name``.",
@@ -226,13 +226,13 @@ class JointDistribution(Problem[Mechanism]):
         if min(chances[1], 1.0 - chances[0]) < LEAST_CHANCE:
             raise ParameterError(
                 "redraw, keep, add",
-                f"a bit is wrong with a chance below {LEAST_CHANCE:g}",
+                f"a bit is wrong with probability below {LEAST_CHANCE:g}",
                 "likelihood ratios are beyond double precision then: give more noise",
             )
         if self.patterns is None and self.reports is None:
             raise ParameterError(EITHER)
         if self.patterns is None and self.counts is not None:
-            raise ParameterError("counts", "belong to patterns", "leave them out beside reports")
+            raise ParameterError("counts", "belong to patterns", "omit them with reports")
         self._require_room()
         self._require_plausible()
 
@@ -244,7 +244,7 @@ class JointDistribution(Problem[Mechanism]):
 
     @property
     def shares(self) -> tuple[float, float]:
-        """q* and p*: the chance that a reported bit is 1 where the true one is 1, and where it is 0."""
+        """q* and p*: the probability that a reported bit is 1 where the true one is 1, and where it is 0."""
         noise, own, other = self._exact
         half = noise / 2
         return float((1 - half) * own + half * other), float(half * own + (1 - half) * other)
@@ -261,7 +261,7 @@ class JointDistribution(Problem[Mechanism]):
 
     @property
     def users(self) -> int:
-        """How many users reported."""
+        """Number of users who reported."""
         return int(self.different[1].sum())
 
     @cached_property
@@ -300,7 +300,7 @@ class JointDistribution(Problem[Mechanism]):
         Likelihood.require_room(self.attributes, len(self.different[0]))
 
     def _require_plausible(self) -> None:
-        """Refuse reports in which the values of an attribute do not add up to one a user."""
+        """Refuse reports in which the values of an attribute do not add up to one per user."""
         own, other = self.shares
         start = 0
         for place, size in enumerate(self.attributes):
@@ -356,7 +356,7 @@ class JointDistribution(Problem[Mechanism]):
         return judged_penalized(self.model, self._distribution(variables), self.shares_drawn_to, self.penalty)
 
     def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
-        """Return that it is a distribution, and how far from the optimum it can be, whoever found it."""
+        """Return that it is a distribution, and the distance from the optimum it can be, whoever found it."""
         residuals = self.residuals(solution.variables)
         if self.penalty:
             near = self.judge_penalized(solution.variables)

@@ -128,7 +128,7 @@ def from_file(path: str) -> FileReports:
     """Return the reports of a CSV file with one column."""
     given: Any = path
     if not isinstance(given, str) or not given:
-        raise ParameterError("reports", "'path' is no text", "give the path of a CSV file")
+        raise ParameterError("reports", "'path' is not a string", "give the path of a CSV file")
     return FileReports(path)
 
 

@@ -24,7 +24,7 @@ def named(noise: str) -> Callable[[LocationNoise], Outcome]:
 
 METHODS = (
     Method("lattice", LocationNoise, "analytic",
-           "discrete planar Laplace noise on a lattice, certified in whole numbers", named("lattice")),
+           "discrete planar Laplace noise on a lattice, certified in integers", named("lattice")),
     # As published by Andres et al. (2013).
     Method("planar-laplace", LocationNoise, "analytic",
            "planar Laplace noise in real numbers: leaks through its last bits in floating point",

@@ -78,7 +78,7 @@ class LocationNoise(Problem[LocationMechanism]):
         form="float",
     )
     area: Sequence[float] = checked(
-        "Where people are. Reports outside are moved to the nearest place of it.",
+        "Area of the users. Reports outside are moved to its nearest location.",
         lambda _, area: checked_area(area),
         form="(x_low, y_low, x_high, y_high)",
     )

@@ -1,4 +1,4 @@
-"""Lower bounds on the number of blocks, in whole numbers; each is proved on the family's page.
+"""Lower bounds on the number of blocks, in integers; each is proved on the family's page.
 
 All are for C(d, k, l), the least number of l-subsets of d points that cover every k-subset.
 """

@@ -151,7 +151,7 @@ def _bases(dimension: int, rank: int, size: int) -> Iterator[Wholes]:
 
 
 def _span(basis: Wholes, size: int) -> Wholes:
-    """Return all linear combinations of the rows, one a row."""
+    """Return all linear combinations of the rows, one per row."""
     numbers = field(size)
     vectors = np.zeros((1, basis.shape[1]), dtype=np.int64)
     for row in basis:

@@ -62,10 +62,11 @@ class _Search:
         self.blocks, self.subsets, self.rng = blocks.copy(), subsets, rng
         size = blocks.shape[1]
         self.times = subsets.times_covered(blocks)
-        self.members = np.zeros((len(blocks), subsets.points), dtype=np.bool_)
-        np.put_along_axis(self.members, blocks, True, axis=1)
-        self.others = np.array([[i for i in range(size) if i != place] for place in range(size)])
-        self.parts = places(size - 1, subsets.order - 1)
+        self.members = np.zeros((subsets.points, len(blocks)), dtype=np.bool_)
+        np.put_along_axis(self.members, blocks.T, True, axis=0)
+        others = np.array([[i for i in range(size) if i != place] for place in range(size)])
+        self.parts = others[:, places(size - 1, subsets.order - 1)]
+        self.halves = subsets.halves(blocks[:, self.parts])  # what is left of a block without each point
         self.rested = np.full(len(blocks), -REST - 1)
         self.rest = min(REST, len(blocks) // 4)
 
@@ -83,26 +84,27 @@ class _Search:
                 break
             step += 1
             wanted = self.subsets.every[holes[self.rng.integers(len(holes))]]
-            inside = self.members[:, wanted].sum(axis=1)
+            has = self.members[wanted]
+            inside = has.sum(axis=0)
             rows = np.flatnonzero(inside == self.subsets.order - 1)
             awake = rows[self.rested[rows] < step - self.rest]
             rows = awake if awake.size else rows
             spent += STEP + len(self.times) // 16
             if rows.size:
-                spent += self._best_exchange(rows, wanted, step)
+                spent += self._best_exchange(rows, wanted, wanted[has[:, rows].argmin(axis=0)], step)
             else:
                 self._approach(wanted, inside, step)
         return spent
 
-    def _best_exchange(self, rows: Wholes, wanted: Wholes, step: int) -> int:
+    def _best_exchange(self, rows: Wholes, wanted: Wholes, lacking: Wholes, step: int) -> int:
         """Make the exchange in these rows that leaves the fewest uncovered; return what looking took."""
         blocks = self.blocks[rows]
-        lacking = wanted[self.members[rows][:, wanted].argmin(axis=1)]
-        spare = ~(blocks[:, :, None] == wanted).any(axis=2)
-        row, place = np.nonzero(spare)
-        rest = blocks[row[:, None], self.others[place]][:, self.parts]
-        out = self._ranks_with(rest, blocks[row, place])
-        new = self._ranks_with(rest, lacking[row])
+        is_wanted = np.zeros(self.subsets.points, dtype=np.bool_)
+        is_wanted[wanted] = True
+        row, place = np.nonzero(~is_wanted[blocks])
+        halves = self.halves[rows[row], place]
+        out = self.subsets.joined(halves, blocks[row, place])
+        new = self.subsets.joined(halves, lacking[row])
         worse = (self.times[out] == 1).sum(axis=1) - (self.times[new] == 0).sum(axis=1)
         best = np.flatnonzero(worse == worse.min())
         chosen = int(best[self.rng.integers(len(best))])
@@ -111,25 +113,21 @@ class _Search:
         self._replace(int(rows[row[chosen]]), int(place[chosen]), int(lacking[row[chosen]]), step)
         return out.size * self.subsets.cost
 
-    def _ranks_with(self, rest: Wholes, point: Wholes) -> Wholes:
-        """Return the ranks of the parts of the rest, each joined by the point."""
-        column = np.broadcast_to(point[:, None, None], (*rest.shape[:2], 1))
-        return self.subsets.ranks(np.concatenate([column, rest], axis=2))
-
     def _approach(self, wanted: Wholes, inside: Wholes, step: int) -> None:
         """No block lacks just one point: give one of the nearest a point more."""
         nearest = np.flatnonzero(inside == inside.max())
         row = int(nearest[self.rng.integers(len(nearest))])
-        lacking = wanted[~self.members[row, wanted]]
+        lacking = wanted[~self.members[wanted, row]]
         spare = np.flatnonzero(~np.isin(self.blocks[row], wanted))
         place, point = int(self.rng.choice(spare)), int(self.rng.choice(lacking))
-        rest = self.blocks[row][self.others[place]][self.parts][None]
-        self.times[self._ranks_with(rest, self.blocks[row, [place]])[0]] -= 1
-        self.times[self._ranks_with(rest, np.array([point]))[0]] += 1
+        halves = self.halves[[row], place]
+        self.times[self.subsets.joined(halves, self.blocks[row, [place]])[0]] -= 1
+        self.times[self.subsets.joined(halves, np.array([point]))[0]] += 1
         self._replace(row, place, point, step)
 
     def _replace(self, row: int, place: int, point: int, step: int) -> None:
-        self.members[row, self.blocks[row, place]] = False
-        self.members[row, point] = True
+        self.members[self.blocks[row, place], row] = False
+        self.members[point, row] = True
         self.blocks[row, place] = point
+        self.halves[row] = self.subsets.halves(self.blocks[row][self.parts])
         self.rested[row] = step

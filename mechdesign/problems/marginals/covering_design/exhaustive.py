@@ -1,4 +1,4 @@
-"""``covering-design`` by exhaustive search in whole numbers: the optimum of small cases, and what cannot be.
+"""``covering-design`` by exhaustive search in integers: the optimum of small cases, and what cannot be.
 
 Some block contains the first uncovered subset. Two points that lie in the same blocks so far, and are both
 in that subset or both not, can be exchanged; so of the blocks that differ by such exchanges only one is

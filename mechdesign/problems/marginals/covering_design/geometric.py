@@ -14,7 +14,7 @@ from mechdesign.problems.marginals.covering_design.plan import RULES, SizeTable,
 from mechdesign.problems.marginals.covering_design.problem import MOST_BLOCKS, CoveringDesign, outcome
 
 Sets = list[int]
-"""Blocks as whole numbers: the bit of each point."""
+"""Blocks as integers: the bit of each point."""
 
 
 class Builder:

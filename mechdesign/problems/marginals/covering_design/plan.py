@@ -29,7 +29,7 @@ from mechdesign.problems.marginals.covering_design.found import found_coverings
 Counts = NDArray[np.float64]
 
 BEYOND = 4
-"""Rows of the table above the wanted number of points, for the rule ``fewer``."""
+"""Rows of the table above the requested number of points, for the rule ``fewer``."""
 
 RULES = ("none", "all", "one", "parts", "design", "groups", "product", "double", "found", "fewer")
 
@@ -119,15 +119,20 @@ def _fill(done: list[SizeTable], points: int, known: list[tuple[int, Counts]]) -
 
 def _kept_points(known: tuple[CoveringBlocks, ...], most: int) -> list[tuple[int, Counts]]:
     """Return for each design (its number) how many blocks keep s of the first p points: row p, column s."""
-    found = []
-    for number, design in enumerate(known):
-        kept = np.cumsum(members(design), axis=1)
-        rows = [np.zeros(design.block + 1)] + [
-            np.bincount(kept[:, point], minlength=design.block + 1).astype(np.float64)
-            for point in range(min(design.points, most))
-        ]
-        found.append((number, np.array(rows)))
-    return found
+    return [(number, _kept(design)[: most + 1]) for number, design in enumerate(known)]
+
+
+@cache
+def _kept(design: CoveringBlocks) -> Counts:
+    """Return how many blocks keep s of the first p points: row p, column s."""
+    kept = np.cumsum(members(design), axis=1, dtype=np.int32)
+    # One count for all rows: each has its own range of numbers.
+    width = design.block + 1
+    kept += np.arange(1, design.points + 1, dtype=np.int32) * width
+    counts = np.bincount(kept.ravel(), minlength=(design.points + 1) * width)
+    rows: Counts = counts.reshape(design.points + 1, width).astype(np.float64)
+    rows[0] = 0.0
+    return rows
 
 
 @cache

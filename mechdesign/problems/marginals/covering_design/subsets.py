@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.covering import binomials, unranked
 
 Wholes = NDArray[np.int64]
+Halves = NDArray[np.int32]
 
 MOST_ENTRIES = 1 << 21
 """Entries of the table of ranks by unsorted points; above it points are sorted each time."""
@@ -62,6 +63,35 @@ class Subsets:
         found: Wholes = self._rank[subsets @ self._weights]
         return found
 
+    def halves(self, rest: Wholes) -> Halves:
+        """Return what :meth:`joined` needs of (..., order - 1) points: their part of the place in the table.
+
+        Without a table that is the points themselves.
+        """
+        small = rest.astype(np.int32)
+        if self._rank is None:
+            return small
+        found: Halves = small @ self._weights[1:].astype(np.int32)
+        return found
+
+    def joined(self, halves: Halves, point: Wholes) -> Wholes:
+        """Return the ranks of subsets given by (n, parts) halves, each joined by its row's point.
+
+        Examples
+        --------
+        >>> subsets = Subsets(5, 3)
+        >>> rest = np.array([[[0, 1], [3, 1]]])
+        >>> subsets.joined(subsets.halves(rest), np.array([4])).tolist()
+        [[4, 8]]
+        >>> subsets.ranks(np.array([[4, 0, 1], [4, 3, 1]])).tolist()
+        [4, 8]
+        """
+        if self._rank is not None:
+            found: Wholes = self._rank[halves + point[:, None]]
+            return found
+        column = np.broadcast_to(point[:, None, None], (*halves.shape[:2], 1))
+        return self._sorted_ranks(np.concatenate([column, halves], axis=2))
+
     def _sorted_ranks(self, subsets: Wholes) -> Wholes:
         ordered = np.sort(subsets, axis=-1)
         ranks = np.zeros(subsets.shape[:-1], dtype=np.int64)
@@ -70,7 +100,7 @@ class Subsets:
         return ranks
 
     def of_blocks(self, blocks: Wholes) -> Wholes:
-        """Return the ranks of all subsets of each block, a row a block."""
+        """Return the ranks of all subsets of each block, a row per block."""
         return self.ranks(blocks[:, places(blocks.shape[1], self.order)])
 
     def times_covered(self, blocks: Wholes) -> Wholes:

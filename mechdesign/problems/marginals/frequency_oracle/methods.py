@@ -9,7 +9,7 @@ from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOrac
 
 
 def oracle(name: str) -> Method:
-    """Return the method of one oracle: its best parameters, beside the bound for every oracle."""
+    """Return the method of one oracle: its best parameters, next to the bound for every oracle."""
     kind = kind_of(name)
     return Method(
         name=kind.name,

@@ -154,7 +154,7 @@ KINDS: tuple[OracleKind, ...] = (
     ),
     OracleKind(
         "subset-selection",
-        "a set of k categories, likelier with the own one",
+        "a set of k categories, more likely with the user's category",
         _best_subset,
         lambda case, parameters: subset_bits(case.categories, int(parameters["size"])),
         _subset_value,
@@ -172,7 +172,7 @@ KINDS: tuple[OracleKind, ...] = (
     ),
     OracleKind(
         "optimised-unary",
-        "a bit a category, each flipped on its own (OUE)",
+        "one bit per category, flipped independently (OUE)",
         lambda case: _always(case, case.categories),
         lambda case, parameters: case.categories,
         lambda case, parameters: variances.optimised_unary(case.epsilon),
@@ -196,7 +196,7 @@ KINDS: tuple[OracleKind, ...] = (
     ),
     OracleKind(
         "projective-geometry",
-        "a hyperplane, likelier through the own point (projective geometry response)",
+        "a hyperplane, more likely through the user's point (projective geometry response)",
         _best_projective,
         _projective_bits,
         _projective_value,

@@ -34,7 +34,7 @@ def _epsilon(field: str, value: Any) -> float:
     if 0.0 < epsilon < LEAST:
         raise ParameterError(
             field,
-            f"{epsilon:g} is so small that weights of 62 bits cannot tell the reports apart",
+            f"{epsilon:g} is so small that weights of 62 bits cannot distinguish the reports",
             f"give at least {LEAST:.3g}",
         )
     if epsilon > LARGEST:
@@ -93,7 +93,7 @@ class FrequencyOracle(Problem[Oracle]):
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "users x variance of a share"
-    summary: ClassVar[str] = "best private report for frequencies, and how far the popular ones are from it"
+    summary: ClassVar[str] = "best private report for frequencies, compared with the popular ones"
     compared_with: ClassVar[str] = "all epsilon-private channels with unbiased estimators"
 
     labels: Sequence[str] | None = checked(
@@ -111,13 +111,13 @@ class FrequencyOracle(Problem[Oracle]):
         fills=True,
     )
     epsilon: float = checked(
-        "From 0 to 700. With 0 a report says nothing, and the problem is infeasible.",
+        "From 0 to 700. With 0 a report contains no information, and the problem is infeasible.",
         _epsilon,
         limits={"minimum": 0, "maximum": LARGEST},
         form="float",
     )
     users: int = whole(
-        "How many people will report. The value does not depend on it; standard errors do.",
+        "Number of users who report. The value does not depend on it; standard errors do.",
         low=1,
         high=MOST_USERS,
         default=1,

@@ -72,15 +72,3 @@ def local_hashing(categories: int, buckets: Index, epsilon: float) -> Array:
     gain = own * loss * (1.0 - alike)
     found: Array = other * (1.0 - other) / gain**2
     return found
-
-
-def ideal_local_hashing(buckets: int, epsilon: float) -> float:
-    """Return (e - 1 + g)^2 / ((e - 1)^2 (g - 1)): local hashing by an ideal hash function.
-
-    Examples
-    --------
-    >>> round(ideal_local_hashing(4, math.log(3.0)), 12)
-    3.0
-    """
-    w = math.exp(-epsilon)
-    return (1.0 - w + buckets * w) ** 2 / (math.expm1(-epsilon) ** 2 * (buckets - 1.0))

@@ -1,4 +1,4 @@
-"""The error of every wanted marginal as a function of the users' shares: c_A / sum over v of w_v b_vA."""
+"""The error of every requested marginal as a function of the users' shares: c_A / sum over v of w_v b_vA."""
 
 from __future__ import annotations
 

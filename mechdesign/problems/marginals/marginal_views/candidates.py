@@ -1,4 +1,4 @@
-"""The views that may be taken: unions of wanted marginals that no mixture of smaller views dominates.
+"""The views that may be taken: unions of requested marginals that no mixture of smaller views dominates.
 
 A view v is dominated where, for some chances of dropping one of its attributes, the views that are left
 tell at least as much of every wanted marginal in it on average. With rho_i >= a(L / c_i, A) / a(L, A) for
@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 """Sums that close count as equal; the view is kept."""
 
 MOST_CANDIDATES = 4000
-"""Views that an allocation is computed over, besides the wanted marginals themselves."""
+"""Views that an allocation is computed over, besides the requested marginals themselves."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Candidates:
 
 
 def candidates(problem: MarginalViews) -> Candidates:
-    """Return the given views, or all unions of wanted marginals up to a number of cells."""
+    """Return the given views, or all unions of requested marginals up to a number of cells."""
     if problem.views is not None:
         return Candidates(judging.as_views(problem.views))
     numbers = reachable_cells(problem.sizes)

@@ -1,4 +1,4 @@
-"""``marginal-views`` as it is usually done: a view for every wanted marginal, users split evenly."""
+"""``marginal-views`` as it is usually done: a view for every requested marginal, users split evenly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mechdesign.problems.marginals.marginal_views.splits import impossible, outc
 
 
 def run(problem: MarginalViews) -> Outcome:
-    """Split the users evenly among the given views, or else among the wanted marginals."""
+    """Split the users evenly among the given views, or else among the requested marginals."""
     reason = impossible(problem)
     if reason is not None:
         return Outcome(status="infeasible", solver="none", message=reason)

@@ -24,4 +24,4 @@ def figures(problem: MarginalViews, solution: Candidate) -> list[Figure]:
     names = axis_names([" x ".join(problem.shown_view(view)) for view in views])
     marks = [Bars(x=np.arange(len(shares)), y=shares, label="share of the users")]
     panel = Panel("view", "share of the users who report it", marks, x_names=names)
-    return [Figure("Which views are reported, and by how many", [panel])]
+    return [Figure("Views, and the number of users of each", [panel])]

@@ -33,7 +33,7 @@ class Otherwise(Protocol):
         """Return the error by the problem's criterion."""
 
     def residuals(self) -> dict[str, float]:
-        """Return how many wanted marginals are not answered, and by how much the groups are too many."""
+        """Return how many requested marginals are not answered, and by how much the groups are too many."""
 
     def mechanism(self) -> Any:
         """Return what runs."""
@@ -45,7 +45,7 @@ def is_otherwise(variables: Variables) -> bool:
 
 
 def otherwise(problem: Any, variables: Variables) -> Otherwise | None:
-    """Return what judges a candidate that collects otherwise, by ``otherwise`` beside the problem."""
+    """Return what judges a candidate that collects otherwise, by ``otherwise`` next to the problem."""
     if not is_otherwise(variables):
         return None
     if "sets" in variables:
@@ -64,7 +64,7 @@ def as_views(rows: Any) -> list[View]:
 
 
 def terms(problem: MarginalViews, views: Any) -> ErrorTerms:
-    """Return the errors of the wanted marginals as functions of the shares of these views."""
+    """Return the errors of the requested marginals as functions of the shares of these views."""
     return terms_of(problem.sizes, dict(problem.wanted), as_views(views), problem.epsilon, problem.oracle)
 
 
@@ -109,7 +109,7 @@ def without_covering(problem: MarginalViews) -> tuple[int, int]:
 
 
 def uncovered(problem: MarginalViews, views: Sequence[View]) -> tuple[int, list[View]]:
-    """Return how many wanted marginals lie in no view, and the first few of them; exact."""
+    """Return how many requested marginals lie in no view, and the first few of them; exact."""
     if problem.order is not None and len({len(view) for view in views}) == 1:
         points, size = len(problem.sizes), len(views[0])
         if size < problem.order:
@@ -141,7 +141,7 @@ def certificates(problem: MarginalViews, solution: Candidate) -> tuple[Certifica
 
 
 def _covering(problem: MarginalViews, solution: Candidate) -> Certificate:
-    """Say which marginals lie in no view; that is no failure where the threshold allows no covering."""
+    """Say which marginals lie in no view; that is not a failure where the threshold allows no covering."""
     other = otherwise(problem, solution.variables)
     if other is not None:
         left = int(other.residuals()["unanswered"])

@@ -32,5 +32,5 @@ METHODS = (
            "sets of answers to several attributes at once, by dynamic programming and column generation",
            product_subset.run, product_subset.why_not, product_subset.SCOPE),
     Method("even", MarginalViews, "heuristic",
-           "an even split among the given views, or among the wanted marginals", even.run, even.why_not),
+           "an even split among the given views, or among the requested marginals", even.run, even.why_not),
 )  # fmt: skip

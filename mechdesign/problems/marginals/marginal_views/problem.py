@@ -26,7 +26,7 @@ from mechdesign.core.validation import (
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.problems.marginals.marginal_views import building, judging
 from mechdesign.problems.marginals.marginal_views.prediction import ORACLES
-from mechdesign.problems.marginals.marginal_views.thesis_errors import (
+from mechdesign.problems.marginals.marginal_views.rule_errors import (
     largest_size,
     noise_error,
     sampling_error,
@@ -56,7 +56,7 @@ def _epsilon(field: str, value: Any) -> float:
     epsilon = privacy_epsilon(value, field)
     if epsilon and not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
         raise ParameterError(
-            field, f"{epsilon:g} is beyond what frequency oracles run with", "give 0.000001 to 700"
+            field, f"{epsilon:g} exceeds the largest epsilon of frequency oracles", "give 0.000001 to 700"
         )
     return epsilon
 
@@ -146,7 +146,7 @@ class MarginalViews(Problem[MarginalRelease]):
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "squared error of a marginal, summed over its cells"
-    summary: ClassVar[str] = "which views of the attributes users report for marginal tables, and how many"
+    summary: ClassVar[str] = "views of the attributes that users report for marginal tables, and their shares"
 
     labels: Sequence[Sequence[str]] | None = checked(
         "The names of the values of each attribute; their numbers are those of the names.",
@@ -162,15 +162,15 @@ class MarginalViews(Problem[MarginalRelease]):
         default=None,
         fills=True,
     )
-    users: int = whole("How many people will report, at least 1.", low=1, high=MOST_USERS)
+    users: int = whole("Number of users who report, at least 1.", low=1, high=MOST_USERS)
     epsilon: float = checked(
-        "The promise to each, from 0 to 700. With 0 the problem is infeasible.",
+        "The guarantee to each, from 0 to 700. With 0 the problem is infeasible.",
         _epsilon,
         limits={"minimum": 0, "maximum": LARGEST_EPSILON},
         form="float",
     )
     order: int | None = related(
-        "Every marginal of so many attributes is wanted. Either this or ``workload``.",
+        "Request every marginal of this many attributes. Either this or ``workload``.",
         _order,
         limits={"minimum": 1},
         form="int",
@@ -183,7 +183,7 @@ class MarginalViews(Problem[MarginalRelease]):
         default=None,
     )
     workload: Sequence[Any] | None = related(
-        "The wanted marginals: lists of attributes, by name or number from 0, or ``{attributes = "
+        "The requested marginals: lists of attributes, by name or number from 0, or ``{attributes = "
         '["age", "income"], weight = 2.0}``; the weight is 1 where none is given.',
         _workload,
         form="sequence",
@@ -278,7 +278,7 @@ class MarginalViews(Problem[MarginalRelease]):
                 field,
                 f"a table of {names} has {shown_count(cells)} cells, which would take {mebibytes} MiB of "
                 "memory",
-                f"{MOST_CELLS} cells are the limit: leave out an attribute, or merge values",
+                f"{MOST_CELLS} cells are the limit: omit an attribute, or merge values",
             )
 
     # What is asked
@@ -313,7 +313,7 @@ class MarginalViews(Problem[MarginalRelease]):
 
     @cached_property
     def wanted(self) -> Mapping[View, float]:
-        """The wanted marginals with their weights."""
+        """The requested marginals with their weights."""
         if self.order is not None:
             return all_marginals(len(self.sizes), self.order)
         entries: Any = self.workload

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 SOLVER = "dynamic programming"
-SCOPE = "sets of answers to several attributes at once, which are no views"
+SCOPE = "sets of answers to several attributes at once, which are not views"
 
 ROUNDS, CLOSE, DROPPED = 60, 1e-8, 1e-7
 

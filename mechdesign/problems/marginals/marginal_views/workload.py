@@ -105,7 +105,7 @@ def checked_sets(field: str, value: Any, count: int, names: Sequence[str] | None
 
 
 def checked_workload(value: Any, count: int, names: Sequence[str] | None) -> dict[View, float]:
-    """Return the weight of each wanted marginal.
+    """Return the weight of each requested marginal.
 
     Each entry is a list of attributes, or ``{attributes = [...], weight = 2.0}``; the weight is 1 where none
     is given.

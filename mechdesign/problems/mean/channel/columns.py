@@ -13,6 +13,7 @@ from mechdesign.mechanisms.mean.optimal.design import ChannelDesign
 from mechdesign.mechanisms.mean.optimal.generation import refined
 from mechdesign.mechanisms.mean.optimal.grids import default_inputs, symmetric_grid
 from mechdesign.mechanisms.mean.optimal.patterns import Array
+from mechdesign.problems.mean.channel.prices import MeanPrices
 from mechdesign.problems.mean.channel.problem import MeanChannel
 
 
@@ -59,6 +60,7 @@ def run(problem: MeanChannel, accuracy: float = MeanChannel.optimal_within / 2.0
         + (" and every real output" if outputs is None else " and output of the grid"),
         solver=f"column generation, {found.solver}",
         notes=notes,
+        prices=MeanPrices(problem, found),
     )
 
 

@@ -72,13 +72,13 @@ class MeanChannel(Problem[GridMean]):
 
     epsilon: float = checked("> 0 and finite.", _epsilon, limits=POSITIVE, form="float")
     inputs: int | None = whole(
-        "How many evenly spaced inputs; by default 21 to 41, more for a larger epsilon.",
+        "Number of evenly spaced inputs; by default 21 to 41, more for a larger epsilon.",
         low=2,
         high=MAX_GRID,
         default=None,
     )
     outputs: int | None = whole(
-        "How many evenly spaced output values, from minus to plus the larger of Duchi's and the "
+        "Number of evenly spaced output values, from minus to plus the larger of Duchi's and the "
         "piecewise mechanism's largest output (for the range [-1, 1]); by default any real numbers "
         "are allowed and the best ones are found.",
         low=2,

@@ -57,7 +57,7 @@ def run(problem: RandomizedResponse) -> Outcome:
 def why_not(problem: RandomizedResponse) -> str | None:
     """Say why the closed form does not apply, if so."""
     if problem.is_extended:
-        return "there are own constraints or an own utility"
+        return "there are custom constraints or a custom utility"
     if not isinstance(problem.utility, str) or problem.utility != "truth":
         return "it is for the utility 'truth'"
     if problem.distance is not None:

@@ -132,7 +132,7 @@ def run(problem: RandomizedResponse, solver: str | None = None, **options: Any) 
     program = model.program()
     result = solve_convex(program, solver, **options)
     if result.status not in ("optimal", "feasible"):
-        reason = "no channel satisfies the own constraints together with privacy; relax one of them"
+        reason = "no channel satisfies the custom constraints together with privacy; relax one of them"
         message = reason if result.status == "infeasible" else result.message
         return Outcome(status=result.status, solver=f"cvxpy, {result.solver}", message=message)
     channel, notes = polished(problem, np.asarray(model.channel.value, dtype=np.float64))

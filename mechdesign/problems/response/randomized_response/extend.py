@@ -134,7 +134,7 @@ class ExtendedResponse(RandomizedResponse):
         for number, constraint in enumerate(constraints):
             if not isinstance(constraint, cvxpy.Constraint):
                 raise ParameterError(
-                    "own_constraints", f"number {number} is no cvxpy constraint: {constraint!r}"
+                    "own_constraints", f"number {number} is not a cvxpy constraint: {constraint!r}"
                 )
             if not constraint.is_dcp():
                 shown = " ".join(str(constraint).split())
@@ -150,7 +150,7 @@ class ExtendedResponse(RandomizedResponse):
         if not utility.is_concave():
             raise ParameterError(
                 "own_utility",
-                "is not concave, so its maximum is no convex program",
+                "is not concave, so its maximum is not a convex program",
                 "mutual information is convex in the channel: maximise it with utility='mutual-information'",
             )
         return utility, constraints

@@ -152,15 +152,15 @@ def why_not(problem: RandomizedResponse) -> str | None:
     """Say why enumeration does not apply, if so."""
     n, m = problem.size, problem.reports
     if problem.is_extended:
-        return "there are own constraints or an own utility"
+        return "there are custom constraints or a custom utility"
     if n > 4:
-        return f"{n} answers have too many extreme points (4 at most)"
+        return f"{n} answers have too many extreme points; the limit is 4 answers"
     if problem.delta > 0 or problem.distance is not None:
         return _why_not_halfspaces(problem)
     if math.comb(m * ((1 << n) - 2), n) > MAX_BASES:
         return f"{n} answers and {m} reports have more than {MAX_BASES} bases"
     if problem.epsilon > 10 or 0.0 < problem.epsilon < FLAT:
-        return "e^epsilon is too large, or too near 1, to tell extreme points apart"
+        return "e^epsilon is too large, or too close to 1, to distinguish extreme points"
     return None
 
 
@@ -174,7 +174,7 @@ def _why_not_halfspaces(problem: RandomizedResponse) -> str | None:
     steps = np.ones(1) if distance is None or n == 1 else distance[~np.eye(n, dtype=bool)]
     low, high = problem.epsilon * float(steps.min()), problem.epsilon * float(steps.max())
     if (n > 1 and max(low, problem.delta) < FLAT_POLYTOPE) or 0.0 < problem.delta < FLAT:
-        return "the polytope is too flat to tell extreme points apart (delta, epsilon or a distance near 0)"
+        return "the polytope is too flat to distinguish extreme points (delta, epsilon or a distance near 0)"
     if high > STEEP_POLYTOPE:
-        return "e^epsilon is too large to tell extreme points apart"
+        return "e^epsilon is too large to distinguish extreme points"
     return None

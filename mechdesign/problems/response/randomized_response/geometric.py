@@ -86,7 +86,7 @@ def _rounded_up(problem: RandomizedResponse, losses: Array) -> float:
 def why_not(problem: RandomizedResponse) -> str | None:
     """Say why the remapped geometric channel does not apply, if so."""
     if problem.is_extended:
-        return "there are own constraints or an own utility"
+        return "there are custom constraints or a custom utility"
     if not isinstance(problem.distance, str):
         return "it is for the distance 'line'"
     if not isinstance(problem.utility, str) or not problem.is_linear:

@@ -212,7 +212,7 @@ def _normalised(columns: Array) -> Array:
 def why_not(problem: RandomizedResponse) -> str | None:
     """Say why the method does not apply, if so."""
     if problem.is_extended:
-        return "there are own constraints or an own utility"
+        return "there are custom constraints or a custom utility"
     distance = problem.distances()
     if distance is None or not problem.is_linear:
         return "it is for metric privacy and linear utilities"
@@ -223,7 +223,7 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if not np.isfinite(factors).all():
         return "epsilon times a distance is beyond double precision"
     if not factors.any():
-        return "no report may tell any two answers apart, so every channel has equal rows"
+        return "no report may distinguish any two answers, so every channel has equal rows"
     if ((factors > 0) & (factors < CLOSEST)).any():
         return f"some answers have a distance below {CLOSEST:g} / epsilon that is not 0"
     if row_count(problem) <= SIMPLEX_ROWS:

@@ -54,7 +54,7 @@ def shifted(bound: float | None, offset: float) -> float | None:
 def why_not(problem: RandomizedResponse) -> str | None:
     """Say why the linear program does not apply, if so."""
     if problem.is_extended:
-        return "there are own constraints or an own utility"
+        return "there are custom constraints or a custom utility"
     if not problem.is_linear:
         return "the utility is not linear in the channel"
     rows = row_count(problem) if problem.size <= 2000 else 2 * problem.size * problem.reports

@@ -30,7 +30,7 @@ METHODS = (
     Method("lp", RandomizedResponse, "numeric", "compact linear program through HiGHS, bound by weak duality",
            linear_program.run, linear_program.why_not),
     Method("convex", RandomizedResponse, "numeric",
-           "declarative cvxpy model, open to own convex constraints and concave utilities",
+           "declarative cvxpy model, accepts custom convex constraints and concave utilities",
            convex.run, convex.why_not),
     Method("extreme-points", RandomizedResponse, "numeric",
            "all extreme points of the polytope of channels, n <= 4",

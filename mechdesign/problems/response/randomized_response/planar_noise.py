@@ -93,7 +93,7 @@ def nearest(problem: RandomizedResponse) -> Outcome:
 def why_no_noise(problem: RandomizedResponse) -> str | None:
     """Say why planar noise does not apply, if so."""
     if problem.is_extended:
-        return "there are own constraints or an own utility"
+        return "there are custom constraints or a custom utility"
     places = problem.distance
     if not isinstance(places, np.ndarray) or places.shape != (problem.size, 2) or problem.size == 2:
         return "it is for three or more points in the plane"

@@ -1,6 +1,6 @@
 """Mutual information as the utility: an exact linear program over staircase columns.
 
-I(answer; report) is convex in the channel, so maximising it is no convex program; its maximum is at
+I(answer; report) is convex in the channel, so maximising it is not a convex program; its maximum is at
 an extreme point. But it is a sum over reports of mu(column), mu(p) = sum_i pi_i p_i log2(p_i / (pi . p)),
 and mu is convex and positively homogeneous: splitting a column into extreme rays, the patterns s in
 {1, e^eps}^n, never lowers it. So the maximum is the linear program (Kairouz, Oh, Viswanath 2016, th. 4)
@@ -78,7 +78,7 @@ def proven_bound(values: Array, patterns: Array, prices: Array) -> float:
 def why_not(problem: RandomizedResponse) -> str | None:
     """Say why the staircase program does not apply, if so."""
     if problem.is_extended:
-        return "there are own constraints or an own utility"
+        return "there are custom constraints or a custom utility"
     if problem.is_linear:
         return "it is for the utility 'mutual-information'"
     if problem.delta > 0 or problem.distance is not None:

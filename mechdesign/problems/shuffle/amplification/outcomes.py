@@ -1,4 +1,4 @@
-"""What methods for ``shuffle-amplification`` hand back: an epsilon beside what an attack achieves."""
+"""What methods for ``shuffle-amplification`` hand back: an epsilon next to what an attack achieves."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
     example: ClassVar[Mapping[str, Any]] = {"users": 10000, "local_epsilon": 1.0, "delta": 1e-06}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "central epsilon"
-    summary: ClassVar[str] = "how private shuffled reports are, proven, beside what an attack achieves"
+    summary: ClassVar[str] = "proven privacy of shuffled reports, next to what an attack achieves"
     compared_with: ClassVar[str] = "all central epsilons that this local randomizer can have"
 
     local_epsilon: float = real(

@@ -15,7 +15,13 @@ KINDS = (
         categories,
         local=True,
     ),
-    Kind("solh", SOLH, "a hash function of one's own and a response on its buckets", categories, local=True),
+    Kind(
+        "solh",
+        SOLH,
+        "a separate hash function per user and a response on its buckets",
+        categories,
+        local=True,
+    ),
     Kind("solh-published", SOLH, "hashing with the paper's constants", categories, local=True),
     Kind(
         "murs",
@@ -58,7 +64,7 @@ KINDS = (
     Kind(
         "hist-flip",
         HistFlip,
-        "flipped indicator vectors, the own one and fakes",
+        "flipped indicator vectors, the user's and fakes",
         categories,
         flexible=True,
     ),

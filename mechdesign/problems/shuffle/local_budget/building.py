@@ -54,7 +54,7 @@ def shuffled(randomizer: KnownRandomizer, epsilon: float, promise: Promise) -> S
     CertificateError
         When the promise is not proven then either.
     """
-    refused = CertificateError("shuffled", "not private as promised")
+    refused = CertificateError("shuffled", "not private as stated")
     for part in GIVEN_UP if randomizer.kind == "k-ary" else (0.0,):
         try:
             return Shuffled(local_mechanism(randomizer, epsilon * (1.0 - part)), promise)

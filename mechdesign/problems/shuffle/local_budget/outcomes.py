@@ -1,4 +1,4 @@
-"""What methods for ``shuffle-local-budget`` hand back: a local epsilon beside one that is attacked."""
+"""What methods for ``shuffle-local-budget`` hand back: a local epsilon next to one that is attacked."""
 
 from __future__ import annotations
 

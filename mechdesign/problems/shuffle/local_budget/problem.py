@@ -118,6 +118,6 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
         self.require_mechanism()
         proven, _ = self.certificates(solution)
         if not proven.holds:
-            raise CertificateError(self.name, f"not private as promised: {proven}")
+            raise CertificateError(self.name, f"not private as stated: {proven}")
         promise = Promise(self.users, self.central_epsilon, self.delta, self.honest)
         return building.shuffled(self.setting.randomizer, self.objective(solution.variables), promise)

@@ -72,7 +72,7 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
 
     @property
     def setting(self) -> dict[str, Any]:
-        """Return the categories, their names, and the chance of a wrong answer."""
+        """Return the categories, their names, and the probability of a wrong answer."""
         return {**super().setting, "error": self.error}
 
     def planned_error(self, solution: Candidate) -> tuple[float, str, str]:

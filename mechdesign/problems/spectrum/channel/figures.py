@@ -42,11 +42,11 @@ def figures(problem: SpectrumChannel, solution: Candidate) -> list[Figure]:
         owner = problem.owner
         for label, one, series in (
             ("the owner's receivers are protected", owner.protection, 1),
-            ("nobody sends here: protection and widening", owner.protection + level, 3),
+            ("no user sends here: protection and widening", owner.protection + level, 3),
         ):
             marks.append(Circles(x=[owner.x], y=[owner.y], radius=[one], label=label, series=series))
     panel = Panel("x (units of distance)", "y (units of distance)", marks, equal_aspect=True)
     caption = (
         f"{int(served.sum())} of {problem.size} users are served; circles of users who send do not overlap."
     )
-    return [Figure("Who is served, and how far", [panel], caption)]
+    return [Figure("Users served, and their radii", [panel], caption)]

@@ -117,7 +117,7 @@ def run(problem: SpectrumChannel) -> Outcome:
         level,
         "patterns",
         float_up(bound) + channel.rounding,
-        "all vertex patterns, their roots isolated in whole numbers",
+        "all vertex patterns, their roots isolated in exact arithmetic",
         {"patterns": tried},
     )
 

@@ -88,7 +88,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
     }
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "owner's utility"
-    summary: ClassVar[str] = "who is served on a channel, how far, and how its owner hides"
+    summary: ClassVar[str] = "users served on a channel, their radii, and the owner's protection"
     compared_with: ClassVar[str] = "all radii and widenings on this channel"
 
     generators: ClassVar[Generators] = {
@@ -96,7 +96,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         "primary": {"scattered": scattered_owner},
     }
 
-    price: float = checked("k1: what a unit of area costs.", positive, limits=POSITIVE, form="number > 0")
+    price: float = checked("k1: cost of a unit of area.", positive, limits=POSITIVE, form="number > 0")
     privacy_cost: float = checked(
         "kp: the owner's loss of privacy is privacy_cost / L.", positive, limits=POSITIVE, form="number > 0"
     )
@@ -107,7 +107,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         default=None,
     )
     secondary: Sequence[Mapping[str, float]] = related(
-        "Reported position, wanted radius r0 and privacy radius s of each user; optionally "
+        "Reported position, requested radius r0 and privacy radius s of each user; optionally "
         "``distance``, to the owner, which has to agree with the positions.",
         _secondary,
         form="list of {x, y, radius, privacy}",
@@ -274,5 +274,5 @@ def nobody(problem: SpectrumChannel, solver: str) -> Outcome | None:
     """Return the outcome ``infeasible`` where the owner's circle leaves room for no user."""
     if problem.owner is None or problem.channel.most > 0:
         return None
-    text = "nobody is admitted: the primary user's protection covers every user; take users farther away"
+    text = "no user is admitted: the primary user's protection covers all users; state users farther away"
     return Outcome(status="infeasible", solver=solver, message=text)

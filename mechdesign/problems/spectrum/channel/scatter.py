@@ -70,7 +70,9 @@ def _map(
     count = integer("users", users, 1, MOST_USERS)
     channels = integer("owners", owners, 1, MOST_USERS)
     if integer("channel", channel, 0, channels - 1) >= count:
-        raise ParameterError("channel", f"nobody asks for channel {channel} of {channels}", "give more users")
+        raise ParameterError(
+            "channel", f"no user asks for channel {channel} of {channels}", "give more users"
+        )
     rng = np.random.default_rng(integer("seed", seed, 0))
     places = np.round(rng.uniform(0.0, positive("side", side), size=(channels + count, 2)), 3).tolist()
     return places[:channels], places[channels:]

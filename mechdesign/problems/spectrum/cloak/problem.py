@@ -95,12 +95,12 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
     value_name: ClassVar[str] = "revenue and privacy lost"
     summary: ClassVar[str] = "how large the public tile is in which a channel's owner cannot be found"
 
-    price: float = checked("k1: what a unit of area costs.", positive, limits=POSITIVE, form="number > 0")
+    price: float = checked("k1: cost of a unit of area.", positive, limits=POSITIVE, form="number > 0")
     privacy_cost: float = checked(
         "kp: the owner's loss of privacy is privacy_cost / e.", positive, limits=POSITIVE, form="number > 0"
     )
     radius: float = checked(
-        "r0: how far a secondary user wants to send.", positive, limits=POSITIVE, form="number > 0"
+        "r0: range that a secondary user requests.", positive, limits=POSITIVE, form="number > 0"
     )
     location_privacy: float = checked(
         "s: a secondary user's privacy radius.", positive, limits=POSITIVE, form="number > 0"

@@ -80,7 +80,7 @@ def _promise(problem: SpectrumPartition, channel: Any) -> list[Any]:
 def why_not(problem: SpectrumPartition) -> str | None:
     """Say why it does not apply, if so."""
     if problem.notion == "partition":
-        return "a partition is no convex choice"
+        return "a partition is not a convex choice"
     unused = problem.cap * (1.0 - MARGIN) < problem.masses.max() if problem.notion == "cap" else False
     if problem.notion == "slack":
         unused = (problem.delta or 0.0) < LEAST_DELTA or (problem.epsilon or 0.0) > LARGEST_EPSILON

@@ -101,7 +101,7 @@ class SpectrumPartition(Problem[Mechanism]):
     -----
     Source: docs/families/spectrum_cloak.md. The sets are all intervals of a line, and all rectangles and
     discs of a grid: an optimum is one among these sets. ``sets`` has a row of 0 and 1 per set that is
-    released, ``channel`` K(Q | x) with a row per place. Where the whole map is no cloak the status is
+    released, ``channel`` K(Q | x) with a row per place. Where the whole map is not a cloak the status is
     ``infeasible``.
 
     Examples
@@ -298,7 +298,7 @@ class SpectrumPartition(Problem[Mechanism]):
 
     @property
     def allowance(self) -> float:
-        """By how much a promise may fail: not at all where K is constant by construction."""
+        """By how much a guarantee may fail: not at all where K is constant by construction."""
         return 0.0 if self.notion in ("partition", "cloak") else FEASIBLE
 
 

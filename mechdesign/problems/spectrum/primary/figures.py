@@ -24,4 +24,4 @@ def figures(problem: SpectrumPrimary, solution: Candidate) -> list[Figure]:
     ]
     panel = Panel("widening L of the protected circle (units of distance)", "money", marks)
     caption = "A wider circle leaves less room to rent out. It does not hide the owner from many queries."
-    return [Figure("How far an owner hides", [panel], caption)]
+    return [Figure("Widening of an owner", [panel], caption)]

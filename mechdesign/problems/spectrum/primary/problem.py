@@ -65,21 +65,21 @@ class SpectrumPrimary(Problem[Mechanism]):
     sense: ClassVar[Sense] = "max"
     levers: ClassVar[tuple[str, ...]] = ("price", "privacy_cost", "radius", "location_privacy", "distance")
     value_name: ClassVar[str] = "owner's utility"
-    summary: ClassVar[str] = "how far a channel's owner widens its protection radius to hide its place"
+    summary: ClassVar[str] = "widening of a channel owner's protection radius that hides the owner"
     compared_with: ClassVar[str] = "all mean widenings L"
 
-    price: float = checked("k1: what a unit of area costs.", positive, limits=POSITIVE, form="number > 0")
+    price: float = checked("k1: cost of a unit of area.", positive, limits=POSITIVE, form="number > 0")
     privacy_cost: float = checked(
         "kp: the owner's loss of privacy is privacy_cost / L.", positive, limits=POSITIVE, form="number > 0"
     )
     radius: float = checked(
-        "r0: how far the secondary user wants to send.", positive, limits=POSITIVE, form="number > 0"
+        "r0: range that the secondary user requests.", positive, limits=POSITIVE, form="number > 0"
     )
     location_privacy: float = checked(
         "s: the secondary user's privacy radius.", positive, limits=POSITIVE, form="number > 0"
     )
     distance: float = checked(
-        "d_m: between the two users, less the protection radius. Where it is at most s nobody can be served.",
+        "d_m: between the two users, less the protection radius. At most s: no user can be served.",
         coordinate,
         form="number",
     )
@@ -102,7 +102,7 @@ class SpectrumPrimary(Problem[Mechanism]):
 
     @property
     def limits(self) -> tuple[Fraction, Fraction]:
-        """The interval of L of problem 6.4.5; its upper end is not positive where nobody can be served."""
+        """The interval of L of problem 6.4.5; its upper end is not positive where no user can be served."""
         room = self.widened.room
         return max(Fraction(0), room - self.widened.radius), room
 
@@ -177,7 +177,7 @@ class SpectrumPrimary(Problem[Mechanism]):
     def _how(self) -> str:
         if self.widening == "mean":
             return "radius, privacy radius, protection and widening fit into the distance"
-        return "the radius is what the drawn widening leaves; a one-sided shift is no differential privacy"
+        return "the radius is what the drawn widening leaves; a one-sided shift is not differential privacy"
 
 
 def outcome(
@@ -195,10 +195,10 @@ def outcome(
 
 
 def impossible(problem: SpectrumPrimary, solver: str) -> Outcome | None:
-    """Return the outcome ``infeasible`` where nobody can be served, or serving is never worth it."""
+    """Return the outcome ``infeasible`` where no user can be served, or serving is never worth it."""
     if problem.widened.room <= 0:
         text = (
-            f"nobody can be served: the distance {problem.distance:g} is not above the privacy radius "
+            f"no user can be served: the distance {problem.distance:g} is not above the privacy radius "
             f"{problem.location_privacy:g}; take a user farther away"
         )
         return Outcome(status="infeasible", solver=solver, message=text)

@@ -26,9 +26,11 @@ def run(problem: SpectrumPrimary) -> Outcome:
     if nobody is not None:
         return nobody
     level, bound = best_mean(problem)
-    return outcome(problem, level, bound, "all real roots of a quartic, isolated in whole numbers", "roots")
+    return outcome(
+        problem, level, bound, "all real roots of a quartic, isolated in exact arithmetic", "roots"
+    )
 
 
 def why_not(problem: SpectrumPrimary) -> str | None:
     """Only for the utility as published."""
-    return "the expected utility is no polynomial with a pole" if problem.widening != "mean" else None
+    return "the expected utility is not a polynomial with a pole" if problem.widening != "mean" else None

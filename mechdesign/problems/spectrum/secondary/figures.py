@@ -20,5 +20,5 @@ def figures(problem: SpectrumSecondary, solution: Candidate) -> list[Figure]:
     ]
     panel = Panel("location privacy: radius of uncertainty (units of distance)", "user's utility", marks)
     return [
-        Figure("How much location privacy a user takes", [panel], "Too little reveals, too much costs rent.")
+        Figure("Location privacy that a user chooses", [panel], "Too little reveals, too much costs rent.")
     ]

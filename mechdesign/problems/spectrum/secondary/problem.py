@@ -47,11 +47,11 @@ class SpectrumSecondary(Problem[SpectrumUser]):
     sense: ClassVar[Sense] = "max"
     levers: ClassVar[tuple[str, ...]] = ("price", "reward", "privacy_cost", "radius")
     value_name: ClassVar[str] = "user's utility"
-    summary: ClassVar[str] = "how much location privacy a user takes who rents spectrum"
+    summary: ClassVar[str] = "location privacy that a user who rents spectrum chooses"
     compared_with: ClassVar[str] = "all privacy radii L > 0"
 
     price: float = checked(
-        "k1: what a unit of area costs. It is paid for the privacy circle, too.",
+        "k1: cost of a unit of area. It is paid for the privacy circle, too.",
         positive,
         limits=POSITIVE,
         form="number > 0",
@@ -62,9 +62,7 @@ class SpectrumSecondary(Problem[SpectrumUser]):
     privacy_cost: float = checked(
         "ks: the loss of privacy is privacy_cost / L.", positive, limits=POSITIVE, form="number > 0"
     )
-    radius: float = checked(
-        "r0: how far the user wants to send.", positive, limits=POSITIVE, form="number > 0"
-    )
+    radius: float = checked("r0: range that the user requests.", positive, limits=POSITIVE, form="number > 0")
     beta: float = real(
         "In (0, 1): with this probability a report of the client may be farther than L from the true place.",
         low=0.0,

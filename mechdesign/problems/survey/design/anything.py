@@ -19,7 +19,7 @@ from mechdesign.problems.survey.limit.subsets import SetClasses, classes_of
 Array = NDArray[np.float64]
 
 MOST_PLACES = 8
-"""Questions of a wanted table whose components are listed."""
+"""Questions of a requested table whose components are listed."""
 
 
 MOST_ANSWERS = 16
@@ -71,13 +71,8 @@ def bounds_for_any(setting: SurveySetting, information: Array | None = None) -> 
     return found
 
 
-def bound_for_any(setting: SurveySetting, information: Array | None = None) -> float | None:
-    """Return the best one of :func:`bounds_for_any`; None where there is none."""
-    return max(bounds_for_any(setting, information).values(), default=None)
-
-
 def _effects(setting: SurveySetting) -> Effects | None:
-    """Return the parts of the wanted tables; None where the bounds do not hold or would be too many."""
+    """Return the parts of the requested tables; None where the bounds do not hold or would be too many."""
     targets = setting.targets
     if any(target.is_mean or target.wanted.number is not None or not target.is_even for target in targets):
         return None

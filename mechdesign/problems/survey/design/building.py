@@ -41,13 +41,22 @@ SOLVED = ("number", "ordered")
 GRAIN = 2.0**-40
 """Budgets of parts are multiples of it, but for the last one, so that they add up exactly."""
 
+DIGITS = 20
+"""Binary digits of a share: those beyond differ between processors, as solvers round. To leave them out costs
+next to nothing: the users that are needed grow by a millionth, the mean error by the square of that."""
+
 
 def variables_of(
     questions: Questions, columns: Sequence[Column], shares: Sequence[float], epsilon: float
 ) -> dict[str, Any]:
-    """Return designs and shares as plain values, the largest shares first."""
-    order = sorted(range(len(columns)), key=lambda place: -float(shares[place]))
+    """Return designs and shares as plain values, the largest shares first, equal ones by their questions.
+
+    The same designs give the same values in whichever order they come, with their parts in any order.
+    """
     names = questions.names
+    plain = plain_shares(shares)
+    parts = [tuple(sorted(column, key=_content)) for column in columns]
+    order = sorted(range(len(parts)), key=lambda place: (-plain[place], [*map(_content, parts[place])]))
     designs = [
         [
             {
@@ -56,11 +65,31 @@ def variables_of(
                 "epsilon": ask.epsilon,
                 **({"sets": list(ask.sets)} if ask.sets else {}),
             }
-            for ask in columns[place]
+            for ask in parts[place]
         ]
         for place in order
     ]
-    return {"epsilon": epsilon, "designs": designs, "shares": [float(shares[place]) for place in order]}
+    return {"epsilon": epsilon, "designs": designs, "shares": [plain[place] for place in order]}
+
+
+def _content(ask: Ask) -> tuple[tuple[int, ...], str, tuple[int, ...], float]:
+    return ask.places, ask.kind, ask.sets, ask.epsilon
+
+
+def plain_shares(shares: Sequence[float]) -> list[float]:
+    """Return shares in the same proportions, to :data:`DIGITS` binary digits each, that sum to 1.
+
+    Examples
+    --------
+    >>> plain_shares([0.3 + 1e-12, 0.3, 0.4]) == plain_shares([0.3, 0.3 - 1e-12, 0.4])
+    True
+    """
+    rounded = []
+    for share in shares:
+        mantissa, exponent = math.frexp(share)
+        rounded.append(math.ldexp(round(math.ldexp(mantissa, DIGITS)), exponent - DIGITS))
+    total = math.fsum(rounded)
+    return [share / total for share in rounded]
 
 
 def columns_of(questions: Questions, variables: Variables) -> list[Column]:

@@ -187,7 +187,7 @@ def best_planned(
 ) -> tuple[list[Bundle], float]:
     """Return the product of sets that is worth most at planned frequencies, and a bound for every product.
 
-    What a question gains is no multiple of rho^2 then. On an interval of kappa rho is at most that of its
+    What a question gains is not a multiple of rho^2 then. On an interval of kappa rho is at most that of its
     lower end, at which gains add up; the interval with the largest bound is halved until the bound is met.
     """
     most = largest_kappa(sizes, epsilon)

@@ -14,6 +14,7 @@ import numpy as np
 from mechdesign.core.method import Outcome
 from mechdesign.problems.survey.design.building import variables_of
 from mechdesign.problems.survey.design.information import Ask
+from mechdesign.problems.survey.design.prices import SurveyPrices
 from mechdesign.problems.survey.design.problem import SurveyDesign
 from mechdesign.problems.survey.design.setting import SurveySetting
 
@@ -38,11 +39,13 @@ def run(problem: SurveyDesign) -> Outcome:
     shares = cp.Variable(len(columns), nonneg=True)
     if problem.goal == "mean":
         errors = cp.multiply(setting.each_weight, cp.inv_pos(table.T @ shares))
+        limits: list[cp.Constraint] = []
         program = cp.Problem(cp.Minimize(cp.sum(errors)), [cp.sum(shares) == 1])
     else:
         least = cp.Variable()
         scaled = table / setting.each_needed * problem.users
-        program = cp.Problem(cp.Maximize(least), [scaled.T @ shares >= least, cp.sum(shares) == 1])
+        limits = [scaled.T @ shares >= least]
+        program = cp.Problem(cp.Maximize(least), [*limits, cp.sum(shares) == 1])
     result = solve_convex(program)
     if shares.value is None:
         return Outcome(status="failed", solver=result.solver, message=result.message)
@@ -51,7 +54,16 @@ def run(problem: SurveyDesign) -> Outcome:
     split = found[kept] / found[kept].sum()
     chosen = [columns[place] for place in kept]
     variables = variables_of(problem.asked, chosen, split.tolist(), problem.epsilon)
-    return Outcome("feasible", variables, solver=result.solver, notes={"designs_listed": len(columns)})
+    prices = np.zeros(len(setting.targets))
+    for limit in limits:
+        prices = np.asarray(limit.dual_value) / setting.each_needed
+    return Outcome(
+        "feasible",
+        variables,
+        solver=result.solver,
+        notes={"designs_listed": len(columns)},
+        prices=SurveyPrices(problem, setting, chosen, split, prices),
+    )
 
 
 def why_not(problem: SurveyDesign) -> str | None:

@@ -51,7 +51,7 @@ class Ask:
 
 
 def certainty(epsilon: float, share: Array | float) -> Array:
-    """Return rho, the chance that a set of this share of all cells is drawn around the true one.
+    """Return rho, the probability that a set of this share of all cells is drawn around the true one.
 
     Examples
     --------

@@ -26,6 +26,9 @@ NEAR = 1e-5
 
 ROUNDS = 60
 
+DIGITS = 8
+"""Decimal digits of the epsilons that are tried: solvers that round otherwise lead to the same ones."""
+
 
 @dataclass(frozen=True)
 class TriedEpsilon:
@@ -107,7 +110,7 @@ def _narrowed(
             epsilon = high.epsilon * (1.0 - 0.9 * within)
         if not search.low < epsilon < high.epsilon:
             epsilon = (search.low + high.epsilon) / 2.0
-        before = last
+        before, epsilon = last, float(f"{epsilon:.{DIGITS}g}")
         last = _step(search, problem, kind, setting(epsilon), last, beyond)
         change = math.log(last.epsilon / before.epsilon)
         if abs(change) > 1e-4:

@@ -24,14 +24,14 @@ TRIES = 8
 
 SAID = {
     "mean": "mean error relative to answers in clear",
-    "worst": "largest ratio of an error to the wanted one",
-    "users": "users needed for all wanted errors",
-    "epsilon": "least epsilon for all wanted errors",
+    "worst": "largest ratio of an error to its target",
+    "users": "users needed for all target errors",
+    "epsilon": "least epsilon for all target errors",
 }
 
 
 def outlook(problem: SurveyDesign, solution: Solution[Survey], users: int | None = None) -> SurveyOutlook:
-    """Return what is known before anybody is asked; for the planned users by default.
+    """Return what is known before any user is asked; for the planned users by default.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def _too_little(problem: SurveyDesign, survey: Survey, users: int) -> ParameterE
     )
     listed = [f"{name} {error:.3g} (of {width:g})" for _, (name, error), width in named[:MOST_LISTED]]
     more = f" and {len(named) - MOST_LISTED} smaller ones" if len(named) > MOST_LISTED else ""
-    what = f"{problem.epsilon:g} tells too little: with {users} users the standard errors are "
+    what = f"{problem.epsilon:g} is too small: with {users} users the standard errors are "
     enough = users_for(max(_relative(problem, survey)), USEFUL)
     remedies = [] if enough is None else [f"ask {_rounded_up(enough)} users"]
     larger = _enough_epsilon(problem, max(_relative(problem, survey)), users)

@@ -24,7 +24,7 @@ MOST_WORK = 100_000_000
 """Cells times sets of all questions: a few seconds. The finest grid has no more."""
 
 MIXED_PARTS = 10
-"""A joint report beside numbers that are answered alone takes a multiple of epsilon / 10."""
+"""A joint report next to numbers that are answered alone takes a multiple of epsilon / 10."""
 
 MOST_NUMBERS = 4
 """Up to so many numbers every choice of those that are answered alone is tried; else all or none."""
@@ -61,8 +61,8 @@ class Joint(Independent):
     """Independent answers, products of sets, both mixed, and whole tables where cross tables are wanted."""
 
     among = (
-        "independent answers, joint reports of products of sets, numbers answered beside a joint report, and "
-        "joint reports of whole tables"
+        "independent answers, joint reports of products of sets, numbers answered next to a joint report, "
+        "and joint reports of whole tables"
     )
 
     def __init__(self, setting: SurveySetting) -> None:
@@ -79,7 +79,7 @@ class Joint(Independent):
         self.planned = not all(target.is_even for target in alone)
 
     def start(self) -> list[Column]:
-        """Return every question alone, and the wanted tables."""
+        """Return every question alone, and the requested tables."""
         wanted = {target.wanted.places for target in self.setting.targets}
         return super().start() + [column for column in self.views if column[0].places in wanted]
 
@@ -99,7 +99,7 @@ class Joint(Independent):
         return found, bound
 
     def _alone(self) -> list[tuple[int, ...]]:
-        """Return the sets of numbers that are answered alone beside a joint report."""
+        """Return the sets of numbers that are answered alone next to a joint report."""
         if len(self.numbers) > MOST_NUMBERS:
             return [(), tuple(self.numbers)]
         return [

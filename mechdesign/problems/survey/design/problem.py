@@ -25,15 +25,23 @@ LEAST_EPSILON, LARGEST_EPSILON = 2.0**-20, 50.0
 """The range in which the mechanisms of single answers run."""
 
 EXTRA = ("importance", "error")
-"""What a model says of a question beside what the mechanism knows."""
+"""What a model says of a question next to what the mechanism knows."""
 
 GOALS = ("mean", "worst", "users", "epsilon")
+
+LABELS = {
+    "worst": "largest standard error relative to the wanted one",
+    "users": "users needed",
+    "epsilon": "epsilon needed",
+}
 
 
 def _epsilon(field: str, value: Any) -> float:
     epsilon = privacy_epsilon(value, field)
     if epsilon and not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
-        raise ParameterError(field, f"{epsilon:g} is beyond what a survey runs with", "give 0.000001 to 50")
+        raise ParameterError(
+            field, f"{epsilon:g} exceeds the largest epsilon of a survey", "give 0.000001 to 50"
+        )
     return epsilon
 
 
@@ -122,21 +130,21 @@ class SurveyDesign(Problem[Survey]):
         form="list of tables",
     )
     epsilon: float = checked(
-        "What a user gives away at most over all questions, from 0 to 50. With 0 the problem is infeasible. "
+        "Total epsilon of a user over all questions, from 0 to 50. With 0 the problem is infeasible. "
         'For goal "epsilon" the largest that may be.',
         _epsilon,
         limits={"minimum": 0, "maximum": LARGEST_EPSILON},
         form="float",
     )
-    users: int = whole("How many people will report, at least 1.", low=1, high=MOST_USERS, default=10_000)
+    users: int = whole("Number of users who report, at least 1.", low=1, high=MOST_USERS, default=10_000)
     tables: Sequence[Any] = related(
-        "Wanted cross tables: lists of questions, or ``{questions = [...], importance = , error = }``.",
+        "Requested cross tables: lists of questions, or ``{questions = [...], importance = , error = }``.",
         _listed,
         form="list",
         default=(),
     )
     group_means: Sequence[Any] = related(
-        'Wanted means by group: ``{number = "age", by = "sex"}``, also with importance and error.',
+        'Requested means by group: ``{number = "age", by = "sex"}``, also with importance and error.',
         _listed,
         form="list",
         default=(),
@@ -153,7 +161,7 @@ class SurveyDesign(Problem[Survey]):
         missing = [target.name for target in self.targets if target.error is None]
         if self.goal != "mean" and missing:
             raise ParameterError(
-                f"goal: '{self.goal}' needs the wanted standard error of '{missing[0]}'",
+                f"goal: '{self.goal}' needs the target standard error of '{missing[0]}'",
                 remedy="write error = 0.01 there, or take goal = 'mean'",
             )
 
@@ -193,6 +201,10 @@ class SurveyDesign(Problem[Survey]):
     def own_setting(self) -> SurveySetting:
         """The setting at its epsilon."""
         return self.setting()
+
+    def value_label(self) -> str:
+        """Return what the goal is."""
+        return LABELS.get(self.goal, self.value_name)
 
     # Judging candidates
 

@@ -30,7 +30,9 @@ def rotated(mixture: Mixture, groups: Sequence[Sequence[int]]) -> tuple[list[Col
     for column, share in zip(mixture.columns, mixture.shares.tolist(), strict=True):
         turns = _turns(column, groups)
         if turns > MOST_DESIGNS:
-            raise ParameterError("questions", f"their groups need {turns} designs", "ask fewer alike")
+            raise ParameterError(
+                "questions", f"their groups need {turns} designs", "ask fewer of the same kind"
+            )
         for turn in range(turns):
             one = _turned(column, groups, turn)
             found[one] = found.get(one, 0.0) + share / turns

@@ -71,7 +71,7 @@ class SurveySetting:
 
     @cached_property
     def each_needed(self) -> Array:
-        """How much information each target needs in all for its wanted error; 0 where none is wanted."""
+        """How much information each target needs in all for its requested error; 0 where none is wanted."""
         return np.array(
             [0.0 if target.error is None else target.unit / target.error**2 for target in self.targets]
         )

@@ -14,6 +14,7 @@ from mechdesign.problems.survey.design.anything import bounds_for_any
 from mechdesign.problems.survey.design.building import variables_of
 from mechdesign.problems.survey.design.generation import Mixture, generate
 from mechdesign.problems.survey.design.least_epsilon import TriedEpsilon, least_epsilon
+from mechdesign.problems.survey.design.prices import SurveyPrices
 from mechdesign.problems.survey.design.pricing import Independent, Joint
 from mechdesign.problems.survey.design.problem import SurveyDesign
 from mechdesign.problems.survey.design.rotations import rotated
@@ -53,6 +54,7 @@ def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, ki
     value, bound = _in_goal(problem, mixture.value), _in_goal(problem, mixture.bound)
     notes: dict[str, Any] = {"designs": len(columns), "rounds": mixture.rounds}
     notes |= _for_any(problem, setting)
+    prices = SurveyPrices(problem, setting, columns, shares, mixture.prices)
     if kind is Joint:
         return Outcome(
             status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
@@ -61,9 +63,10 @@ def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, ki
             bound_source="prices of all designs (weak duality)",
             solver="column generation",
             notes=notes,
+            prices=prices,
         )
     notes["bound_for_independent_answers"] = bound
-    return Outcome("feasible", variables, solver="column generation", notes=notes)
+    return Outcome("feasible", variables, solver="column generation", notes=notes, prices=prices)
 
 
 def _for_any(problem: SurveyDesign, setting: SurveySetting) -> dict[str, Any]:
@@ -102,10 +105,14 @@ def _least_epsilon(problem: SurveyDesign, kind: Class) -> Outcome:
     variables = variables_of(problem.asked, columns, shares.tolist(), found.epsilon)
     notes = {"designs": len(columns)}
     source = "designs of a smaller epsilon need more users (weak duality)"
+    solver, prices = (
+        "column generation and secant",
+        SurveyPrices(problem, found, columns, shares, mixture.prices),
+    )
     if kind is Joint:
         status: Status = "optimal" if search.done else "feasible"
-        return Outcome(status, variables, search.low, source, "column generation and secant", notes=notes)
-    return Outcome("feasible", variables, solver="column generation and secant", notes=notes)
+        return Outcome(status, variables, search.low, source, solver, notes=notes, prices=prices)
+    return Outcome("feasible", variables, solver=solver, notes=notes, prices=prices)
 
 
 # In closed form
@@ -137,16 +144,16 @@ def _is_best(setting: SurveySetting) -> bool:
 
 
 def no_closed_form(problem: SurveyDesign) -> str | None:
-    """Say where one question a user is no plan: results of several questions, or the least epsilon."""
+    """Say where one question a user is not a plan: results of several questions, or the least epsilon."""
     return no_joint_results(problem) or (
         "it is not for goal 'epsilon'" if problem.goal == "epsilon" else None
     )
 
 
 def no_joint_results(problem: SurveyDesign) -> str | None:
-    """Say where independent answers are no plan: results of several questions."""
+    """Say where independent answers are not a plan: results of several questions."""
     if len(problem.targets) > len(problem.asked):
-        return "it does not tell cross tables and group means"
+        return "it does not estimate cross tables and group means"
     return None
 
 

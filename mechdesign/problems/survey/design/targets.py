@@ -16,7 +16,7 @@ from mechdesign.mechanisms.survey.wanted import Wanted, singles, wanted_means, w
 
 @dataclass(frozen=True)
 class SurveyTarget:
-    """One wanted result.
+    """One requested result.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def targets_of(
     names = [target.name for target in found]
     for name in names:
         if names.count(name) > 1:
-            raise ParameterError("tables", f"'{name}' is wanted twice", "name it once")
+            raise ParameterError("tables", f"'{name}' is requested twice", "name it once")
     return tuple(found)
 
 

@@ -12,11 +12,11 @@ from mechdesign.problems.survey.design.information import Ask
 from mechdesign.problems.survey.design.targets import SurveyTarget
 
 MOST_SETS = 4096
-"""Sets of questions that are listed; with more only those that wanted tables make up."""
+"""Sets of questions that are listed; with more only those that requested tables make up."""
 
 
 def views_of(questions: Questions, targets: Sequence[SurveyTarget], epsilon: float) -> list[tuple[Ask, ...]]:
-    """Return joint reports of whole tables: of all sets of questions, or of what wanted tables make up.
+    """Return joint reports of whole tables: of all sets of questions, or of what requested tables make up.
 
     Each is a design of its own, by the best frequency oracle; where group means are wanted also by k-ary
     response, whose reports they need.

@@ -139,5 +139,5 @@ def checked_column(effects: Effects, column: Any) -> Column:
     else:
         fits = keys == {"answers"} and 0 < len(set(column["answers"])) < math.prod(sizes)
     if not fits:
-        raise ParameterError("sets", f"{shown(dict(column))} is no set of answers to these questions")
+        raise ParameterError("sets", f"{shown(dict(column))} is not a set of answers to these questions")
     return column

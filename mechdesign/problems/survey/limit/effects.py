@@ -20,7 +20,7 @@ Part = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Effects:
-    """The parts of all wanted tables, by kinds.
+    """The parts of all requested tables, by kinds.
 
     Attributes
     ----------

@@ -14,6 +14,6 @@ METHODS = (
            "products of subsets, matches and cells by column generation; bounds by information and entropy",
            product_sets.run),
     Method("one-question", SurveyLimit, "heuristic",
-           "one question a user in closed form, beside the bound of the total information",
+           "one question a user in closed form, next to the bound of the total information",
            one_question.run, one_question.why_not),
 )  # fmt: skip

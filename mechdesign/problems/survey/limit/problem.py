@@ -39,7 +39,7 @@ def _epsilon(field: str, value: Any) -> float:
 
 def _sizes(field: str, value: Any) -> tuple[int, ...]:
     if isinstance(value, (str, Mapping)) or not hasattr(value, "__len__") or not len(value):
-        raise ParameterError(field, f"expected a list of whole numbers, got {shown(value)}")
+        raise ParameterError(field, f"expected a list of integers, got {shown(value)}")
     if len(value) > MOST_QUESTIONS:
         raise ParameterError(field, f"{len(value)} questions", f"{MOST_QUESTIONS} at most")
     return tuple(
@@ -77,7 +77,7 @@ def _table(problem: SurveyLimit, where: str, value: Any) -> Part:
 
 @frozen_problem()
 class SurveyLimit(Problem[Any]):
-    """The least error of the wanted tables that any epsilon-private mechanism can have, at even answers.
+    """The least error of the requested tables that any epsilon-private mechanism can have, at even answers.
 
     Every user may report through a channel of any form, chosen at random or not. The value is that of a
     mixture of sets: a report names a set of answers and says that the own one is in it, e^epsilon to 1. The
@@ -106,20 +106,22 @@ class SurveyLimit(Problem[Any]):
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "users times the error"
-    summary: ClassVar[str] = "what no private mechanism for several questions can do better, with a proof"
+    summary: ClassVar[str] = (
+        "lower bound on the error of every private mechanism for several questions, with a proof"
+    )
     compared_with: ClassVar[str] = "all epsilon-private mechanisms, of any form, at even answers"
 
     questions: Sequence[int] = checked(
         "The number of answers of each question, at least 2.", _sizes, form="sequence of int"
     )
     epsilon: float = checked(
-        "The promise to each user, from 0 to 700. With 0 the problem is infeasible.",
+        "The guarantee to each user, from 0 to 700. With 0 the problem is infeasible.",
         _epsilon,
         limits={"minimum": 0, "maximum": LARGEST_EPSILON},
         form="float",
     )
     tables: Sequence[Any] | None = related(
-        "The wanted tables: lists of numbers of questions, from 0, or ``{questions = [0, 1], "
+        "The requested tables: lists of numbers of questions, from 0, or ``{questions = [0, 1], "
         "weight = 2.0}``; by default each question by itself.",
         _tables,
         form="sequence",
@@ -146,14 +148,14 @@ class SurveyLimit(Problem[Any]):
 
     @cached_property
     def wanted(self) -> Mapping[Part, float]:
-        """The wanted tables with their weights."""
+        """The requested tables with their weights."""
         if self.tables is None:
             return {(place,): 1.0 for place in range(len(self.sizes))}
         return {tuple(entry["questions"]): entry["weight"] for entry in self.tables}
 
     @cached_property
     def effects(self) -> Effects:
-        """The parts of the wanted tables, by kinds, with their weights."""
+        """The parts of the requested tables, by kinds, with their weights."""
         total = sum((rational("weight", weight) for weight in self.wanted.values()), Fraction(0))
         units = {}
         for table, weight in self.wanted.items():
@@ -193,7 +195,7 @@ class SurveyLimit(Problem[Any]):
         }
 
     def _otherwise(self, variables: Variables) -> Any:
-        """Return what judges a way to collect that is no mixture of sets; None for a mixture."""
+        """Return what judges a way to collect that is not a mixture of sets; None for a mixture."""
         if "published" not in variables:
             return None
         judge = companion(type(self), "otherwise")

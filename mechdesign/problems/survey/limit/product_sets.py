@@ -29,7 +29,7 @@ MOST_WIDTHS = 4096
 
 
 def run(problem: SurveyLimit) -> Outcome:
-    """Return the best mixture of these sets, beside the better one of two bounds for every mechanism."""
+    """Return the best mixture of these sets, next to the better one of two bounds for every mechanism."""
     if problem.epsilon == 0.0:
         return mixtures.nothing()
     effects, epsilon = problem.effects, problem.epsilon
@@ -69,7 +69,7 @@ def bounds_of(effects: Effects, epsilon: float, told: Array) -> dict[str, float]
 
 
 def _listed(effects: Effects, epsilon: float) -> Iterator[Mapping[str, Any]]:
-    """Yield the columns to begin with: cells of the wanted tables, and matches of alike questions."""
+    """Yield the columns to begin with: cells of the requested tables, and matches of alike questions."""
     tables = {part for kind in effects.members for part in kind}
     if effects.singles:
         tables = {kind[0] for kind in effects.members}
@@ -94,7 +94,7 @@ def _matches(effects: Effects) -> Iterator[Mapping[str, Any]]:
 
 
 def _products(effects: Effects) -> Iterator[Mapping[str, Any]]:
-    """Yield the products over all questions with few widths each, and over each wanted table with all."""
+    """Yield the products over all questions with few widths each, and over each requested table with all."""
     sizes = effects.sizes
     whole = [sorted({1, size // 2, size}) for size in sizes]
     if math.prod(map(len, whole)) <= MOST_WIDTHS:

@@ -63,7 +63,7 @@ class SetClasses:
         return found
 
     def most(self, effects: Effects, epsilon: float, each: Sequence[Fraction]) -> Fraction:
-        """Return an upper bound of the sum of prices times eta over all sets, in whole numbers.
+        """Return an upper bound of the sum of prices times eta over all sets, in integers.
 
         rho / |T| = (E - 1)/(D + (E - 1) |T|) rises with E, so a rational above e^epsilon takes its place.
         """

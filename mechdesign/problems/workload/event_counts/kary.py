@@ -13,7 +13,7 @@ from mechdesign.problems.workload.event_counts.problem import EventCounts
 
 
 def run(problem: EventCounts) -> Outcome:
-    """Report the own state e^eps times as often as each other one."""
+    """Report the user's state e^eps times as often as each other one."""
     if problem.epsilon == 0.0:
         return Outcome(status="infeasible", solver="formula", message=NOTHING)
     states, power = problem.states, math.exp(problem.epsilon)

@@ -45,7 +45,7 @@ MARGIN = 3e-4
 SHIFTS = (1.0, 3.0, 10.0, 50.0)
 """By how much more prices are lowered, until they are proven."""
 
-NOTHING = "at epsilon = 0 a report says nothing; set epsilon > 0"
+NOTHING = "at epsilon = 0 a report contains no information; set epsilon > 0"
 
 
 def run(problem: EventCounts, seed: int = 0) -> Outcome:

@@ -95,7 +95,7 @@ class EventCounts(Problem[EventRelease]):
     slots: int = whole("Number m of slots, such as kinds of events times windows of time.", low=2, high=64)
     most: int = whole("Number r of events that a user has at most.", low=1, high=3)
     epsilon: float = checked(
-        "From 0.1 to 16. With 0 a report says nothing, and the problem is infeasible.",
+        "From 0.1 to 16. With 0 a report contains no information, and the problem is infeasible.",
         _epsilon,
         limits={"minimum": 0, "maximum": LIMITS[1]},
         form="float",

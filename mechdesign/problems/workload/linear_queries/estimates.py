@@ -15,15 +15,19 @@ from numpy.typing import NDArray
 
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.problems.workload.linear_queries.pricing import DualPrices
+from mechdesign.problems.workload.linear_queries.reflections import Reflections
 
 Types = NDArray[np.int64]
 
 BLOCK = 1 << 14
 
 
-def cell_patterns(prices: DualPrices) -> Sets:
-    """Return the patterns of all cells, distinct, without the empty and the whole one."""
+def cell_patterns(prices: DualPrices, group: Reflections | None = None) -> Sets:
+    """Return the patterns of all cells, distinct, without the empty and the whole one; some image of each."""
     places, open_types = _line(prices) if len(prices.directions) == 1 else _plane(prices)
+    if group is not None:  # a crossing of two circles for all its images
+        told = group.first(places) | (open_types[:, 0] == open_types[:, -1])
+        places, open_types = places[told], open_types[told]
     found = []
     for first in range(0, len(places), BLOCK):
         part, types = places[first : first + BLOCK], open_types[first : first + BLOCK]
@@ -38,12 +42,12 @@ def cell_patterns(prices: DualPrices) -> Sets:
     return np.asarray(sets[sets.any(axis=1) & ~sets.all(axis=1)])
 
 
-def violations(prices: DualPrices) -> tuple[Sets, Array, Array]:
+def violations(prices: DualPrices, group: Reflections | None = None) -> tuple[Sets, Array, Array]:
     """Return the patterns that violate a bound, their estimates, shape (k, r), and by how much.
 
     Only where the pattern is that of its own estimate: the others violate it less than their neighbours.
     """
-    sets = cell_patterns(prices)
+    sets = cell_patterns(prices, group)
     columns = columns_of(sets, prices.power)
     applied, masses = columns @ prices.directions.T, columns @ prices.population
     places = applied / masses[:, None]
@@ -52,6 +56,8 @@ def violations(prices: DualPrices) -> tuple[Sets, Array, Array]:
     own = ((values > prices.multiplier) == sets).all(axis=1) & (excess > 0.0)
     if not own.any():
         own = excess > 0.0
+    if group is not None:
+        own &= group.first(places)
     return np.asarray(sets[own]), np.asarray(places[own]), np.asarray(excess[own])
 
 

@@ -31,10 +31,14 @@ from mechdesign.problems.workload.linear_queries.outcomes import (
 from mechdesign.problems.workload.linear_queries.plane import Duals, Plane
 from mechdesign.problems.workload.linear_queries.pricing import DualPrices
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
+from mechdesign.problems.workload.linear_queries.reflections import Reflections
 from mechdesign.solvers.linear import LinearProgram, solve_linear
 
-LARGEST = (192, 100)
+LARGEST = (192, 144)
 """Types for one and for two queries."""
+
+EQUATIONS = 300
+"""Of the linear program for two queries, three per type; symmetries leave fewer."""
 
 FIRST = (61, 13)
 """Estimates per query to begin with."""
@@ -57,8 +61,13 @@ class _Weighed:
     value: float
 
 
-def weighed(rows: Array, shares: Array, power: float, estimates: Array) -> _Weighed | None:
-    """Return the best probabilities of these estimates, shape (m, r); None where they do not suffice."""
+def weighed(
+    rows: Array, shares: Array, power: float, estimates: Array, group: Reflections | None = None
+) -> _Weighed | None:
+    """Return the best probabilities of these estimates, shape (m, r); None where they do not suffice.
+
+    With a group that permutes the estimates they are alike for images.
+    """
     from scipy import sparse
 
     size, count = rows.shape[1], len(estimates)
@@ -76,21 +85,29 @@ def weighed(rows: Array, shares: Array, power: float, estimates: Array) -> _Weig
             sparse.eye_array(size * count),
         ]
     )
+    equations, right = sparse.csr_array(sparse.vstack(equal)), np.concatenate([np.ones(size), *rows])
+    limits, basis, alike = sparse.csr_array(upper), np.eye(len(right)), np.arange(len(cost))
+    if group is not None:
+        basis, alike = group.basis, group.alike(estimates)
+        limits = limits[np.unique(alike[count:], return_index=True)[1]]
+    merged = sparse.csr_array((np.ones(len(cost)), (np.arange(len(cost)), alike)))
+    kinds = merged.shape[1]
     program = LinearProgram(
-        -cost,
-        sparse.csr_array(upper),
-        np.zeros(size * count),
-        sparse.csr_array(sparse.vstack(equal)),
-        np.concatenate([np.ones(size), *rows]),
-        np.zeros(len(cost)),
-        np.ones(len(cost)),
+        -(cost @ merged),
+        sparse.csr_array(limits @ merged),
+        np.zeros(limits.shape[0]),
+        sparse.csr_array(sparse.csr_array(basis.T) @ equations @ merged),
+        right @ basis,
+        np.zeros(kinds),
+        np.ones(kinds),
     )
     found = solve_linear(program)
     if found.status != "optimal":
         return None
-    prices = -found.equal_multipliers.reshape(1 + len(rows), size)
-    low, more = found.variables[:count], found.variables[count:].reshape(size, count)
-    return _Weighed(low, more, prices[1:] / 2.0, -prices[0], float(cost @ found.variables))
+    values = found.variables[alike]
+    prices = -(basis @ found.equal_multipliers).reshape(1 + len(rows), size)
+    low, more = values[:count], values[count:].reshape(size, count)
+    return _Weighed(low, more, prices[1:] / 2.0, -prices[0], float(cost @ values))
 
 
 def _first(rows: Array, power: float) -> Array:
@@ -209,19 +226,19 @@ def _on_line(problem: LinearQueries, rows: Array, size: float, gap: float) -> _R
 def _on_plane(problem: LinearQueries, rows: Array, size: float, gap: float) -> _Reports | None:
     """Return patterns, weights, bound and rounds for two queries."""
     shares, power = problem.shares, math.exp(problem.epsilon)
-    estimates = _first(rows, power)
-    found = weighed(rows, shares, power, estimates)
+    estimates, group = _first(rows, power), Reflections.of(rows, shares)
+    found = weighed(rows, shares, power, estimates, group)
     if found is None:
         return None
     sets, _, whose = _layers(found.low, found.more, power)
-    plane = Plane(rows, shares, power, sets, estimates[whose])
+    plane = Plane(rows, shares, power, group, sets, estimates[whose])
     best, rounds = plane.improved(Duals(found.directions, found.multiplier), gap)
     bound = WorkloadBound(shares, best.directions * size, best.multiplier * size**2)
     last = plane.solved(None)
     if last is None:
         return None
     used = last.weights > 0.0
-    return plane.sets[used], last.weights[used], bound, rounds
+    return *group.images(plane.sets[used], last.weights[used]), bound, rounds
 
 
 def why_not(problem: LinearQueries) -> str | None:
@@ -236,4 +253,7 @@ def why_not(problem: LinearQueries) -> str | None:
     most = LARGEST[len(problem.queries.factor[0]) - 1]
     if size > most:
         return f"{size} types are too many for its linear program; {most} at most"
+    rows = problem.directions(np.eye(size))
+    if len(rows) > 1 and Reflections.of(rows, problem.shares).basis.shape[1] > EQUATIONS:
+        return f"{size} types without symmetries are too many for its program; {EQUATIONS // 3} at most"
     return None

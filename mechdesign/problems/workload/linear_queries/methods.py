@@ -37,7 +37,7 @@ METHODS = (
            "for the worst type: the population whose best average error is largest",
            worst.run, worst.why_not),
     Method("field", LinearQueries, "heuristic",
-           "for 129 to 1,024 types: patterns of a Gaussian field, weighed nearly alike",
+           "for 129 to 1,024 types: patterns of a Gaussian field, with nearly equal weights",
            sampled.run, sampled.why_not),
     Method("subset", LinearQueries, "heuristic",
            "subset selection with its best size, made for the shares of the types",

@@ -13,7 +13,10 @@ from mechdesign.audit.workload_bound import MOST_ENUMERATED, TraceBound, Workloa
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.master import Weighted
+from mechdesign.mechanisms.workload.orbits import Translations
 from mechdesign.mechanisms.workload.value import Array, Sets
+from mechdesign.mechanisms.workload.worth import PatternWorth
+from mechdesign.problems.workload.linear_queries.prices import QueryPrices
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.problems.workload.linear_queries.spectral import (
     MOST_PAIRED,
@@ -24,7 +27,7 @@ from mechdesign.problems.workload.linear_queries.spectral import (
 
 Bound = WorkloadBound | TraceBound
 
-NOTHING = "at epsilon = 0 a report says nothing; set epsilon > 0"
+NOTHING = "at epsilon = 0 a report contains no information; set epsilon > 0"
 
 SMALL = 48
 """From this number of types on the dual is first solved for half as many."""
@@ -49,18 +52,31 @@ def outcome(
     optimal: bool = True,
     notes: dict[str, Any] | None = None,
     population: Array | None = None,
+    group: Translations | None = None,
+    weighed: bool = True,
+    **more: Any,
 ) -> Outcome:
-    """Return the outcome of patterns with weights c, with the bound that its numbers prove."""
+    """Return the outcome of patterns with weights c, and more variables, with the bound of its numbers.
+
+    It is optimal where the bound leaves as little as is certified. ``weighed`` says that no other weights of
+    these patterns are better, so that they have prices.
+    """
     shares = problem.shares if population is None else population
+    variables = {**variables_of(sets, amounts, shares), **more}
     proven = None if bound is None else problem.proven(bound)
+    if proven is not None and optimal:
+        value = problem.objective(variables)
+        optimal = value - proven <= problem.optimal_within * value
+    worth = PatternWorth(problem.queries.centered(shares), shares, problem.epsilon, sets, amounts, group)
     return Outcome(
         status="optimal" if optimal and proven is not None else "feasible",
-        variables=variables_of(sets, amounts, shares),
+        variables=variables,
         bound=proven,
         bound_source="" if bound is None else f"duality, checked for {bound.method}",
         solver=solver,
         notes=notes or {},
         realisation=bound,
+        prices=QueryPrices(problem, worth) if weighed else None,
     )
 
 

@@ -17,7 +17,7 @@ from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.value import Array, Sets
 from mechdesign.problems.workload.linear_queries.outcomes import infeasible, outcome
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
-from mechdesign.problems.workload.linear_queries.rivals import (
+from mechdesign.problems.workload.linear_queries.simple_reports import (
     MOST_SETS,
     best_size,
     subset_amount,
@@ -60,7 +60,7 @@ def reports(labels: Labels, share: float, power: float) -> tuple[Sets, Array]:
 def _outcome(problem: LinearQueries, parts: list[tuple[Sets, Array]]) -> Outcome:
     sets = np.vstack([sets for sets, _ in parts])
     amounts = np.concatenate([amounts for _, amounts in parts])
-    return outcome(problem, sets, amounts, None, "formula", False, {"patterns": len(sets)})
+    return outcome(problem, sets, amounts, None, "formula", False, {"patterns": len(sets)}, weighed=False)
 
 
 def run_tree(problem: LinearQueries) -> Outcome:

@@ -7,7 +7,7 @@ A report is a pattern v with an estimate s of the answers and the probabilities 
 It has 3n equations, and their multipliers -mu and 2 B jump about. So they are held in a box about the best
 ones so far: a column and its negative for each equation, at a price. The box moves and grows where the proven
 bound rises and shrinks where it does not (du Merle, Villeneuve, Desrosiers and Hansen 1999). All patterns are
-priced by :mod:`.estimates`.
+priced by :mod:`.estimates`. Symmetries of the queries leave fewer equations (:mod:`.reflections`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.problems.workload.linear_queries.estimates import violations
 from mechdesign.problems.workload.linear_queries.pricing import DualPrices
+from mechdesign.problems.workload.linear_queries.reflections import Reflections
 from mechdesign.solvers.linear import LinearProgram, solve_linear
 
 ROUNDS, NEWEST = 80, 150
@@ -70,29 +71,37 @@ class Plane:
         The centered queries, with pi.|W~|^2 = 1.
     shares : (n,) array
     power : float
+    group : Reflections
     sets : (k, n) array of bool
         Patterns of reports that suffice; they stay in the program.
     places : (k, 2) array
         Their estimates.
     """
 
-    def __init__(self, rows: Array, shares: Array, power: float, sets: Sets, places: Array) -> None:
-        self.rows, self.shares, self.power = rows, shares, power
+    def __init__(
+        self, rows: Array, shares: Array, power: float, group: Reflections, sets: Sets, places: Array
+    ) -> None:
+        self.rows, self.shares, self.power, self.group = rows, shares, power, group
         self.sets, self.places, self.first = sets, places, len(sets)
-        self.sides = np.concatenate([np.ones(len(shares)), *rows])
+        self.basis = group.basis
+        self.members = np.abs(self.basis).sum(axis=0)
+        self.sides = np.concatenate([np.ones(len(shares)), *rows]) @ self.basis
 
     def solved(self, box: tuple[Array, Array] | None) -> _Found | None:
-        """Return the best weights, with multipliers between two vectors if a box is given."""
+        """Return the best weights, with multipliers in a box if its middle and half its width are given."""
         from scipy import sparse
 
         columns = columns_of(self.sets, self.power)
         cost = (self.places**2).sum(axis=1) * (columns @ self.shares)
-        table = np.hstack([columns, *(columns * side[:, None] for side in self.places.T)]).T
+        whole = np.hstack([columns, *(columns * side[:, None] for side in self.places.T)])
+        table = (whole @ self.basis).T
         eye = np.eye(len(self.sides))
         everything, costs, high = table, cost, np.ones(len(cost))
         if box is not None:
+            middle = box[0] @ self.basis / self.members
+            width = box[1] @ np.abs(self.basis) / self.members
             everything = np.hstack([table, eye, -eye])
-            costs = np.concatenate([cost, box[1], -box[0]])
+            costs = np.concatenate([cost, middle + width, width - middle])
             high = np.concatenate([high, np.full(2 * len(eye), 1e3)])
         none = sparse.csr_array((0, len(costs)))
         equal = sparse.csr_array(everything)
@@ -101,7 +110,7 @@ class Plane:
         if found.status != "optimal":
             return None
         prices = -found.equal_multipliers
-        parts = prices.reshape(1 + len(self.rows), -1)
+        parts = (self.basis @ prices).reshape(1 + len(self.rows), -1)
         return _Found(
             found.variables[: len(cost)],
             Duals(parts[1:] / 2.0, -parts[0]),
@@ -112,7 +121,7 @@ class Plane:
     def priced(self, duals: Duals) -> tuple[Sets, Array, float]:
         """Return patterns that violate the multipliers, worst first, their estimates, the largest excess."""
         prices = DualPrices(duals.directions, duals.multiplier, self.rows, self.shares, self.power)
-        sets, places, excess = violations(prices)
+        sets, places, excess = violations(prices, self.group)
         order = np.argsort(-excess)[:NEWEST]
         return sets[order], places[order], float(excess.max(initial=0.0))
 
@@ -136,7 +145,7 @@ class Plane:
         while rounds < ROUNDS:
             rounds += 1
             width = radius * np.repeat([np.abs(part).mean() for part in _parts(best)], len(self.shares))
-            found = self.solved((best.vector - width, best.vector + width))
+            found = self.solved((best.vector, width))
             if found is None:
                 break
             sets, places, excess = self.priced(found.duals)

@@ -20,7 +20,12 @@ from mechdesign.core.validation import finite_array, privacy_epsilon, probabilit
 from mechdesign.mechanisms.workload import Workload, WorkloadRelease
 from mechdesign.mechanisms.workload.orbits import OrbitValue, Translations
 from mechdesign.mechanisms.workload.value import ChannelValue, columns_of
-from mechdesign.mechanisms.workload.weights import integer_orbits, integer_weights, kept_and_repaired
+from mechdesign.mechanisms.workload.weights import (
+    in_order,
+    integer_orbits,
+    integer_weights,
+    kept_and_repaired,
+)
 
 Array = NDArray[np.float64]
 
@@ -42,7 +47,7 @@ def _epsilon(field: str, value: Any) -> float:
     if 0.0 < epsilon < LIMITS[0]:
         raise ParameterError(
             field,
-            f"{epsilon:g} is so small that a report says next to nothing",
+            f"{epsilon:g} is so small that a report contains almost no information",
             f"set epsilon to {LIMITS[0]:g} or more",
         )
     if epsilon > LIMITS[1]:
@@ -138,13 +143,13 @@ class LinearQueries(Problem[WorkloadRelease]):
         form="mapping or (p, n) array",
     )
     epsilon: float = checked(
-        "From 0.01 to 16. With 0 a report says nothing, and the problem is infeasible.",
+        "From 0.01 to 16. With 0 a report contains no information, and the problem is infeasible.",
         _epsilon,
         limits={"minimum": 0, "maximum": LIMITS[1]},
         form="float",
     )
     weights: Kept[Array | None, Vector | None] = related(
-        "How much the squared error of each query counts, >= 0.", _weights, form="(p,) array", default=None
+        "Weight of the squared error of each query, >= 0.", _weights, form="(p,) array", default=None
     )
     population: Kept[str | Array, str | Vector] = related(
         "Which types the average error weighs: all alike, by the given shares (all above 0), or the "
@@ -243,6 +248,7 @@ class LinearQueries(Problem[WorkloadRelease]):
         power = float(np.exp(self.epsilon))
         if "translations" in variables:
             group = Translations(self.queries.size, variables["translations"])
+            sets, amounts = in_order(sets, amounts)
             whole = amounts / float((columns_of(sets, power).sum(axis=1) * amounts).sum())
             return WorkloadRelease(
                 self.queries, self.epsilon, integer_orbits(sets, whole, group, self.epsilon)

@@ -53,7 +53,7 @@ def run(problem: LinearQueries, seed: int = 0, patterns: int | None = None) -> O
     amounts = masses / float(masses @ masses)  # w is proportional to (pi.v)^2, and c = w/(pi.v)
     sets, amounts = kept_and_repaired(sets, amounts, power)
     notes = {"patterns": len(sets)}
-    return outcome(problem, sets, amounts, bound, "patterns of a Gaussian field", False, notes)
+    return outcome(problem, sets, amounts, bound, "patterns of a Gaussian field", False, notes, weighed=False)
 
 
 def why_not(problem: LinearQueries) -> str | None:

@@ -171,7 +171,7 @@ class SpectralDual:
         return matrix, dual.nu + scale * self.population
 
     def moments(self, dual: Dual) -> tuple[float, Array, Array]:
-        """Return mass, first and second moments of the law of patterns that the dual asks for."""
+        """Return mass, first and second moments of the distribution of patterns that the dual asks for."""
         form, linear, constant = self._form(dual)
         form = form - np.outer(linear, linear) / (4.0 * constant)
         levels, turn = np.linalg.eigh(self.root @ form @ self.root.T)

@@ -12,7 +12,7 @@ import numpy as np
 from mechdesign.core.method import Outcome
 from mechdesign.problems.workload.linear_queries.outcomes import infeasible, outcome, trace_bound
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
-from mechdesign.problems.workload.linear_queries.rivals import (
+from mechdesign.problems.workload.linear_queries.simple_reports import (
     MOST_SETS,
     best_subset,
     subset_amount,
@@ -36,7 +36,8 @@ def run(problem: LinearQueries) -> Outcome:
     sets = subsets(problem.queries.size, size)
     amounts = np.full(len(sets), subset_amount(problem.queries.size, size, math.exp(problem.epsilon)))
     bound = trace_bound(problem) if is_histogram(problem) else None
-    return outcome(problem, sets, amounts, bound, "formula", bound is not None, {"subset_size": size})
+    best, notes = bound is not None, {"subset_size": size}
+    return outcome(problem, sets, amounts, bound, "formula", best, notes, weighed=best)
 
 
 def why_not(problem: LinearQueries) -> str | None:
@@ -45,7 +46,7 @@ def why_not(problem: LinearQueries) -> str | None:
     if problem.epsilon == 0.0:
         return None
     if not isinstance(problem.population, str):
-        return "it treats all types alike; it is for equal shares"
+        return "it treats all types equally; it is for equal shares"
     size, _ = best_subset(problem)
     if math.comb(types, size) > MOST_SETS:
         return f"there are {math.comb(types, size)} sets of {size} types; its error is the quantity 'subset'"
@@ -54,4 +55,4 @@ def why_not(problem: LinearQueries) -> str | None:
 
 def why_not_closed(problem: LinearQueries) -> str | None:
     """Say why subset selection is not the optimum, if so."""
-    return why_not(problem) if is_histogram(problem) else "its theorem is for a histogram: all types alike"
+    return why_not(problem) if is_histogram(problem) else "its theorem is for a histogram with equal types"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -301,8 +301,9 @@ def _written(
     size = work.group.size
     amounts = weights / weights.sum() / columns_of(sets, work.power).mean(axis=1) / size
     notes = {"base_sets": len(sets), "reports": len(sets) * size + 1}
-    found = outcome(problem, sets, amounts, bound, "group of translations", notes=notes)
-    return replace(found, variables={**found.variables, "translations": work.group.kind})
+    group, kind = work.group, work.group.kind
+    source = "group of translations"
+    return outcome(problem, sets, amounts, bound, source, notes=notes, group=group, translations=kind)
 
 
 def why_not(problem: LinearQueries) -> str | None:

@@ -24,10 +24,10 @@ from mechdesign.core.solution import Solution
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck, check_model
 from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED
 from mechdesign.papers.claims.runs import is_settled
+from mechdesign.papers.shown.model import source_text
 from mechdesign.report.draw import svg
 from mechdesign.report.page.mathematics import marked_up
 from mechdesign.report.page.render import markup, rendered
-from mechdesign.report.show import source_text
 from mechdesign.report.tables import abridged
 
 PAGE_VERDICTS = {UNDECIDED: "undecided", NOT_EVALUATED: "open"}

@@ -11,16 +11,15 @@ separable, faster and with no code in common.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import doubles, whole
+from mechdesign.core.numbers import doubles
+from mechdesign.mechanisms.marginals.views import View, check_views
 
 Array = NDArray[np.float64]
-View = tuple[int, ...]
 
 
 def make_consistent(
@@ -114,58 +113,6 @@ def _agree(
         average = np.full(small, float(total))
     for place, marginal, count in zip(members, marginals, cells, strict=True):
         tables[place] += (average.reshape(marginal.shape) - marginal) / count
-
-
-def residual(views: Sequence[Sequence[int]], tables: Sequence[NDArray[np.floating]]) -> float:
-    """Return the largest difference between two views in a cell of a marginal that both have.
-
-    Parameters
-    ----------
-    views : sequence of tuple of int
-    tables : sequence of array
-        Each of the shape of its attributes' sizes.
-
-    Examples
-    --------
-    >>> residual([(0, 1), (1,)], [np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([4.0, 5.0])])
-    1.0
-    """
-    worst, members = 0.0, [set(view) for view in views]
-    for first, view in enumerate(views):
-        for second in range(first):
-            here = _marginal(tables[first], view, members[second])
-            there = _marginal(tables[second], views[second], members[first])
-            worst = max(worst, float(np.abs(here - there).max()))
-    return worst
-
-
-def _marginal(table: NDArray[np.floating], view: Sequence[int], kept: set[int]) -> Array:
-    """Return the marginal of a table on those of its attributes that are kept."""
-    dropped = tuple(axis for axis, attribute in enumerate(view) if attribute not in kept)
-    summed: Array = table.sum(axis=dropped)
-    return summed
-
-
-# What is given
-
-
-def check_views(views: Any, attributes: int) -> list[View]:
-    """Return views as tuples of increasing numbers of attributes, or raise ParameterError."""
-    if isinstance(views, (str, bytes)) or not isinstance(views, Sequence) or not views:
-        raise ParameterError("views", "expected a list of lists of attributes, at least one")
-    read = []
-    for number, view in enumerate(views):
-        members = tuple(whole(f"views: view {number}", item) for item in view)
-        if not members or list(members) != sorted(set(members)):
-            raise ParameterError("views", f"view {number} is not a list of increasing attributes: {members}")
-        if members[0] < 0 or members[-1] >= attributes:
-            raise ParameterError(
-                "views",
-                f"view {number} names attribute {members[-1] if members[0] >= 0 else members[0]}",
-                f"there are 0 to {attributes - 1}",
-            )
-        read.append(members)
-    return read
 
 
 def check_tables(views: Sequence[View], tables: Sequence[object], sizes: Sequence[int]) -> list[Array]:

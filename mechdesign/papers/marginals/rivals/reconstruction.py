@@ -6,7 +6,6 @@ Newton's method on the dual finds it, and proportional fitting where that would 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.validation import choice, integer
-from mechdesign.mechanisms.marginals.consistency import View, check_tables, check_views
-from mechdesign.mechanisms.marginals.entropy import (
+from mechdesign.core.validation import choice
+from mechdesign.mechanisms.marginals.views import MOST_CELLS, View, check_views, require_cells
+from mechdesign.papers.marginals.rivals.entropy import (
     CLOSE,
     FIRST,
     ROUNDS,
@@ -26,11 +25,9 @@ from mechdesign.mechanisms.marginals.entropy import (
     largest_miss,
     newton,
 )
+from mechdesign.papers.marginals.rivals.passes import check_tables
 
 Array = NDArray[np.float64]
-
-MOST_CELLS = 1 << 24
-"""Tables with more cells are refused unless a limit is given: 128 MiB of doubles."""
 
 METHODS = ("newton", "fitting")
 
@@ -152,37 +149,6 @@ def _solved(shape: View, targets: Sequence[Target], method: str | None) -> tuple
     other, steps = newton(shape, targets)
     nearer = largest_miss(other, targets)
     return (other, nearer, rounds + steps) if nearer <= miss else (table, miss, rounds + steps)
-
-
-def require_cells(wanted: Sequence[int], sizes: Sequence[int], most_cells: int = MOST_CELLS) -> View:
-    """Return the wanted attributes, or raise ParameterError when their table would need too much memory."""
-    read = tuple(integer("wanted", item, 0, len(sizes) - 1) for item in wanted)
-    if not read or len(set(read)) != len(read):
-        raise ParameterError("wanted", f"expected different attributes, at least one, got {read}")
-    cells = math.prod(sizes[attribute] for attribute in read)
-    if cells > most_cells:
-        raise ParameterError(
-            "marginal",
-            f"{len(read)} attributes have {cells} cells ({memory(cells)}), {most_cells} "
-            f"({memory(most_cells)}) are allowed",
-            "ask for fewer attributes, or allow more",
-        )
-    return read
-
-
-def memory(cells: int) -> str:
-    """Return how much memory so many doubles take, in words.
-
-    Examples
-    --------
-    >>> memory(1 << 24)
-    '128 MiB'
-    """
-    size = 8 * cells
-    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if size >> power:
-            return f"{-(-size >> power)} {unit}"
-    return f"{size} bytes"
 
 
 def constraints_of(wanted: View, views: Sequence[View]) -> list[tuple[View, int]]:

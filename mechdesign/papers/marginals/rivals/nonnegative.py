@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
-from mechdesign.mechanisms.marginals.consistency import check_tables, check_views, check_weights
 from mechdesign.mechanisms.marginals.effects import EffectSpace
+from mechdesign.mechanisms.marginals.views import check_views
+from mechdesign.papers.marginals.rivals.passes import check_tables, check_weights
 
 Array = NDArray[np.float64]
 
@@ -62,7 +63,7 @@ def non_negative(
     Parameters
     ----------
     views, tables, sizes, weights
-        As for :func:`~mechdesign.mechanisms.marginals.consistency.make_consistent`.
+        As for :func:`~mechdesign.papers.marginals.rivals.passes.make_consistent`.
     total : float, optional
         What every table is to sum to; the weighted average of the sums by default.
     rounds : int

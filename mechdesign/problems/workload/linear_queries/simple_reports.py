@@ -54,20 +54,6 @@ def tree_shares(centered: Array, epsilon: float) -> Array:
     return found
 
 
-def tree_error(problem: LinearQueries) -> float:
-    """Return the average error of a binary tree with the best probabilities of its levels.
-
-    Examples
-    --------
-    >>> round(tree_error(LinearQueries(workload={"name": "prefix", "size": 64}, epsilon=1.0)), 3)
-    785.549
-    """
-    centered = problem.queries.centered(np.full(problem.queries.size, 1.0 / problem.queries.size))
-    moments = tree_shares(centered, problem.epsilon) @ tree_matrix(len(centered), problem.epsilon)
-    parts = wavelet_levels(centered)
-    return float((parts / moments).sum() - parts.sum() / len(centered))
-
-
 def wavelet_levels(centered: Array) -> Array:
     """Return the part of the trace of a Gram matrix of 2^h types in each level of Haar wavelets, (h,).
 
@@ -130,15 +116,3 @@ def subset_amount(types: int, size: int, power: float) -> float:
     """Return the probability of one set of ``size`` types for a type outside of it."""
     inside = math.comb(types - 1, size - 1)
     return 1.0 / (inside * power + math.comb(types - 1, size))
-
-
-def trace_bound(centered: Array, epsilon: float) -> float:
-    """Return the bound from the mean variance of a report's likelihood ratios, for equal shares.
-
-    The trace of M over the types is at most 1 + max over k of r (1 - r)(E - 1)^2/(1 + (E - 1) r)^2, r = k/n.
-    """
-    size, power = len(centered), math.exp(epsilon)
-    share = np.arange(1, size) / size
-    most = float((share * (1 - share) * (power - 1) ** 2 / (1 + (power - 1) * share) ** 2).max())
-    levels = np.maximum(np.linalg.eigvalsh(centered), 0.0)
-    return float(np.sqrt(levels).sum()) ** 2 / (size * most) - float(levels.sum()) / size

@@ -15,8 +15,8 @@ from mechdesign.papers.claims.check import ClaimResult, ModelCheck
 from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED, VERDICT_WORDS
 
 FAMILY_COLUMNS = ("family", "models", "runs", "claims", "as recorded", "differs")
-METHOD_COLUMNS = ("method", "kind", "status", "value", "gap", "to best", "certificates")
-CLAIM_COLUMNS = ("claim", "origin", "stated", "found", "verdict")
+METHOD_COLUMNS = ("method", "kind", "status", "value", "gap", "gap to best", "certificates")
+CLAIM_COLUMNS = ("claim", "origin", "stated", "computed", "verdict")
 AGREEMENT = {
     "yes": "methods agree",
     "NO": "methods DISAGREE",
@@ -128,7 +128,7 @@ def _run(check: ModelCheck, run: Solution) -> list[str]:
 
 
 def _certified(check: ModelCheck, run: Solution) -> str:
-    """Return how the certificates of a run came out; what is recorded not to hold is no alarm."""
+    """Return how the certificates of a run came out; what is recorded not to hold is not an alarm."""
     recorded = check.recorded_failures(run)
     failed = [certificate.property for certificate in run.certificates if not certificate.holds]
     if not failed or not set(failed) <= recorded:
