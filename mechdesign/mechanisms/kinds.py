@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -11,22 +10,26 @@ from typing import TypeVar
 Kind = TypeVar("Kind")
 
 
+GIVEN = 'type: ClassVar[str] = "'
+"""How the text of a module gives a class its type, up to the word."""
+
+
 def import_all(packages: Iterable[str], group: str) -> None:
-    """Import the modules of packages, and those that other distributions name by an entry point."""
+    """Import the modules that give a class a type, of packages and below; and those of entry points."""
     for name in packages:
-        for found in pkgutil.iter_modules(importlib.import_module(name).__path__):
-            importlib.import_module(f"{name}.{found.name}")
+        import_naming(name)
     from importlib.metadata import entry_points  # takes as long as many modules
 
     for point in entry_points(group=group):
         importlib.import_module(point.value)
 
 
-def import_naming(package: str, word: str) -> None:
-    """Import those modules of a package and below whose text gives this word as the type of a class."""
-    folder, given = Path(importlib.import_module(package).__path__[0]), f'type: ClassVar[str] = "{word}"'
+def import_naming(package: str, word: str | None = None) -> None:
+    """Import those modules of a package and below whose text gives this word, or any, as a class's type."""
+    folder = Path(importlib.import_module(package).__path__[0])
+    given = GIVEN if word is None else f'{GIVEN}{word}"'
     for path in sorted(folder.rglob("*.py")):
-        if given in path.read_text(encoding="utf-8"):
+        if given in path.read_text(encoding="utf-8") and path != Path(__file__):
             parts = path.relative_to(folder).with_suffix("").parts
             importlib.import_module(".".join((package, *parts)))
 

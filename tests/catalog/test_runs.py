@@ -62,6 +62,12 @@ def test_a_check_from_the_cache_says_what_the_check_itself_said(cache):
     assert list(map(facts, third)) == list(map(facts, first))
 
 
+def test_another_method_is_another_sweep(cache):
+    for method in ("closed-form", "lp", "closed-form"):
+        rows = sweep("response/zhou2019_figure2", method, jobs=1)
+        assert {row.solution.method for row in rows} == {method}
+
+
 def test_a_changed_parameter_or_claim_is_another_check(cache, tmp_path):
     text = """[model]
 title = "t"

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import mechdesign
 from mechdesign.core.errors import MechDesignError
 from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
@@ -103,6 +106,13 @@ def test_what_is_declared_is_of_known_types():
     for kind in KINDS:
         counts = isinstance(made(kind), CollectingMechanism | Protocol)
         assert counts == (kind not in NO_SERVER), kind
+
+
+def test_every_class_with_a_type_is_found_wherever_it_is():
+    """A new file of a folder need not be imported by anything, and is here with an instance all the same."""
+    texts = (path.read_text(encoding="utf-8") for path in Path(mechdesign.__file__).parent.rglob("*.py"))
+    words = {word for text in texts for word in re.findall(r'type: ClassVar\[str\] = "([a-z0-9-]+)"', text)}
+    assert words == set(mechanism_types()) == set(KINDS), "give MECHANISMS in tests/meta/test_shown.py one"
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -204,6 +205,53 @@ def test_no_modules_import_each_other_in_a_circle():
     graph = dependencies()
     assert len(graph) > 100
     assert circles(graph) == []
+
+
+FOR_PAPERS = re.compile(
+    r"quantities|simulation|(printed|published|thesis|claim|witness|finding|bibliography)s?(_|$)"
+)
+"""Names of modules that exist to reproduce, judge or refute a source; not ``audit/finding.py``."""
+
+FOUND_BY_NAME = {"methods", "figures", "outlook", "problem"}
+
+
+def apparatus(graph: dict[str, set[str]]) -> list[str]:
+    """Return the modules of the toolkit that are for the papers alone, by their name or by who imports them.
+
+    A package's ``__init__`` that names a module does not use it. Solvers stand together, whoever needs them.
+    """
+    found = []
+    for name in graph:
+        _, room, *rest = [*name.split("."), ""]
+        if room in ("papers", "solvers", "") or not any(rest) or name == "mechdesign.audit.finding":
+            continue
+        package, _, last = name.rpartition(".")
+        users = {user for user, targets in graph.items() if name in targets}
+        judged = any(user.startswith("mechdesign.papers.") for user in users)
+        is_used = any(not user.startswith("mechdesign.papers.") for user in users - {package})
+        if FOR_PAPERS.match(last) or (judged and not is_used and last not in FOUND_BY_NAME):
+            found.append(name)
+    return found
+
+
+def test_what_only_the_papers_need_is_in_their_room():
+    assert apparatus(dependencies()) == []
+
+
+def test_apparatus_in_the_toolkit_is_named():
+    graph = {
+        "mechdesign.problems.joint.printed_rows": set(),
+        "mechdesign.mechanisms.joint": {"mechdesign.mechanisms.joint.old", "mechdesign.mechanisms.joint.new"},
+        "mechdesign.mechanisms.joint.old": set(),
+        "mechdesign.mechanisms.joint.new": set(),
+        "mechdesign.mechanisms.joint.server": {"mechdesign.mechanisms.joint.new"},
+        "mechdesign.problems.joint.methods": set(),
+        "mechdesign.papers.joint.rival": {
+            *("mechdesign.mechanisms.joint.old", "mechdesign.mechanisms.joint.new"),
+            "mechdesign.problems.joint.methods",
+        },
+    }
+    assert apparatus(graph) == ["mechdesign.problems.joint.printed_rows", "mechdesign.mechanisms.joint.old"]
 
 
 def test_the_rule_sees_lazy_circles_and_leaves_out_names_for_typing(tmp_path):

@@ -94,9 +94,11 @@ def _read(path: str | os.PathLike[str], kind: str, what: str) -> dict[str, Any]:
     except OSError as error:
         raise ModelFileError(path, f"cannot be read ({error.strerror})", "check the path") from None
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(path, f"is no {what} ({error})", "name a file that was written as one") from None
+        raise ModelFileError(
+            path, f"is not a {what} ({error})", "name a file that was written as one"
+        ) from None
     if not isinstance(document, dict) or document.get("format") != kind:
-        raise ModelFileError(path, f"is no {what}", "name a file that was written as one")
+        raise ModelFileError(path, f"is not a {what}", "name a file that was written as one")
     if document.pop("sha256", None) != _sum_of(document):
         raise ModelFileError(path, DAMAGED)
     return document

@@ -197,7 +197,7 @@ def checked_area(area: Any) -> Area:
     numbers = finite_array("area", area, 1)
     if len(numbers) != 4 or not (numbers[0] < numbers[2] and numbers[1] < numbers[3]):
         raise ParameterError(
-            "area", f"{numbers.tolist()} is no [x_low, y_low, x_high, y_high] with low < high"
+            "area", f"{numbers.tolist()} is not [x_low, y_low, x_high, y_high] with low < high"
         )
     x_low, y_low, x_high, y_high = numbers.tolist()
     return x_low, y_low, x_high, y_high

@@ -100,13 +100,8 @@ class RapporSystem(System):
 
 
 @dataclass(frozen=True)
-class CountMeanSketch(System):
-    """Apple's count mean sketch: one hash function of many, a row of ``width`` bits, each flipped.
-
-    A bit is flipped with 1/(e^(epsilon/2) + 1). The estimate is the published one.
-    """
-
-    name: ClassVar[str] = "count-mean-sketch"
+class HashedRow(System):
+    """A sketch: one hash function of many, which names a place in a row of ``width``."""
 
     given_epsilon: float
     hashes: int
@@ -114,8 +109,19 @@ class CountMeanSketch(System):
 
     @property
     def epsilon(self) -> float:
-        """The stated epsilon: two rows differ in two bits."""
+        """The stated epsilon."""
         return self.given_epsilon
+
+
+@dataclass(frozen=True)
+class CountMeanSketch(HashedRow):
+    """Apple's count mean sketch: one hash function of many, a row of ``width`` bits, each flipped.
+
+    A bit is flipped with 1/(e^(epsilon/2) + 1), as two rows differ in two bits. The estimate is the
+    published one.
+    """
+
+    name: ClassVar[str] = "count-mean-sketch"
 
     def variance(self, categories: int) -> float:
         """Return users times the variance; a bit is that of another category with 1/width."""
@@ -130,22 +136,13 @@ class CountMeanSketch(System):
 
 
 @dataclass(frozen=True)
-class HadamardSketch(System):
+class HadamardSketch(HashedRow):
     """Apple's Hadamard count mean sketch: one coefficient of the row's transform, flipped or not.
 
     The sign is flipped with 1/(e^epsilon + 1). The estimate is the published one.
     """
 
     name: ClassVar[str] = "hadamard-count-mean-sketch"
-
-    given_epsilon: float
-    hashes: int
-    width: int
-
-    @property
-    def epsilon(self) -> float:
-        """The stated epsilon: one sign."""
-        return self.given_epsilon
 
     def variance(self, categories: int) -> float:
         """Return users times the variance; for another category the sign is even but for equal hashes."""
