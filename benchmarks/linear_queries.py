@@ -68,10 +68,11 @@ def measured(name: str, size: int, epsilon: float) -> dict[str, Any]:
 
 
 def settings(names: tuple[str, ...] = NAMES, largest: int = SIZES[-1]) -> list[tuple[str, int, float]]:
-    """Return the settings: over n at epsilon = 1, and over epsilon at n = 32; smaller ones first."""
+    """Return the settings: over n at epsilon = 1, and over epsilon at n = 32; cumulative shares first."""
     over_n = [(name, size, 1.0) for size in SIZES for name in names if size <= largest]
     over_epsilon = [(name, MIDDLE, epsilon) for epsilon in EPSILONS for name in names if epsilon != 1.0]
-    return sorted(over_n + (over_epsilon if largest >= MIDDLE else []), key=lambda setting: setting[1])
+    found = over_n + (over_epsilon if largest >= MIDDLE else [])
+    return sorted(found, key=lambda setting: (setting[0] != NAMES[0], setting[1]))
 
 
 def shown(row: dict[str, Any]) -> list[str]:

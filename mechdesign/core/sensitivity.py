@@ -38,6 +38,9 @@ ZERO = 0.1
 CLEAR = 4.0
 """How many times their errors the sides differ at a kink: where the optimum jumps, errors are large."""
 
+NOTHING = 1e-7
+"""A change by at most this part of the optimum is none: solutions are no more accurate."""
+
 ALIKE = 0.01
 """Sides that differ by a smaller part are reported as one derivative."""
 
@@ -193,6 +196,8 @@ class Worth:
             unclear = [item.error for item in self.sides if self.slope is None]
             if unclear and max(unclear) > abs(self.range[0]) / 2.0:
                 most = self.step * max(abs(item.slope) + item.error for item in self.sides)
+                if most <= NOTHING * abs(self.optimum):
+                    return f"{self.step:g} {side} of {self.parameter} changes nothing"
                 return f"{self.step:g} {side} of {self.parameter} changes the optimum by at most {most:.3g}"
             return self._bought(self.range[0], side)
         assert self.left is not None
@@ -226,11 +231,15 @@ class Worth:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What the parameters of a solution are worth, which constraints bind, or which of them conflict."""
+    """What the parameters of a solution are worth, which constraints bind, or which of them conflict.
+
+    ``reason`` states in one line why there is none of these.
+    """
 
     worths: tuple[Worth, ...] = ()
     binding: tuple[Binding, ...] = ()
     conflict: tuple[str, ...] = ()
+    reason: str = ""
 
     def __getitem__(self, parameter: str) -> Worth:
         for worth in self.worths:
@@ -239,13 +248,15 @@ class Sensitivity:
         raise KeyError(parameter)
 
     def __str__(self) -> str:
+        if len(self.conflict) == 1:
+            return f"this cannot be kept: {self.conflict[0]}"
         if self.conflict:
             return f"these conflict, and none of them can be spared: {', '.join(self.conflict)}"
         lines = [str(worth) for worth in self.worths]
         lines += [f"binding: {item}" for item in self.binding[:SHOWN]]
         if len(self.binding) > SHOWN:
             lines.append(f"binding: {len(self.binding) - SHOWN} more")
-        return "\n".join(lines) or "no parameter of this problem has a derivative"
+        return "\n".join(lines) or self.reason
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain values."""
@@ -268,17 +279,22 @@ def sensitivity(solution: Solved, seconds: float = SECONDS) -> Sensitivity:
     problem = solution.problem
     if solution.status == "infeasible":
         again = solution.again
-        if again is None:
-            return Sensitivity()
-        return Sensitivity(conflict=conflicting(problem, lambda other: again(other).status == "infeasible"))
+        nothing = Sensitivity(reason="no constraint of this problem can be dropped; see the message above")
+        if again is None or not problem.droppable():
+            return nothing
+        found = conflicting(problem, lambda other: again(other).status == "infeasible")
+        return Sensitivity(conflict=found) if found else nothing
     if not solution.found:
-        return Sensitivity()
+        return Sensitivity(reason=f"nothing is worth anything: the solution is {solution.status}")
     names = [name for name in problem.levers if isinstance(getattr(problem, name), float)]
     end = time.monotonic() + seconds
     with kept_starts({}):  # the problems are near to each other, and their values alone are used
         worths = tuple(_worth(solution, name, end) for name in names if _moves(problem, name))
     binding = () if solution.prices is None else tuple(most_expensive(solution.prices.binding()))
-    return Sensitivity(worths, binding)
+    reason = (
+        f"the optimum of {problem.name} has no parameter whose derivative is computed; compare with a sweep"
+    )
+    return Sensitivity(worths, binding, reason="" if worths else reason)
 
 
 def _worth(solution: Solved, name: str, end: float) -> Worth:

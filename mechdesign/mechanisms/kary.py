@@ -258,7 +258,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         if not self.keeps_all:
             raise EstimationError(
                 "channel",
-                f"{self.weights.kept} of {self.weights.size} answers are kept, so that no two chances hold "
+                f"{self.weights.kept} of {self.weights.size} answers are kept, so no two probabilities hold "
                 "for all",
                 "ask for the forecast, or build with the problem 'frequency-oracle'",
             )

@@ -70,8 +70,8 @@ def _digest(path: str, most: int | None = None) -> str:
 
 def _said(path: str, other: str) -> str:
     return (
-        f"{path}: has the same content as {other}, and would count twice; name one of them, or say with "
-        f"{OPTION} that both count"
+        f"{path}: has the same content as {other}, and would count twice; name one of them, or add "
+        f"{OPTION} to count both"
     )
 
 

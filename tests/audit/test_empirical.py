@@ -90,7 +90,7 @@ def test_bad_input_is_refused():
         attack([1, 2, 3], [1, 2, 3], 1.0)
     with pytest.raises(DataError, match="columns"):
         attack(np.zeros((20, 2), dtype=int), np.zeros((20, 3), dtype=int), 1.0)
-    with pytest.raises(ParameterError, match="whole numbers"):
+    with pytest.raises(ParameterError, match="integers"):
         attack(np.zeros(20), np.zeros(20), 1.0)
     with pytest.raises(ParameterError, match="confidence"):
         attack(np.zeros(20, dtype=int), np.zeros(20, dtype=int), 1.0, confidence=1.0)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from mechdesign.audit.exponential import exp_lower, exp_upper, float_up, log_ratio
+from mechdesign.audit.exponential import exp_lower, exp_upper, float_down, float_up, log_ratio
 from mechdesign.core.errors import ParameterError
 
 
@@ -36,6 +36,14 @@ def test_bounds_multiply_as_the_exponential_does(exponent):
     half = Fraction(exponent) / 2
     assert exp_lower(half) ** 2 <= exp_upper(exponent)
     assert exp_lower(exponent) <= exp_upper(half) ** 2
+
+
+@given(st.integers(1, 2**80), st.integers(1, 2**80))
+def test_doubles_are_rounded_to_the_side_that_is_asked_for(numerator, denominator):
+    value = Fraction(numerator, denominator)
+    below, above = float_down(value), float_up(value)
+    assert Fraction(below) <= value <= Fraction(above)
+    assert above in (below, math.nextafter(below, math.inf))
 
 
 def test_the_lower_bound_is_below_a_known_value():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mechdesign.catalog import load_model, models
+from mechdesign.catalog import load_model, models, shipped
 from mechdesign.catalog.listing import ModelLine, _listed, listed_models
 from mechdesign.catalog.load import MODEL_KEYS, SIMULATION_KEYS
 from mechdesign.catalog.shipped import models_folder
@@ -178,3 +178,9 @@ def test_the_list_reads_a_whole_file_where_its_head_is_not_enough(tmp_path):
         encoding="utf-8",
     )
     assert _listed("odd", path) == ModelLine("odd", "b", 2, "a")
+
+
+def test_a_model_that_is_added_later_is_found(monkeypatch):
+    assert not shipped.is_model("response/added")
+    monkeypatch.setattr(shipped, "models", lambda: ["response/added"])
+    assert shipped.is_model("response/added")

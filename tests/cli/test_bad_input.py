@@ -181,7 +181,7 @@ def test_a_channel_that_cannot_be_inverted(folder, capsys):
     (folder / "reports.csv").write_text("answer\n0\n0\n")
     error = refused(capsys, "estimate", "constant.json", "reports.csv", "--unmarked")
     assert "constant.json: channel: " in error
-    assert "cannot be told apart; the best channel for a prior never reports its rarest answers" in error
+    assert "cannot be separated; the best channel for a prior never reports its rarest answers" in error
 
 
 @pytest.mark.parametrize("verb", ["audit", "randomize", "estimate"])
@@ -204,4 +204,4 @@ def test_epsilon_zero_is_legal_and_says_what_it_means(folder, capsys):
     assert main(["build", "model.toml", "--set", "epsilon=0", "-o", "zero.json"]) == 0
     assert "true_epsilon = 0" in capsys.readouterr().out
     (folder / "reports.csv").write_text("answer\n0\n")
-    assert "cannot be told apart" in refused(capsys, "estimate", "zero.json", "reports.csv", "--unmarked")
+    assert "cannot be separated" in refused(capsys, "estimate", "zero.json", "reports.csv", "--unmarked")

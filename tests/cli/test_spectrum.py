@@ -270,4 +270,4 @@ def test_a_covered_user_is_a_status_and_not_an_error_of_the_input(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m.toml").write_text(MODEL.replace("protection = 1", "protection = 10"))
     assert main(["solve", "m.toml"]) != 2
-    assert "nobody is admitted" in "".join(capsys.readouterr())
+    assert "no user is admitted" in "".join(capsys.readouterr())

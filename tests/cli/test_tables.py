@@ -230,7 +230,7 @@ def test_what_can_be_estimated_is_said_before_anything_is_collected(folder, caps
         assert "CANNOT" not in text
     for command in (["build", "-o", "b.json"], ["solve"], ["compare"]):
         text = said(capsys, *command, "survey.toml", *bad)
-        assert "frequencies: CANNOT be estimated: 3 answers ('a', 'b', 'missing') are reported alike" in text
+        assert "CANNOT be estimated: 3 answers ('a', 'b', 'missing') lead to the same reports" in text
         assert "an even prior" in text
     options = ["people.csv", "--column", "answer", "--missing", "category", "-o", "r.csv"]
     error = refused(capsys, "randomize", "b.json", *options)

@@ -20,14 +20,23 @@ from mechdesign.problems.response import ExtendedResponse
 LARGEST = 60
 """Answers or types of the models that are solved seven times here."""
 
-SLOW = ("contract/better_noise", "mean/best_channel_grids")
-"""Left to ``solve --sensitivity``: a cone program takes half a second each time."""
+SLOW = (
+    "contract/better_noise",
+    "deployed/microsoft_one_bit_mean",
+    "mean/best_channel",
+    "mean/best_channel_grids",
+    "survey/fifty_likert",
+    "workload/bits_three_way",
+)
+"""Left to ``solve --sensitivity``: each takes half a second or more, seven times."""
 
 PRICED = {
     "randomized-response": ("lp", "convex"),
     "privacy-contract": ("reduced-program", "full-program"),
     "spectrum-partition": ("linear-program",),
-    "mean-channel": ("lp",),
+    "mean-channel": ("lp", "columns"),
+    "linear-queries": ("all-columns", "symmetric", "closed-form"),
+    "survey-design": ("split", "grid"),
 }
 
 
@@ -121,6 +130,45 @@ def test_conflicting_limits_of_a_contract_are_named() -> None:
     assert md.solve(problem).sensitivity.conflict == ("budget", "epsilon_min")
     problem = md.PrivacyContract(types=[1, 2], counts=[10, 10], target_error=0.01, epsilon_max=0.5)
     assert md.solve(problem).sensitivity.conflict == ("target_error", "epsilon_max")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"target_error": 0.01, "epsilon_max": 0.5, "epsilon_min": 0.1, "participation_cost": 0.2},
+        {"budget": 1.0, "participation_cost": 1.0, "epsilon_min": 0.5, "epsilon_max": 3.0},
+        {"budget": 5.0, "minimum_buyers": 15, "participation_cost": 0.5, "epsilon_min": 0.4},
+    ],
+)
+def test_the_rest_of_a_conflict_can_be_kept(given: dict[str, Any]) -> None:
+    problem = md.PrivacyContract(types=[1, 2], counts=[10, 10], **given)
+    conflict = md.solve(problem).sensitivity.conflict
+    alone = problem.without([name for name in problem.droppable() if name not in conflict])
+    assert md.solve(alone).status == "infeasible"
+    for name in conflict:
+        assert md.solve(alone.without([name])).found
+
+
+def test_a_survey_names_what_its_users_are_too_few_for() -> None:
+    questions = [{"name": "smokes", "labels": ["no", "yes"], "error": 0.01}]
+    for epsilon, users, said in ((1.0, 9_000, "these conflict"), (1.0, 100, "this cannot be kept: users")):
+        problem = md.SurveyDesign(questions=questions, epsilon=epsilon, users=users, goal="epsilon")
+        assert str(md.solve(problem).sensitivity).startswith(said)
+    assert str(md.solve(md.SurveyDesign(questions=questions, epsilon=0.0)).sensitivity).endswith("epsilon")
+
+
+@pytest.mark.parametrize("slug", ["shuffle/counting", "marginals/covering_calm"])
+def test_no_derivative_has_a_reason_in_one_line(slug: str) -> None:
+    problem = load_model(slug).problem
+    said = str(md.solve(problem).sensitivity)
+    why = "has no parameter whose derivative is computed; compare with a sweep"
+    assert said == f"the optimum of {problem.name} {why}"
+
+
+def test_nothing_to_drop_has_a_reason() -> None:
+    problem = md.LinearQueries(workload={"name": "prefix", "size": 4}, epsilon=0.0)
+    said = "no constraint of this problem can be dropped; see the message above"
+    assert str(md.solve(problem).sensitivity) == said
 
 
 def test_no_time_leaves_the_multipliers() -> None:

@@ -39,7 +39,8 @@ def test_epsilon_is_worth_what_solving_again_gives(
 ) -> None:
     solution = md.solve(survey(questions, 1.0, goal), method=method)
     assert solution.prices is not None
-    assert solution.prices.lagrangian(solution.problem) == pytest.approx(solution.value, rel=1e-9)
+    # designs with tiny shares are dropped after the prices are found: within the gap
+    assert solution.prices.lagrangian(solution.problem) == pytest.approx(solution.value, rel=1e-5)
     worth = solution.sensitivity["epsilon"]
     assert worth.agrees is True
     assert worth.left is not None

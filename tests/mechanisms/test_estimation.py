@@ -125,10 +125,10 @@ def test_indistinguishable_answers_are_named():
     mechanism = md.solve(
         md.RandomizedResponse(prior=[0.9, 0.06, 0.04], epsilon=0.5, labels=["a", "b", "c"])
     ).mechanism()
-    with pytest.raises(EstimationError, match=r"'a', 'b', 'c'.*reported.*alike"):
+    with pytest.raises(EstimationError, match=r"'a', 'b', 'c'.*same reports"):
         mechanism.estimate(["a", "a"])
     rows = [[8, 4, 4], [4, 8, 4], [8, 4, 4]]
-    with pytest.raises(EstimationError, match="answers '0', '2' are reported alike"):
+    with pytest.raises(EstimationError, match="answers '0', '2' lead to the same reports"):
         finite(rows).estimate([0, 1, 2])
 
 
@@ -140,7 +140,7 @@ def test_a_singular_channel_is_refused_although_all_rows_differ(rows):
 
 def test_constant_structured_channel_is_refused():
     mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.0)).mechanism()
-    with pytest.raises(EstimationError, match="cannot be told apart; with epsilon = 0 and delta = 0"):
+    with pytest.raises(EstimationError, match="cannot be separated; with epsilon = 0 and delta = 0"):
         mechanism.estimate([0, 0])
 
 

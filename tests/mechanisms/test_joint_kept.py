@@ -224,7 +224,7 @@ def test_no_more_reports_than_promised_come_out_of_a_table(tmp_path, survey):
     count = ("--state", "count.json")
     code, said = survey("remember", "people.csv", "-o", "kept.csv")
     assert code == 2
-    assert "--state: is missing; the promise is for 1 report" in said
+    assert "--state: is missing; the guarantee is for 1 report" in said
     assert not (tmp_path / "kept.csv").exists()
     code, said = survey("remember", "people.csv", "-o", "kept.csv", *count)
     assert code == 0

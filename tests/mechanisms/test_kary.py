@@ -124,7 +124,7 @@ def test_a_dense_copy_of_a_million_symbols_is_refused():
     with pytest.raises(ParameterError, match="too large"):
         channel.dense()
     mechanism = KaryResponse.from_channel(channel)
-    with pytest.raises(EstimationError, match=r"999996 answers.*, \.\.\.\) are reported alike"):
+    with pytest.raises(EstimationError, match=r"999996 answers.*, \.\.\.\) lead to the same reports"):
         mechanism.estimate(mechanism.randomize([5, 6, 7], rng=0))
     with pytest.raises(ParameterError, match="too many"):
         _ = mechanism.channel

@@ -27,7 +27,7 @@ def menu_figures(items: Array, types: Array, epsilon: Array, payment: Array) -> 
         What each of them is to choose.
     """
     caption = (
-        "A user of type theta is indifferent along a line of slope theta and wants to be as far up as "
+        "A user of type theta is indifferent along a line of slope theta and prefers to be as far up as "
         "possible: each type's own item lies on its highest line."
     )
     panels = [_items(items, types, epsilon, payment), *_choices(types, epsilon, payment)]

@@ -314,8 +314,8 @@ class ContractMenu(Mechanism):
             return None
         figures = {"value": value, "bound": bound, "gap": value - bound}
         what = "error" if terms.objective == "error" else "payment"
-        whose = "everybody" if buys.all() else "exactly these types"
-        note = f"least {what} when {whose} buys, by weak duality with the prices of the menu"
+        whose = "all users" if buys.all() else "exactly these types"
+        note = f"least {what} when {whose} buy, by weak duality with the prices of the menu"
         kept = "IR and IC" if terms.information == "incomplete" else "IR, types being known"
         return Certificate("optimality", True, False, figures, {}, note, f"all menus that keep {kept}")
 

@@ -73,8 +73,7 @@ def _columns(mechanism: LocationMechanism, source: Source, settings: Settings) -
         if given != [X, Y] and any(mechanism.is_value(name) for name in given):
             raise DataError(
                 source.name,
-                "its first line is numbers: add a header line, or say with --column that these are the "
-                "columns' names",
+                "its first line is numbers: add a header line, or name these columns with --column",
             )
     if len(given) != 2:
         raise ParameterError("--column", f"{len(given)} columns for a place", "name two, x before y")

@@ -48,9 +48,8 @@ ROUNDING = 1e-9
 MOST_RESAMPLED = 10_000
 
 NOT_CONTAINED = (
-    "no view contains it: what its attributes have in common beyond what views tell is what makes the "
-    "distribution nearest to independence; the error without the penalty is that of the effects that views "
-    "have"
+    "no view contains it: beyond the views, its attributes are taken to be as independent as possible; the "
+    "error covers the part that views measure"
 )
 CLUSTERED = (
     "{} attributes are too many to be fitted at once: it is summed from a distribution over {}, and answers "

@@ -249,7 +249,7 @@ class MeanMechanism(CollectingMechanism):
         low, high = f"{self.domain.low:g}", f"{self.domain.high:g}"
         error = math.sqrt(self.worst_variance())
         return (
-            f"A number from {low} to {high} goes in, a report comes out, drawn at random; the number itself "
+            f"A number from {low} to {high} is replaced by a report, drawn at random; the number itself "
             "is not kept.",
             *super().explained(),
             f"A single report, taken for the number, would be off by up to {error:.3g} (root mean square); "

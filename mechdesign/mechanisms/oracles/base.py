@@ -93,10 +93,10 @@ class SupportOracle(Oracle):
         """Return what is done to an answer, and by the thousand how seldom a report fits it."""
         own, other = (round(1000 * share) for share in self.support_shares())
         return (
-            f"One of {self.labels.size} possible answers goes in, a report comes out, drawn at random; the "
+            f"One of {self.labels.size} possible answers is replaced by a report, drawn at random; the "
             "answer itself is not kept.",
             *super().explained(),
-            "A report fits several answers, or none, and need not fit the true one. Of 1000 people with an "
+            "A report fits several answers, or none, and need not fit the true one. Of 1000 users with an "
             f"answer about {own} send a report that fits it; of 1000 with another answer about {other} do.",
         )
 

@@ -307,7 +307,7 @@ class CntSGM(SecureProtocol, CountProtocol):
             raise CertificateError(
                 "shares",
                 "1 leaves bit and noise visible in each message, which is not private: whether any message "
-                f"is 1 tells so much that delta is at least {delta:.3g}",
+                f"is 1 reveals so much that delta is at least {delta:.3g}",
                 f"use {LEAST_SHARES} or more",
             )
         super().__init__(promise, calibration, ratio, depth, shares, modulus)

@@ -7,7 +7,7 @@ closed form: no row is ever written down to design a mechanism.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -31,6 +31,9 @@ FACTOR_ROWS = 4
 
 LARGEST_ENTRY = 1e75
 """The largest number of a matrix: squares and their products are numbers of the bounds."""
+
+LIGHTEST = 1e-100
+"""The least that the largest weight may be: its square is a number of the bounds."""
 
 MOST_ENTRIES = 1 << 25
 """Entries of a matrix of queries that is written down: 256 MiB."""
@@ -67,7 +70,7 @@ class Workload:
     def __post_init__(self) -> None:
         object.__setattr__(self, "named", named_workload(self.given))
         if self.named is None:
-            object.__setattr__(self, "given", _matrix(self.given))
+            object.__setattr__(self, "given", query_matrix(self.given))
         if self.size > MOST_TYPES:
             raise ParameterError(
                 "workload",
@@ -186,12 +189,33 @@ class Workload:
         return dict(self.given) if self.named is not None else self.given.tolist()
 
 
-def _matrix(given: Any) -> Array:
+def query_matrix(given: Any) -> Array:
+    """Return the queries of a matrix, a row each, or say what is wrong with it."""
+    if isinstance(given, str):
+        raise ParameterError(
+            "workload", f"expected a table or a matrix, got {given!r}", f'write {{name = "{given}", ...}}'
+        )
+    _require_even_rows(given)
     rows = finite_array("workload", given, 2)
     largest = float(np.abs(rows).max(initial=0.0))
     if largest > LARGEST_ENTRY:
         raise ParameterError("workload", f"{largest:g} is too large", f"give at most {LARGEST_ENTRY:g}")
+    if 0.0 < largest < 1.0 / LARGEST_ENTRY:
+        raise ParameterError("workload", f"no entry is above {largest:g}", "multiply all by the same number")
     return rows
+
+
+def _require_even_rows(given: Any) -> None:
+    """Raise ParameterError where a row has more or fewer entries than the first."""
+    if not isinstance(given, list | tuple) or not all(isinstance(row, Sized) for row in given):
+        return
+    for number, row in enumerate(given):
+        if len(row) != len(given[0]):
+            raise ParameterError(
+                "workload",
+                f"row {number} has {len(row)} entries, row 0 has {len(given[0])}",
+                "give every query one entry per type",
+            )
 
 
 def named_workload(given: Any) -> Named | None:
@@ -228,6 +252,10 @@ def _weights(given: Any, count: int) -> Array:
         raise ParameterError(
             "weights", f"entry {place} is negative ({weights[place]:g})", "give numbers >= 0"
         )
+    largest = float(weights.max())
+    if largest < LIGHTEST:
+        told = "all are 0" if largest == 0.0 else f"none is above {largest:g}"
+        raise ParameterError("weights", told, "give at least one query a weight such as 1")
     return weights
 
 

@@ -266,7 +266,7 @@ def test_bad_input_is_named():
         rival.release(np.array([[0, 0], [1, 3]]))
     with pytest.raises(DataError, match="expected a table of 2 columns"):
         rival.release(np.zeros((3, 3), dtype=int))
-    with pytest.raises(DataError, match="expected integers, the number of a value"):
+    with pytest.raises(DataError, match="integers"):
         rival.release(np.zeros((3, 2)))
     with pytest.raises(ParameterError, match="order"):
         FullContingency([2, 3], 1.0, 3)

@@ -105,7 +105,7 @@ def test_unknown_methods_and_methods_that_do_not_apply():
         ({"distance": "line"}, {"closed-form": "metric"}),
         ({"utility": "mutual-information"}, {"lp": "not linear", "convex": "not a convex program"}),
         ({"utility": "mutual-information", "delta": 0.1}, {"staircase": "patterns"}),
-        ({"prior": [0.2] * 5}, {"extreme-points": "4 at most"}),
+        ({"prior": [0.2] * 5}, {"extreme-points": "the limit is 4 answers"}),
         ({"epsilon": 60.0}, {"convex": "accuracy", "extreme-points": "distinguish extreme points"}),
         ({"epsilon": 1e-6}, {"extreme-points": "distinguish extreme points"}),
         ({"prior": [1 / 100] * 100}, {"convex": "too many for a declarative model"}),

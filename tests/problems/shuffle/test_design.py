@@ -72,7 +72,7 @@ def test_the_gain_is_that_of_the_forecasts():
     all_honest = md.shuffled(md.FrequencyOracle(categories=50, epsilon=0.5), users=100_000, delta=1e-6)
     assert all_honest.local_epsilon > design.local_epsilon
     assert design.mechanism().central.figures["honest_users"] == 50_000
-    assert "times the users" in str(design)
+    assert "times as many users" in str(design)
     assert design.as_json()["gain"]["users_ratio"] == gain["users_ratio"]
 
 

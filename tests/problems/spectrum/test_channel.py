@@ -122,7 +122,7 @@ def test_an_owner_that_covers_everybody_is_a_status():
     )
     for run in md.compare(problem).runs:
         assert run.status == "infeasible"
-        assert "nobody is admitted" in run.message
+        assert "no user is admitted" in run.message
 
 
 def test_coincident_users_are_legal_and_one_of_them_is_served():

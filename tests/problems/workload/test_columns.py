@@ -107,3 +107,10 @@ def test_a_bound_for_too_many_patterns_is_refused_without_its_form():
     bare = type(bound)(bound.population, bound.directions, bound.multiplier)
     with pytest.raises(md.CertificateError, match="too many patterns"):
         problem.proven(bare)
+
+
+def test_a_search_that_finds_no_new_pattern_ends_with_what_it_has():
+    # At this epsilon all patterns that local search reaches are in the master program after one round.
+    solution = md.solve(md.LinearQueries(workload={"name": "ranges", "size": 32}, epsilon=4.0), "columns")
+    assert solution.bound < solution.value < 1.008 * solution.bound
+    assert all(item.holds for item in solution.certificates if item.property != "optimality")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mechdesign as md
 from benchmarks.factorization import best_channel, error_of, hadamard_response, projected
+from benchmarks.linear_queries_figures import results, rows_of
 from mechdesign.mechanisms.workload.value import ChannelValue
 
 
@@ -44,3 +46,17 @@ def test_the_projection_is_the_nearest_feasible_channel():
     for _ in range(50):  # the angle to every other feasible channel is obtuse
         other = projected(rng.normal(size=(6, 4)), least, power)
         assert ((given - found) * (other - found)).sum(axis=0).max() <= 1e-12
+
+
+def test_the_page_shows_the_measured_errors():
+    page = (Path(__file__).parents[3] / "docs" / "families" / "workload.md").read_text(encoding="utf-8")
+    assert results() in page
+
+
+def test_no_measured_error_is_below_the_bound():
+    for name in ("prefix", "ranges", "marginals", "histogram"):
+        for row in rows_of(name):
+            errors = [float(row[key]) for key in ("here", "subset", "channel_4n", "channel_16n")]
+            assert min(errors) >= float(row["bound"]) * (1.0 - 1e-7)
+            # one of the best ways known: nothing that is compared has a smaller error
+            assert float(row["here"]) <= min(errors) * (1.0 + 1e-7)

@@ -21,6 +21,7 @@ from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import NumberNoise, noise_of
 from mechdesign.problems.contract.allocation import EpsilonLimits, shadow_prices
 from mechdesign.problems.contract.population import (
+    MOST,
     TYPE_GENERATORS,
     Population,
     checked_amount,
@@ -77,8 +78,8 @@ class PrivacyContract(Problem[ContractMenu]):
     }
     sense: ClassVar[Sense] = "min"
     relaxations: ClassVar[Mapping[str, Any]] = {
-        "budget": 1e100,
-        "target_error": 1e100,
+        "budget": MOST,
+        "target_error": MOST,
         "epsilon_min": 0.0,
         "epsilon_max": None,
         "participation_cost": 0.0,
@@ -160,8 +161,8 @@ class PrivacyContract(Problem[ContractMenu]):
         default=0.0,
     )
     minimum_buyers: int | None = whole(
-        "At least so many users must buy. Only the highest types may be left out, also where types "
-        "are known, and the average is then that of the buyers. Without it everybody buys, as in the "
+        "Minimum number of users who buy. Only the highest types may be excluded, also where types "
+        "are known, and the average is then that of the buyers. Without it all users buy, as in the "
         "thesis.",
         low=1,
         default=None,

@@ -150,9 +150,10 @@ def _exact(problem: LinearQueries, pool: Pool, bound: WorkloadBound) -> Outcome:
         if ratio <= 1.0 + 1e-9:
             break
         pool.keep(found)
-        if not pool.add(worst):
+        added = pool.add(worst)
+        found = pool.solve(1e-11)  # also where nothing is new: fewer columns are left than it had weights for
+        if not added:
             break
-        found = pool.solve(1e-11)
     own = enumerated_bound(problem, found)
     # Where a pattern tells nothing its price mu.v is 0, and rounding may make it negative.
     lifted = [replace(own, multiplier=own.multiplier + part * np.abs(own.multiplier).max()) for part in LIFTS]
@@ -175,9 +176,10 @@ def _priced(
         starts = np.vstack([shaken(likely, 0.1, rng), shaken(likely, 0.3, rng)])
         reached = np.unique(prices.climbed(starts), axis=0)
         order = np.argsort(-prices.ratios(reached))[: 30 * problem.queries.size]
-        if not pool.add(reached[order]):
-            break
+        added = pool.add(reached[order])
         found = pool.solve(1e-4 if pool.error(found) > (1.0 + 4.0 * gap) * proven else 1e-5)
+        if not added:  # solved in any case: fewer columns are left than the weights before were for
+            break
     sets, amounts = pool.amounts(pool.keep(found, 1e-6))
     notes = {"patterns": len(sets), "rounds": rounds}
     return outcome(

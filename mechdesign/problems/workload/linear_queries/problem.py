@@ -19,6 +19,7 @@ from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector
 from mechdesign.mechanisms.workload import Workload, WorkloadRelease
 from mechdesign.mechanisms.workload.orbits import OrbitValue, Translations
+from mechdesign.mechanisms.workload.queries import query_matrix
 from mechdesign.mechanisms.workload.value import ChannelValue, columns_of
 from mechdesign.mechanisms.workload.weights import (
     in_order,
@@ -60,7 +61,7 @@ def _epsilon(field: str, value: Any) -> float:
 def _workload(field: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(word): _plain(argument) for word, argument in value.items()}
-    return finite_array(field, value, 2)
+    return query_matrix(value)
 
 
 def _plain(value: Any) -> Any:
