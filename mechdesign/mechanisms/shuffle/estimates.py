@@ -113,10 +113,10 @@ class HistogramEstimate(Tidy):
     Examples
     --------
     >>> print(HistogramEstimate(np.array([7.0, 3.0]), np.array([1.0, 1.0]), ("a", "b"), 10, 10))
-    category  count  standard error  95% from   95% to
-    --------  -----  --------------  --------  -------
-    a             7               1   5.04004  8.95996
-    b             3               1   1.04004  4.95996
+    category  count  std error  95% low  95% high
+    --------  -----  ---------  -------  --------
+    a             7          1  5.04004   8.95996
+    b             3          1  1.04004   4.95996
     10 users, 10 messages
     """
 

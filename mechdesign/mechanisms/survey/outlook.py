@@ -130,10 +130,10 @@ def outlook_of(
     50.0%  smokes
     50.0%  sex
     <BLANKLINE>
-    result  standard error, 1000 users  wanted  takes users
-    ------  --------------------------  ------  -----------
-    smokes                     0.02936    0.05          345
-    sex                        0.02936       -            -
+    result  standard error, 1000 users  target  users needed
+    ------  --------------------------  ------  ------------
+    smokes                     0.02936    0.05           345
+    sex                        0.02936       -             -
     each user gives away epsilon = 2 in total, over all questions together
     """
     alone, names = expected_errors(survey, 1).tolist(), survey.names()
