@@ -16,7 +16,7 @@ print(worth)
 # The multipliers predict what solving again finds.
 more = md.solve(md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.01, delta=0.05), method="lp")
 predicted, found = 0.01 * worth["epsilon"].slope, more.value - solution.value
-print(f"0.01 more of epsilon: predicted {predicted:.6f}, found {found:.6f}")
+print(f"raising epsilon by 0.01: predicted {predicted:.6f}, computed {found:.6f}")
 
 # Where the rarer answers begin to be reported there is no derivative: each side has its own.
 kink = md.solve(md.RandomizedResponse(prior=[0.5, 0.25, 0.25], epsilon=math.log(2.0)), method="lp")

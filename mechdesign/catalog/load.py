@@ -84,7 +84,7 @@ def _unknown_model(name: str, known: Sequence[str]) -> UnknownNameError:
     hint = suggestion(name, known)
     if not hint.startswith("did you mean"):
         hint = "run 'mechdesign list' to see all"
-    return UnknownNameError("model", f"no '{name}'; {hint}", "or give a path ending in .toml")
+    return UnknownNameError("model", f"no '{name}'", f"{hint} or give a path ending in .toml")
 
 
 def load_swept(name: str | os.PathLike[str], overrides: Mapping[str, Any]) -> Model:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.core.documents import parse_toml
-from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion
+from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion, unread
 from mechdesign.core.files import read_text
 
 LARGEST_FILE = 1 << 24
@@ -39,7 +39,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     except ModelFileError:
         raise
     except OSError as error:
-        raise ModelFileError(path, f"cannot be read ({error.strerror})", "check the path") from None
+        raise ModelFileError(path, unread(error), "check the path") from None
     except ValueError as error:
         raise ModelFileError(path, _explained(str(error), text)) from None
 

@@ -52,15 +52,14 @@ def _init(options: argparse.Namespace) -> int:
     print(f"{options.output}: {asked} questions, of which {len(made.of_source('codebook'))} from a codebook")
     for what, names in (
         ("to be completed, nothing but name and type is known", made.of_source("type")),
-        ("left out", made.left_out),
+        ("omitted", made.left_out),
         ("in the codebook, but no column is asked for", list(made.unused)),
     ):
         if names:
             print(f"  {what}: {_named(names)}")
     if made.looked_at:
-        print(
-            f"  PRIVACY: people's values were read for {_named(made.looked_at)}; labels and ranges from them"
-        )
+        read = _named(made.looked_at)
+        print(f"  PRIVACY: the users' answers were read for {read}; labels and ranges from them")
         print("  reveal something that epsilon does not cover: prefer --codebook, or --private")
     return FINE
 

@@ -44,7 +44,7 @@ class FigureOutput:
 
             require_suffix(self.path)
             if table and same_file(self.path, table):
-                raise ParameterError(f"--figure {self.path}", "is where -o writes to", "name another place")
+                raise ParameterError(f"--figure {self.path}", "is where -o writes to", "choose another path")
             self._require(self.path)
             matplotlib_module("")
 

@@ -24,7 +24,8 @@ class Parser(argparse.ArgumentParser):
         if wrong:
             known = re.findall(r"[\w-]+", wrong.group(2))
             message = f"no '{wrong.group(1)}'; {suggestion(wrong.group(1), known)}"
-        self.exit(BAD_INPUT, f"{self.prog}: {message}; see {self.prog} --help\n")
+        end = "" if message.endswith("?") else f"; see {self.prog} --help"
+        self.exit(BAD_INPUT, f"{self.prog}: {message}{end}\n")
 
 
 class AddCommand(Protocol):

@@ -151,8 +151,7 @@ class Comparison:
         if gap is None:
             return "optimality is not claimed, and no method has a bound to judge it by"
         bound = format_figure(self.best_bound)
-        beyond = "" if gap >= 0 else ", beyond it"
-        return f"optimality is not claimed; gap {abs(gap):.3g} to the best proven bound {bound}{beyond}"
+        return f"optimality is not claimed; gap {gap + 0.0:.3g} to the best proven bound {bound}"
 
     def as_dict(self, model: str | None = None) -> dict[str, Any]:
         """Return the JSON object of ``compare --json`` without the claims."""

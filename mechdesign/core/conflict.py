@@ -1,4 +1,4 @@
-"""Why a problem is infeasible: a set of constraints that conflict, of which none can be spared."""
+"""Why a problem is infeasible: a set of constraints that conflict, of which dropping any resolves it."""
 
 from __future__ import annotations
 

@@ -175,6 +175,17 @@ class MissingPackageError(MechDesignError, ImportError):
     """An optional package is needed for this step and is not installed."""
 
 
+def unread(error: OSError) -> str:
+    """Return why a file could not be read, without an operating system's jargon where it is missing.
+
+    Examples
+    --------
+    >>> unread(FileNotFoundError())
+    'file not found'
+    """
+    return "file not found" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return a hint that names the closest known names, or all of them when there are few.
 

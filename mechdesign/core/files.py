@@ -143,11 +143,11 @@ def whole_file(
     try:
         there = _found(place)
         if there is not None and not stat.S_ISREG(there.st_mode):
-            raise error_class(f"{path}: is not a regular file; name another place")
+            raise error_class(f"{path}: is not a regular file; choose another path")
         _remove_abandoned(place)
         name, handle = _temporary(place, private or there is not None)
     except OSError as error:
-        raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
+        raise error_class(f"{path}: cannot be written ({error.strerror}); choose another path") from None
     try:
         made = os.fstat(handle)
         if fcntl is None:  # Windows moves no file that is open
@@ -163,7 +163,7 @@ def whole_file(
         if durable:
             _flush(place.parent)
     except OSError as error:
-        raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
+        raise error_class(f"{path}: cannot be written ({error.strerror}); choose another path") from None
     finally:
         if fcntl is not None:
             os.close(handle)
@@ -277,7 +277,7 @@ def one_at_a_time(path: str | os.PathLike[str], error_class: type[MechDesignErro
     try:
         handle = _locked(lock, path, error_class)
     except OSError as error:
-        raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
+        raise error_class(f"{path}: cannot be written ({error.strerror}); choose another path") from None
     if handle is None:
         lock = place.with_name(f".{shown}.locked")
         handle = _marked(lock, path, error_class)
@@ -356,9 +356,9 @@ def _marked(lock: Path, path: str | os.PathLike[str], error_class: type[MechDesi
             pass
         except PermissionError:  # Windows, where another process is just removing it
             if os.name != "nt" or not lock.exists():
-                raise error_class(f"{path}: cannot be locked ({lock.name}); name another place") from None
+                raise error_class(f"{path}: cannot be locked ({lock.name}); choose another path") from None
         except OSError as error:
-            raise error_class(f"{path}: cannot be written ({error.strerror}); name another place") from None
+            raise error_class(f"{path}: cannot be written ({error.strerror}); choose another path") from None
         if os.name == "nt":
             with suppress(OSError):
                 os.unlink(lock)

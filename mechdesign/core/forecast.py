@@ -56,8 +56,8 @@ class Forecast:
         if largest <= 1.0:
             return cls("frequencies", users, True, *figures, of=of)
         reason = (
-            f"with {users} users the standard error of {of} is up to {largest:.4g}, and it lies between 0 "
-            "and 1; collect from more users, or build with a larger epsilon"
+            f"with {users} users the standard error of {of} is up to {largest:.4g}, but a share lies "
+            "between 0 and 1; collect from more users, or build with a larger epsilon"
         )
         return cls("frequencies", users, False, *figures, reason, of)
 

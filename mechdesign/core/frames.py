@@ -146,7 +146,7 @@ class FrameTable:
         chosen = {name: self._columns[name] for name in columns}
         size = len(next(iter(chosen.values()), ()))
         if not size:
-            raise DataError(self.name, "has no rows", "give one row a user")
+            raise DataError(self.name, "has no rows", "give one row per user")
         for start in range(0, size, ROWS):
             self._start, self._rows = start, None
             pairs = {

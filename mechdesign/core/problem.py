@@ -182,7 +182,8 @@ class Problem(ABC, Generic[MechanismT_co]):
 
     def why_no_mechanism(self) -> str | None:
         """Say why nothing runs and what to build instead; None where something does."""
-        return "use the variables instead" if type(self).mechanism is Problem.mechanism else None
+        runs = type(self).mechanism is not Problem.mechanism
+        return None if runs else "its solution is a set of numbers, and 'mechdesign solve' prints them"
 
     def require_mechanism(self) -> None:
         """Raise MethodError where nothing runs."""

@@ -182,12 +182,12 @@ class Worth:
         return f"{self.parameter} = {format_figure(self.at)}: {self.sentence()}"
 
     def sentence(self) -> str:
-        """Return what a step of the parameter buys, in plain words.
+        """Return the effect of a step of the parameter, in plain words.
 
         Examples
         --------
         >>> print(Worth("epsilon", 1.0, 0.25, None, None, 0.7, "max", "expected utility").sentence())
-        0.1 more of epsilon buys 0.025 more of expected utility
+        raising epsilon by 0.1 raises the expected utility by 0.025
         """
         if self.slope is None and not self.sides:
             return "not known: the method has no multipliers for it, and nothing was solved again"
@@ -197,8 +197,8 @@ class Worth:
             if unclear and max(unclear) > abs(self.range[0]) / 2.0:
                 most = self.step * max(abs(item.slope) + item.error for item in self.sides)
                 if most <= NOTHING * abs(self.optimum):
-                    return f"{self.step:g} {side} of {self.parameter} changes nothing"
-                return f"{self.step:g} {side} of {self.parameter} changes the optimum by at most {most:.3g}"
+                    return f"{self._stepped(side)} changes nothing"
+                return f"{self._stepped(side)} changes the optimum by at most {most:.3g}"
             return self._bought(self.range[0], side)
         assert self.left is not None
         assert self.right is not None
@@ -207,11 +207,13 @@ class Worth:
 
     def _bought(self, slope: float, side: str) -> str:
         change = slope * self.step * (1.0 if side == "more" else -1.0)
-        step = f"{self.step:g} {side} of {self.parameter}"
         if abs(change) <= 1e-12 * abs(self.optimum):
-            return f"{step} changes nothing"
-        verb = "buys" if (change > 0.0) == (self.sense == "max") else "costs"
-        return f"{step} {verb} {abs(change):.3g} {'more' if change > 0.0 else 'less'} of {self.of}"
+            return f"{self._stepped(side)} changes nothing"
+        verb = "raises" if change > 0.0 else "lowers"
+        return f"{self._stepped(side)} {verb} the {self.of} by {abs(change):.3g}"
+
+    def _stepped(self, side: str) -> str:
+        return f"{'raising' if side == 'more' else 'lowering'} {self.parameter} by {self.step:g}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain values."""
@@ -251,7 +253,7 @@ class Sensitivity:
         if len(self.conflict) == 1:
             return f"this cannot be kept: {self.conflict[0]}"
         if self.conflict:
-            return f"these conflict, and none of them can be spared: {', '.join(self.conflict)}"
+            return f"these conflict, and dropping any of them resolves it: {', '.join(self.conflict)}"
         lines = [str(worth) for worth in self.worths]
         lines += [f"binding: {item}" for item in self.binding[:SHOWN]]
         if len(self.binding) > SHOWN:

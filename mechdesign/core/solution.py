@@ -151,7 +151,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         >>> import mechdesign as md
         >>> solution = md.solve(md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0), method="lp")
         >>> print(solution.sensitivity["epsilon"])
-        epsilon = 1: 0.1 more of epsilon buys 0.0157 more of expected utility
+        epsilon = 1: raising epsilon by 0.1 raises the expected utility by 0.0157
         """
         from mechdesign.core.sensitivity import sensitivity
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from mechdesign.core.errors import DataError
+from mechdesign.core.errors import DataError, unread
 from mechdesign.core.files import read_text
 from mechdesign.export.clients import MARK, ExportSettings, digest_of, sheet
 from mechdesign.export.exporting import KINDS, MOST_BYTES, export
@@ -60,7 +60,7 @@ def compare(mechanism: Mechanism, path: str | os.PathLike[str]) -> ExportCheck:
     try:
         text = read_text(path, MOST_BYTES, DataError)
     except OSError as error:
-        raise DataError(name, f"cannot be read ({error.strerror})", "check the path") from None
+        raise DataError(name, unread(error), "check the path") from None
     if text.startswith('{"format": "mechdesign-vectors"'):
         same = text == export(mechanism, "vectors")
         return ExportCheck(name, same, same)

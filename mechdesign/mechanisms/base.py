@@ -22,6 +22,7 @@ from mechdesign.core.errors import (
     ParameterError,
     UnknownNameError,
     suggestion,
+    unread,
 )
 from mechdesign.core.figure import Figure
 from mechdesign.core.files import read_text, whole_file
@@ -340,9 +341,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     except ModelFileError:
         raise
     except OSError as error:
-        raise ModelFileError(
-            path, f"cannot be read ({error.strerror})", "name a file written by build"
-        ) from None
+        raise ModelFileError(path, unread(error), "name a file written by build") from None
     except (ValueError, RecursionError) as error:
         raise ModelFileError(path, f"is not JSON ({error})", "name a file written by build") from None
     return mechanism_of(document, path)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mechdesign.core.documents import parse_toml
-from mechdesign.core.errors import DataError, MechDesignError, UnknownNameError, suggestion
+from mechdesign.core.errors import DataError, MechDesignError, UnknownNameError, suggestion, unread
 from mechdesign.core.files import read_text
 from mechdesign.core.numbers import number_of_text
 from mechdesign.mechanisms.survey.questions import Question
@@ -51,7 +51,7 @@ def read_codebook(path: str | os.PathLike[str]) -> dict[str, Table]:
         text = read_text(path, LARGEST_CODEBOOK, DataError)
         stated = _of_toml(text) if where.endswith(".toml") else _of_csv(text)
     except OSError as error:
-        raise DataError(where, f"cannot be read ({error.strerror})", "check the path") from None
+        raise DataError(where, unread(error), "check the path") from None
     except (ValueError, csv.Error) as error:
         if isinstance(error, MechDesignError):
             raise error.within(where) from None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.core.documents import parse_json
-from mechdesign.core.errors import DataError, MechDesignError
+from mechdesign.core.errors import DataError, MechDesignError, unread
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.mechanisms.base import Mechanism, mechanism_of
 from mechdesign.mechanisms.saved_counts import SavedCounts
@@ -111,7 +111,7 @@ def load_counts(path: str) -> CountFile:
     try:
         document = parse_json(read_text(path, LARGEST_FILE, DataError))
     except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror})", WRITTEN_BY) from None
+        raise DataError(path, unread(error), WRITTEN_BY) from None
     except (ValueError, RecursionError) as error:
         if isinstance(error, MechDesignError):
             raise

@@ -116,7 +116,7 @@ class Opened:
     ...     data.table("missing.csv")
     Traceback (most recent call last):
         ...
-    mechdesign.core.errors.DataError: missing.csv: cannot be read (No such file or directory); check the path
+    mechdesign.core.errors.DataError: missing.csv: file not found; check the path
     """
 
     def __init__(self, folder: str) -> None:

@@ -17,7 +17,7 @@ from mechdesign.report.drafted import DraftQuestion, of_types, of_values
 from mechdesign.report.files import open_table
 
 LOOKING = (
-    "PRIVACY: people's values were read for {}. The labels and ranges",
+    "PRIVACY: the users' answers were read for {}. The labels and ranges",
     "of these tell something about people, which epsilon does not cover: compare them with a public",
     "codebook (init --codebook), or draft from names and types alone (init --private).",
 )
@@ -98,7 +98,7 @@ class Draft:
 def _question(item: DraftQuestion) -> list[str]:
     remarks = [f"# {remark}" for remark in item.remarks]
     if item.table is None:
-        return [f"# {_toml(item.name)} is left out", *remarks]
+        return [f"# {_toml(item.name)} is omitted", *remarks]
     table: Mapping[str, Any] = item.table
     if DESCRIPTION in table:
         remarks.insert(0, f"# {printable(table[DESCRIPTION])}")

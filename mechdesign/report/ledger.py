@@ -21,7 +21,7 @@ from typing import Any
 from mechdesign.audit.account import Collected, Total, total
 from mechdesign.audit.renyi_filter import used
 from mechdesign.core.documents import parse_json
-from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, ParameterError
+from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, ParameterError, unread
 from mechdesign.core.files import one_at_a_time, read_text, whole_file
 from mechdesign.core.validation import in_range
 
@@ -113,7 +113,7 @@ def open_ledger(path: str, survey: str, epsilon: float, delta: float, shuffled: 
     ledger = Ledger(survey, float(epsilon), float(delta), shuffled, {})
     with one_at_a_time(path, ModelFileError):
         if Path(path).exists():
-            raise ParameterError(path, "exists, and a ledger is never replaced", "name another place")
+            raise ParameterError(path, "exists, and a ledger is never replaced", "choose another path")
         _write(path, ledger)
     return ledger
 
@@ -149,7 +149,7 @@ def load_ledger(path: str, survey: str | None = None) -> Ledger:
     try:
         document = parse_json(read_text(path, LARGEST_FILE, DataError))
     except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror})", "make one with ledger open") from None
+        raise DataError(path, unread(error), "make one with ledger open") from None
     except (ValueError, RecursionError) as error:
         if isinstance(error, MechDesignError):
             raise

@@ -39,27 +39,27 @@ def require_output(
     >>> require_output("people.csv", ["people.csv"], force=True)
     Traceback (most recent call last):
         ...
-    mechdesign.core.errors.ParameterError: -o people.csv: is an input of this command; name another place
+    mechdesign.core.errors.ParameterError: -o people.csv: is an input of this command; choose another path
     """
     if path == "-":
         raise ParameterError(f"{option} -", "nothing is written to the standard output", "name a file")
     require_name(path, ParameterError)
     for source in inputs:
         if same_file(path, source):
-            raise ParameterError(f"{option} {path}", "is an input of this command", "name another place")
+            raise ParameterError(f"{option} {path}", "is an input of this command", "choose another path")
     if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
         raise ParameterError(
-            f"{option} {path}", "cannot be written (its folder does not exist)", "name another place"
+            f"{option} {path}", "its folder does not exist", "create it or choose another path"
         )
     if os.path.islink(os.path.realpath(path)):
-        raise ParameterError(f"{option} {path}", "is a link that leads to itself", "name another place")
+        raise ParameterError(f"{option} {path}", "is a link that leads to itself", "choose another path")
     if force or not os.path.lexists(path) or not Path(path).is_file():
         return  # what is not a file is refused when it is written
     if same is not None:
         with suppress(MechDesignError):
             if same():
                 return
-    raise ParameterError(f"{option} {path}", "exists", "name another place, or replace it with --force")
+    raise ParameterError(f"{option} {path}", "file exists", "choose another path or add --force")
 
 
 def same_file(first: str, second: str) -> bool:

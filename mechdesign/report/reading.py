@@ -89,7 +89,7 @@ class FileTable(ABC):
         if not any_rows and not self.needs_rows:
             return
         if not any_rows:
-            raise DataError(self.name, "has a header and no rows", "give one row a user")
+            raise DataError(self.name, "has a header and no rows", "give one row per user")
         if not any_left:
             raise DataError(self.name, "every row lacks a value", "there is nothing left")
 

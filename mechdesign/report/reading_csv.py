@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.errors import DataError
+from mechdesign.core.errors import DataError, unread
 from mechdesign.core.tables import Coded, Values
 from mechdesign.mechanisms.missing import Mask
 from mechdesign.report.arrow import numbers_of
@@ -41,7 +41,7 @@ class CsvTable(FileTable):
                 raise DataError(self.name, f"its first line is longer than {HEADER} characters", "is it CSV?")
             header = next(csv.reader(io.StringIO(start, newline=""), strict=True), None)
         if not header:
-            raise DataError(self.name, "is empty", "give a header line and one line a user")
+            raise DataError(self.name, "is empty", "give a header line and one line per user")
         return tuple(map(Unmarking(f"{self.name}: header"), header))
 
     @contextmanager
@@ -49,7 +49,7 @@ class CsvTable(FileTable):
         try:
             yield
         except OSError as error:
-            raise DataError(self.name, f"cannot be read ({error.strerror})", "check the path") from None
+            raise DataError(self.name, unread(error), "check the path") from None
         except UnicodeDecodeError as error:
             raise DataError(self.name, f"is not a CSV file in UTF-8 ({error})", "convert it") from None
         except csv.Error as error:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.documents import parse_json
-from mechdesign.core.errors import DataError
+from mechdesign.core.errors import DataError, unread
 from mechdesign.core.tables import Values
 from mechdesign.mechanisms.missing import Mask
 from mechdesign.report.reading import MOST_BYTES, FileTable, Raw, texts
@@ -79,7 +79,7 @@ class JsonTable(FileTable):
         try:
             yield
         except OSError as error:
-            raise DataError(self.name, f"cannot be read ({error.strerror})", "check the path") from None
+            raise DataError(self.name, unread(error), "check the path") from None
 
     def _objects(self, where: str, line: bytes) -> list[dict[str, Any]]:
         """Return the rows of a line."""

@@ -113,7 +113,7 @@ def test_trends_are_found_along_the_sweep():
     plain = result.as_dict()
     assert plain["found"] == {"over": "epsilon", "points": [0.1, 1.0, 2.0], "numbers": values}
     assert (plain["relation"], plain["over"], plain["stated"]) == ("non-decreasing", "epsilon", None)
-    assert "non-decreasing over epsilon, found 0.1: 0.83, 1: 0.83" in str(result)
+    assert "non-decreasing over epsilon (paper), computed 0.1: 0.83, 1: 0.83" in str(result)
     fixed = check(quantity="value", relation="increasing", over="epsilon", at={"prior": [0.5, 0.5]})
     assert fixed.passed
     assert not check(quantity="value", relation="increasing", over="epsilon").passed
@@ -137,7 +137,7 @@ def test_the_json_of_a_claim_has_its_relation_and_its_tolerance():
     plain = result.as_dict()
     assert set(plain) >= {"quantity", "stated", "found", "verdict", "as_expected", "relation"}
     assert (plain["relation"], plain["tolerance"], plain["relative_tolerance"]) == ("<=", 0.0, 0.01)
-    assert "states <= 0.9" in str(result)
+    assert "stated <= 0.9" in str(result)
 
 
 def test_reasons_are_printed_for_what_is_wrong_as_recorded_only():
@@ -184,7 +184,7 @@ def test_what_is_not_decidable_is_shown_and_counted_apart(value, outcome):
     assert "every verdict as recorded" in summary([check])
     reason = f"the display is lost; as read here: {outcome}; would be decided by display (6)"
     assert f"not decidable here, response/zhou2019_survey, value: {reason}" in claims_table([check])
-    assert f"found 0.83: not decidable here; {reason}" in str(check)
+    assert f"computed 0.83: not decidable here; {reason}" in str(check)
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_a_ledger_that_does_not_fit(capsys):
         ),
         (["collect", "newer.json", *add], "newer.json: has version 2, this release reads 1"),
         (["collect", "cut.json", *add], "cut.json: is damaged: not JSON"),
-        (["collect", "none.json", *add], "none.json: cannot be read (No such file or directory)"),
+        (["collect", "none.json", *add], "none.json: file not found"),
         (["collect", "one.json", *add], "one.json: is not a ledger; make one with ledger open"),
     ):
         assert run("ledger", *words) == 2, words

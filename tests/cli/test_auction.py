@@ -71,8 +71,10 @@ def test_two_slots_and_one_of_them_again(folder, capsys):
     assert Path("one.csv").read_text() == "user,payment\nann,2.0\ncat,1.9999999990686774\n"
     assert step("two.csv", 2) == 0
     capsys.readouterr()
-    assert "one.csv: exists" in refused(capsys, "one.csv", 1), "what stands there is replaced by force alone"
-    assert "two.csv: exists" in refused(capsys, "two.csv", 3), "and no slot is decided for it"
+    assert "one.csv: file exists" in refused(capsys, "one.csv", 1), (
+        "what stands there is replaced by force alone"
+    )
+    assert "two.csv: file exists" in refused(capsys, "two.csv", 3), "and no slot is decided for it"
     assert step("one.csv", 1, "--force") == 0
     assert "1 slot that was decided before, repeated" in capsys.readouterr().out
 
@@ -105,9 +107,7 @@ def test_the_status_of_a_season(folder, capsys):
         assert float(row["paid"]) == sum(float(part.get(name, 0)) for part in paid)
     assert Path("season.json").read_bytes() == season
     assert main([*command[:4], "none.json", "-o", "x.csv"]) == 2
-    assert capsys.readouterr().err == (
-        "mechdesign: none.json: cannot be read (No such file or directory); name the state file\n"
-    )
+    assert capsys.readouterr().err == ("mechdesign: none.json: file not found; name the state file\n")
     assert main(["run", "auction.json", "status", "-o", "x.csv"]) == 2
     assert "--state: is missing" in capsys.readouterr().err
     assert not Path("x.csv").exists()
@@ -156,7 +156,7 @@ def test_bad_slots_and_states(folder, capsys):
     assert "slot 1: was decided already, with other bids" in refused(capsys, "x.csv", 1, bids="other.csv")
     Path("link.csv").symlink_to("season.json")
     assert "is an input of this command" in refused(capsys, "link.csv", 2, "--force")
-    assert "-o no/x.csv: cannot be written (its folder does not exist)" in refused(capsys, "no/x.csv", 2)
+    assert "-o no/x.csv: its folder does not exist; create it" in refused(capsys, "no/x.csv", 2)
     assert "the slot names 'rain'" in refused(capsys, "x.csv", 2, "--request", "rain")
     assert "cannot be read" in refused(capsys, "x.csv", 2, state=".")
     text = Path("season.json").read_text()

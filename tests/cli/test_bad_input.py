@@ -101,7 +101,7 @@ def test_unknown_keys_problems_models_methods_and_commands(folder, capsys):
     assert "did you mean 'response/zhou2019_survey'?" in refused(capsys, "solve", "response/zhou2019_servey")
     assert "did you mean 'lp'?" in refused(capsys, "solve", "model.toml", "--method", "lpp")
     assert "does not apply" in refused(capsys, "solve", "model.toml", "--method", "staircase")
-    assert "see mechdesign --help" in refused(capsys, "slove")
+    assert "did you mean 'solve'?" in refused(capsys, "slove")
     assert "see mechdesign build --help" in refused(capsys, "build", "model.toml")
     assert "expected NAME=VALUE" in refused(capsys, "solve", "model.toml", "--set", "epsilon")
     assert "name models, or use --all" in refused(capsys, "compare")
@@ -110,7 +110,7 @@ def test_unknown_keys_problems_models_methods_and_commands(folder, capsys):
     assert "has no [sweep]" in refused(capsys, "sweep", "model.toml", "--warm")
     assert "one after the other" in refused(capsys, "sweep", "spectrum/line_slack", "--warm", "--jobs", "2")
     assert "no family 'nothing'; known: auction, contract" in refused(capsys, "list", "nothing")
-    assert "none.toml: cannot be read" in refused(capsys, "solve", "none.toml")
+    assert "none.toml: file not found" in refused(capsys, "solve", "none.toml")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_unknown_keys_problems_models_methods_and_commands(folder, capsys):
         ),
         ("answer\na\nA\n", [], ["row 2", "unknown category 'A'"]),
         ("", [], ["data.csv: is empty", "give a header line"]),
-        ("answer\n", [], ["data.csv: has a header and no rows", "give one row a user"]),
+        ("answer\n", [], ["data.csv: has a header and no rows", "give one row per user"]),
         ("answer,age\na,1\n", [], ["data.csv: has 2 columns (answer, age)", "--column"]),
         (
             "answer,age\na,1\n",
@@ -156,8 +156,8 @@ def test_parquet_data_that_do_not_fit(folder, capsys):
 
 def test_files_that_are_missing_or_cannot_be_written(folder, capsys):
     (folder / "taken").mkdir()
-    assert "none.csv: cannot be read" in refused(capsys, "randomize", "m.json", "none.csv", "-o", "r.csv")
-    assert "none.json: cannot be read" in refused(capsys, "randomize", "none.json", "data.csv", "-o", "r.csv")
+    assert "none.csv: file not found" in refused(capsys, "randomize", "m.json", "none.csv", "-o", "r.csv")
+    assert "none.json: file not found" in refused(capsys, "randomize", "none.json", "data.csv", "-o", "r.csv")
     for suffix, command in (
         (".json", ["build", "model.toml"]),
         (".csv", ["randomize", "m.json", "data.csv"]),

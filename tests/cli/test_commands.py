@@ -55,7 +55,7 @@ def test_list(capsys):
 
 def test_show(capsys):
     text = output(capsys, "show", "response/zhou2019_survey")
-    for word in ("epsilon = 0.1", "claim: value is 0.83 +- 1e-12", "maximise", "dissatisfied"):
+    for word in ("epsilon = 0.1", "claim: value is 0.83 +- 1e-12", "maximize", "dissatisfied"):
         assert word in text
     source = "source: Yihui Zhou, Laifeng Lu, Zhenqiang Wu (2019). Study on utility optimization for"
     assert source in text

@@ -54,9 +54,9 @@ def questions(path: str) -> dict[str, dict]:
 def test_a_draft_from_values_says_so_and_works_up_to_the_estimate(folder, capsys):
     assert main(["init", "people.csv", "-o", "survey.toml"]) == 0
     said, text = capsys.readouterr().out, Path("survey.toml").read_text()
-    assert "PRIVACY: people's values were read for number, person, age, sex" in said
-    assert "# PRIVACY: people's values were read for 'number', 'person', 'age'" in text
-    assert "left out: number, person, constant" in said
+    assert "PRIVACY: the users' answers were read for number, person, age, sex" in said
+    assert "# PRIVACY: the users' answers were read for 'number', 'person', 'age'" in text
+    assert "omitted: number, person, constant" in said
     assert "p17" not in text  # no person's number is in the draft
     found = questions("survey.toml")
     assert list(found) == ["age", "sex", "children", "income"]
@@ -133,12 +133,12 @@ def test_columns_of_every_type_of_a_parquet_file_work_up_to_the_estimate(folder,
 @pytest.mark.parametrize(
     ("arguments", "texts"),
     [
-        (["people.csv", "-o", "codes.toml"], ["-o codes.toml: exists", "--force"]),
+        (["people.csv", "-o", "codes.toml"], ["-o codes.toml: file exists", "--force"]),
         (["people.csv", "-o", "people.csv", "--force"], ["end it in .toml"]),
         (["nobody.csv", "-o", "s.toml"], ["nobody.csv"]),
         (["people.csv", "--column", "aeg", "-o", "s.toml"], ["no column 'aeg'", "did you mean 'age'?"]),
         (["people.csv", "--column", "person", "-o", "s.toml"], ["no column can be a question"]),
-        (["people.csv", "--codebook", "none.csv", "-o", "s.toml"], ["none.csv: cannot be read"]),
+        (["people.csv", "--codebook", "none.csv", "-o", "s.toml"], ["none.csv: file not found"]),
         (["people.csv", "--codebook", "wrong.csv", "-o", "s.toml"], ["wrong.csv", "no column 'lables'"]),
         (["people.csv", "--codebook", "twice.csv", "-o", "s.toml"], ["twice.csv", "'f' appears twice"]),
         (["people.csv", "--codebook", "half.csv", "-o", "s.toml"], ["half.csv: line 2", "low and high"]),

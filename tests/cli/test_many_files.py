@@ -74,7 +74,7 @@ def test_reports_of_a_seed_into_a_file_are_those_of_one_stream(capsys):
         assert run("randomize", "m.json", "people", "-o", folder, "--seed", "1") == 0
     assert Path("x/a.csv").read_bytes() == Path("y/a.csv").read_bytes() != Path("alone.csv").read_bytes()
     assert run("randomize", "m.json", "people", "-o", "x/", "--seed", "1") == 2
-    assert said(capsys) == "mechdesign: -o x/a.csv: exists; name another place, or replace it with --force"
+    assert said(capsys) == "mechdesign: -o x/a.csv: file exists; choose another path or add --force"
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])

@@ -142,7 +142,7 @@ def test_a_workbook_holds_several_grids(survey):
             "estimate two.json r2.csv --grid",
             "--grid: 'smoker' is a single attribute; name two attributes or more",
         ),
-        ("estimate one.json r1.csv -o people.csv", "-o people.csv: exists; name another place"),
+        ("estimate one.json r1.csv -o people.csv", "-o people.csv: file exists; choose another path"),
         ("estimate one.json r1.csv -o r1.csv --force", "-o r1.csv: is an input of this command"),
         (
             "estimate two.json r2.csv --marginal smoker,city --marginal city,smoker --grid -o t.csv",

@@ -39,7 +39,7 @@ def test_an_input_is_never_overwritten_by_whatever_name(folder, capsys):
         error = refused(
             capsys, "randomize", mechanism, "people.csv", "--column", "age", "-o", place, "--force"
         )
-        assert f"-o {place}: is an input of this command; name another place" in error
+        assert f"-o {place}: is an input of this command; choose another path" in error
     os.symlink("survey.toml", "model.json")
     assert "is an input of this command" in refused(
         capsys, "build", "survey.toml", "-o", "model.json", "--force"
@@ -51,19 +51,19 @@ def test_what_exists_is_replaced_by_force_alone(folder, capsys):
     options = ["--column", "answer", "--missing", "category"]
     (folder / "notes.csv").write_text("do not lose\n")
     error = refused(capsys, "randomize", mechanism, "people.csv", "-o", "notes.csv", *options)
-    assert "-o notes.csv: exists; name another place, or replace it with --force" in error
+    assert "-o notes.csv: file exists; choose another path or add --force" in error
     said(capsys, "randomize", mechanism, "people.csv", "-o", "reports.csv", *options)
     error = refused(capsys, "randomize", mechanism, "people.csv", "-o", "reports.csv", *options)
-    assert "reports.csv: exists" in error, "reports that were sent already would be drawn again"
+    assert "reports.csv: file exists" in error, "reports that were sent already would be drawn again"
     (folder / "others.csv").write_text("answer\na\nb\n")
     error = refused(capsys, "randomize", mechanism, "others.csv", "-o", "reports.csv", *options)
-    assert "reports.csv: exists" in error, "they are reports of other people"
+    assert "reports.csv: file exists" in error, "they are reports of other people"
     said(capsys, "build", "survey.toml", "-o", "survey.json")
     error = refused(capsys, "build", "survey.toml", "--set", "epsilon=1", "-o", "survey.json")
-    assert "survey.json: exists" in error, "reports made with the old mechanism would be lost"
+    assert "survey.json: file exists" in error, "reports made with the old mechanism would be lost"
     said(capsys, "build", "survey.toml", "--set", "epsilon=1", "-o", "survey.json", "--force")
     error = refused(capsys, "randomize", "survey.json", "people.csv", "-o", "reports.csv", *options)
-    assert "reports.csv: exists" in error, "they are those of another mechanism"
+    assert "reports.csv: file exists" in error, "they are those of another mechanism"
     said(capsys, "randomize", "survey.json", "people.csv", "-o", "notes.csv", "--force", *options)
     assert (folder / "notes.csv").read_text().startswith("answer__m")
 

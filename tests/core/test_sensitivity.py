@@ -71,7 +71,7 @@ def test_slope_of_randomized_response_is_that_of_the_formula() -> None:
     assert worth.slope == pytest.approx(exact, rel=1e-7)
     assert worth.left is not None
     assert abs(worth.left.slope - exact) <= worth.left.error
-    assert worth.sentence() == "0.1 more of epsilon buys 0.0197 more of expected utility"
+    assert worth.sentence() == "raising epsilon by 0.1 raises the expected utility by 0.0197"
 
 
 def test_a_kink_is_reported_as_a_range() -> None:
@@ -80,7 +80,7 @@ def test_a_kink_is_reported_as_a_range() -> None:
     worth = solution.sensitivity["epsilon"]
     assert worth.is_kink
     assert worth.range == pytest.approx((0.0, 0.25), abs=1e-6)
-    assert "0.1 less of epsilon changes nothing" in worth.sentence()
+    assert "lowering epsilon by 0.1 changes nothing" in worth.sentence()
     assert worth.sentence().endswith("the optimum has a kink here")
 
 
@@ -200,7 +200,7 @@ def test_wrong_multipliers_do_not_agree() -> None:
 def test_the_command_prints_and_writes_what_parameters_are_worth(capsys: pytest.CaptureFixture[str]) -> None:
     line = ["solve", "response/zhou2019_survey", "--method", "lp", "--sensitivity"]
     assert main(line) == 0
-    assert "0.01 more of delta buys 0.002 more of expected utility" in capsys.readouterr().out
+    assert "raising delta by 0.01 raises the expected utility by 0.002" in capsys.readouterr().out
     assert main([*line, "--json"]) == 0
     written = json.loads(capsys.readouterr().out)["sensitivity"]
     assert [item["parameter"] for item in written["parameters"]] == ["epsilon", "delta"]

@@ -86,18 +86,22 @@ def test_a_wanted_error_is_worth_what_solving_again_gives(goal: str) -> None:
 
 def test_the_largest_epsilon_that_may_be_changes_nothing() -> None:
     worth = md.solve(survey(CATEGORIES, 4.0, "epsilon")).sensitivity["epsilon"]
-    assert worth.sentence() == "0.1 more of epsilon changes nothing"
+    assert worth.sentence() == "raising epsilon by 0.1 changes nothing"
 
 
 def test_the_goal_names_what_is_bought() -> None:
     names = {
         "mean": "error relative to answers in clear",
-        "worst": "largest standard error relative to the wanted one",
+        "worst": "largest standard error relative to the requested one",
         "users": "users needed",
     }
     for goal, name in names.items():
         solution = md.solve(survey(CATEGORIES[:2], 1.0, goal), method="one-question")
-        assert solution.sensitivity["epsilon"].sentence().endswith(f"less of {name}")
+        assert (
+            solution.sensitivity["epsilon"]
+            .sentence()
+            .startswith(f"raising epsilon by 0.1 lowers the {name} by ")
+        )
         assert goal == "mean" or f"({name})" in str(solution)
 
 

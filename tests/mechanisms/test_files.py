@@ -204,7 +204,7 @@ def test_files_that_are_none(tmp_path):
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
     assert "is not a mechanism file" in refusal(tmp_path / "list.json", ModelFileError)
     assert "is not JSON" in refusal(tmp_path / "binary.json", ModelFileError)
-    assert "cannot be read (No such file or directory)" in refusal(tmp_path / "none.json", ModelFileError)
+    assert "file not found" in refusal(tmp_path / "none.json", ModelFileError)
 
 
 def test_a_file_appears_whole_or_not_at_all(finite, tmp_path):

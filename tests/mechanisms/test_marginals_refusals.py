@@ -68,7 +68,7 @@ def test_what_is_no_release_is_refused(make, text):
         ([[0, 0, 0, -1]], "attribute 'smokes': row 1: unknown category -1"),
         ([[0, 0, 0, 0], [1, 2, 3]], "row 2 has 3 values for 4 attributes"),
         ([[0, 0, 0, 0.5]], "attribute 'smokes': row 1"),
-        (np.zeros((3, 2), dtype=int), "one row of 4 values a user, got an array 3 x 2"),
+        (np.zeros((3, 2), dtype=int), "one row of 4 values per user, got an array 3 x 2"),
         ({"age": [0], "income": [0], "region": [0]}, "no column 'smokes'"),
         ({"age": [0], "income": [0], "region": [0], "smokes": [0, 1]}, "unequal length"),
         ("text", "expected one row"),

@@ -163,7 +163,7 @@ def test_sweep_draws_and_does_not_overwrite(folder, capsys):
     assert "status" in capsys.readouterr().out
     first = (folder / "a.svg").read_bytes()
     assert main(["sweep", "small.toml", "--set", "prior=[0.2, 0.8]", "--figure", "a.svg"]) == 2
-    assert "--figure a.svg: exists; name another place, or replace it with --force" in capsys.readouterr().err
+    assert "--figure a.svg: file exists; choose another path or add --force" in capsys.readouterr().err
     assert (folder / "a.svg").read_bytes() == first
     assert main(["sweep", "small.toml", "--set", "prior=[0.2, 0.8]", "--figure", "a.svg", "--force"]) == 0
     assert (folder / "a.svg").read_bytes() != first

@@ -335,7 +335,7 @@ class OnlineAuction(Mechanism):
     def _certificates(self) -> tuple[Certificate, ...]:
         drawn = slot_certificates(trial_slot(self), self.rule.name)
         return tuple(
-            replace(item, note="; ".join(part for part in ("tried on a drawn slot", item.note) if part))
+            replace(item, note="; ".join(part for part in ("checked on one random slot", item.note) if part))
             for item in drawn
         )
 

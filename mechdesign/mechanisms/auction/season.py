@@ -18,7 +18,7 @@ from typing import Any
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.documents import parse_json
-from mechdesign.core.errors import DataError, ModelFileError
+from mechdesign.core.errors import DataError, ModelFileError, unread
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.numbers import shown
 from mechdesign.mechanisms.auction.records import Bid, Decision, Member
@@ -192,7 +192,7 @@ class Season:
         except ModelFileError:
             raise
         except OSError as error:
-            raise ModelFileError(path, f"cannot be read ({error.strerror})", "name the state file") from None
+            raise ModelFileError(path, unread(error), "name the state file") from None
         except StateError as error:
             raise ModelFileError(
                 path, f"is not a state that a season can be in ({error})", "restore it from a copy"

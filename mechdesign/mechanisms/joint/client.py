@@ -128,7 +128,7 @@ class PermanentResponse:
             if new.exists():
                 there = self._document(self.mechanism, new)
                 if there["bits"] != as_texts(self.bits).tolist():
-                    raise DataError(new, "holds another permanent response", "name another place")
+                    raise DataError(new, "holds another permanent response", "choose another path")
                 if not there.get(MOVED) and not there.get(COMING):  # a copy by hand: both were reported from
                     self.made += there["made"]
             self._write(new, self.made, {COMING: str(old)})
@@ -149,7 +149,7 @@ class PermanentResponse:
         """Return the count in the file, which has to hold this very permanent response."""
         there = type(self).load(self.mechanism, path)
         if not np.array_equal(there.bits, self.bits):
-            raise DataError(path, "holds another permanent response", "load that, or name another place")
+            raise DataError(path, "holds another permanent response", "load that, or choose another path")
         return there.made
 
     @classmethod

@@ -50,7 +50,7 @@ def require_fresh(path: str | os.PathLike[str]) -> None:
     """Raise DataError when something stands there already: who was asked before keeps the first response."""
     if Path(path).exists():
         raise DataError(
-            path, "exists", "report from what was remembered with it, or name another place for other people"
+            path, "exists", "report from what was remembered with it, or choose another path for other users"
         )
 
 

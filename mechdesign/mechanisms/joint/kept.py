@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mechdesign.core.documents import parse_json
-from mechdesign.core.errors import DataError, ModelFileError
+from mechdesign.core.errors import DataError, ModelFileError, unread
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.numbers import plain
 from mechdesign.mechanisms.oracles.packed import Packed
@@ -92,7 +92,7 @@ def _read(path: str | os.PathLike[str], kind: str, what: str) -> dict[str, Any]:
     try:
         document = parse_json(read_text(path, LARGEST_FILE, ModelFileError))
     except OSError as error:
-        raise ModelFileError(path, f"cannot be read ({error.strerror})", "check the path") from None
+        raise ModelFileError(path, unread(error), "check the path") from None
     except (ValueError, RecursionError) as error:
         raise ModelFileError(
             path, f"is not a {what} ({error})", "name a file that was written as one"

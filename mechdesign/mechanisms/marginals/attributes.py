@@ -174,7 +174,7 @@ class Attributes(Sealed):
         array = columns if isinstance(columns, np.ndarray) else _rows(columns, self.count)
         if array.ndim != 2 or array.shape[1] != self.count:
             shape = " x ".join(map(str, array.shape))
-            raise DataError("data", f"expected one row of {self.count} values a user, got an array {shape}")
+            raise DataError("data", f"expected one row of {self.count} values per user, got an array {shape}")
         if array.dtype.kind in "iu":
             self._require_inside(array)
             if all(labels.names is None for labels in self.labels):
@@ -249,7 +249,7 @@ def _sizes(sizes: Any, field: str) -> tuple[int, ...]:
 def _rows(rows: Any, width: int) -> NDArray[Any]:
     """Return rows as an array of objects; refuse rows of unequal length, naming the first."""
     if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
-        raise DataError("data", f"expected one row of {width} values a user, got {shown(rows)}")
+        raise DataError("data", f"expected one row of {width} values per user, got {shown(rows)}")
     listed = [list(row) if isinstance(row, Iterable) and not isinstance(row, str) else [row] for row in rows]
     for number, row in enumerate(listed):
         if len(row) != width:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.core.documents import parse_json
-from mechdesign.core.errors import DataError
+from mechdesign.core.errors import DataError, unread
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.numbers import whole
 from mechdesign.mechanisms.spectrum.queries import STATUSES, Answer
@@ -148,7 +148,7 @@ def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
     try:
         document = parse_json(read_text(path, LARGEST_FILE, DataError))
     except OSError as error:
-        raise DataError(path, f"cannot be read ({error.strerror})", advice) from None
+        raise DataError(path, unread(error), advice) from None
     except (ValueError, RecursionError):
         raise DataError(path, "is not JSON", advice) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:

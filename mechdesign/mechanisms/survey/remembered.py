@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.documents import parse_json
-from mechdesign.core.errors import DataError, ModelFileError, RowError, UnknownNameError, suggestion
+from mechdesign.core.errors import DataError, ModelFileError, RowError, UnknownNameError, suggestion, unread
 from mechdesign.core.files import one_at_a_time, read_text, whole_file
 from mechdesign.core.numbers import shown
 from mechdesign.core.randomness import BitSource, Rng
@@ -207,7 +207,7 @@ def names_of(users: Sequence[Any], seen: set[str] | None = None) -> list[str]:
         if name in ("", MISSING_CATEGORY, "None", "nan"):
             raise RowError("users", row, "has no name", "give each row an identifier of its user")
         if name in seen:
-            raise RowError("users", row, f"user {shown(name)} appears twice", "give one row a user")
+            raise RowError("users", row, f"user {shown(name)} appears twice", "give one row per user")
         seen.add(name)
     return found
 
@@ -220,11 +220,11 @@ def _read(survey: Survey, path: str | os.PathLike[str]) -> dict[str, str]:
     try:
         document = parse_json(read_text(path, LARGEST_FILE, ModelFileError))
     except OSError as error:
-        raise ModelFileError(path, f"cannot be read ({error.strerror})", "check the path") from None
+        raise ModelFileError(path, unread(error), "check the path") from None
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(path, f"holds no reports ({error})", "name another place") from None
+        raise ModelFileError(path, f"holds no reports ({error})", "choose another path") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ModelFileError(path, "holds no reports of a survey", "name another place")
+        raise ModelFileError(path, "holds no reports of a survey", "choose another path")
     if document.pop("sha256", None) != _sum_of(document):
         raise ModelFileError(path, "is damaged", "use a copy of it")
     if document["mechanism"] != survey.fingerprint:

@@ -131,16 +131,16 @@ class ClaimResult:
 
     def __str__(self) -> str:
         if not self.is_evaluated:
-            return f"{self.subject}: not evaluated ({self.claim.origin} states {self.stated})"
+            return f"{self.subject}: not evaluated (stated {self.stated}; {self.claim.origin})"
         mark = "" if self.outcome == self.claim.expected else f"  <-- recorded as {self.claim.expected}"
         mark = f"  <-- {self.lost}" if self.lost else mark
-        where = f" ({self.claim.where})" if self.claim.where else ""
+        where = f", {self.claim.where}" if self.claim.where else ""
         reason = f"; {self.remark}" if self.remark else ""
-        text = f"{self.subject}: {self.claim.origin} states {self.stated}{where}"
+        text = f"{self.subject}: stated {self.stated} ({self.claim.origin}{where})"
         verdict = self.verdict_words
         if mark and self.verdict == UNDECIDED:
             verdict = f"{verdict}, as read here: {self.outcome}"
-        return f"{text}, found {self.shown}: {verdict}{reason}{mark}"
+        return f"{text}, computed {self.shown}: {verdict}{reason}{mark}"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
 
     ::
 
-        minimise    sum_t sum_i c_i(t) x_i(t)
+        minimize    sum_t sum_i c_i(t) x_i(t)
         subject to  sum_i y_ij(t) x_i(t) >= r_j(t)           for all tasks j and slots t
                     (1 / slots) sum_t x_i(t) >= participation   for all users i,   x in {0, 1}
 

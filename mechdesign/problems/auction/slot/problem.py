@@ -73,7 +73,7 @@ class AuctionSlot(Problem[OnlineAuction]):
 
     ::
 
-        minimise    sum_i (tradeoff c_i - backlog_i) x_i,   c_i = sensing_i + privacy_i epsilon
+        minimize    sum_i (tradeoff c_i - backlog_i) x_i,   c_i = sensing_i + privacy_i epsilon
         subject to  sum_i y_ij x_i >= requirement_j  for all tasks j,   x_i in {0, 1}
 
     and payments such that nobody gains by another bid or by hiding tasks, and no winner loses.

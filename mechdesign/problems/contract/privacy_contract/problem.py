@@ -44,7 +44,7 @@ class PrivacyContract(Problem[ContractMenu]):
 
     ::
 
-        minimise    sum_i counts_i / eps_i^2
+        minimize    sum_i counts_i / eps_i^2
         subject to  sum_i counts_i p_i <= budget
                     p_i - theta_i eps_i - s_i >= 0                           individual rationality
                     p_i - theta_i eps_i >= p_j - theta_i eps_j  for all j    incentive compatibility

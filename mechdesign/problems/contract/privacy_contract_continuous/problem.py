@@ -37,7 +37,7 @@ def _density(field: str, value: Any) -> Any:
 class PrivacyContractContinuous(Problem[ContractMenu]):
     """The best menu when preferences have a density h with cdf H on [low, high].
 
-    minimise    integral of h / eps^2
+    minimize    integral of h / eps^2
     subject to  integral of h p <= budget,  IR and IC for every pair of types
 
     The variables are a menu that can be posted: types theta_1 < ... < theta_m = high with one item each,

@@ -35,7 +35,7 @@ class DeployedFrequencies(Problem[Oracle | System]):
 
     ::
 
-        minimise    n Var(estimate of a category's frequency), as that frequency tends to 0,
+        minimize    n Var(estimate of a category's frequency), as that frequency tends to 0,
                     averaged over the categories, the other ones equally frequent
         over        every channel with  p(y | x) <= e^eps p(y | x')  and every unbiased estimator
         where       eps is the exact epsilon of one report of the system

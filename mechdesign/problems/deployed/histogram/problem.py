@@ -31,7 +31,7 @@ class DeployedHistogram(Problem[Mechanism]):
 
     ::
 
-        minimise    standard deviation of a debiased count, sqrt(n e^eps0) / (e^eps0 - 1)
+        minimize    standard deviation of a debiased count, sqrt(n e^eps0) / (e^eps0 - 1)
         over        eps0, where each bit of a one-hot vector is flipped with 1/(e^eps0 + 1)
         such that   the sum of n vectors is (epsilon, delta)-private when one user's vector is replaced,
                     whatever the others hold

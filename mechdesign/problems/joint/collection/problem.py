@@ -52,7 +52,7 @@ class JointCollection(Problem[JointResponse]):
 
     ::
 
-        minimise    n sum over all bits of Var(debiased frequency of the bit, over R reports), at frequency 0
+        minimize    n sum over all bits of Var(debiased frequency of the bit, over R reports), at frequency 0
         over        redraw (kept bits become 1 with half of it, 0 with half of it), keep and add (reporting 1
                     for a kept 1, for a kept 0)
         subject to  R reports of a user are epsilon-private, and each single one report_epsilon-private

@@ -120,7 +120,7 @@ class JointDistribution(Problem[Mechanism]):
 
     ::
 
-        minimise    -(1/N) sum_i ln sum_v P(v) Pr[T_i | v]
+        minimize    -(1/N) sum_i ln sum_v P(v) Pr[T_i | v]
         over        distributions P on the joint cells v = (v_1, ..., v_d)
 
     With a penalty the objective has the further term (lambda/N) KL(P || Q); see ``penalty``.
@@ -157,7 +157,7 @@ class JointDistribution(Problem[Mechanism]):
         "counts": [60, 40],
     }
     sense: ClassVar[Sense] = "min"
-    value_name: ClassVar[str] = "negative log-likelihood a user (nats)"
+    value_name: ClassVar[str] = "negative log-likelihood per user (nats)"
     summary: ClassVar[str] = "the most likely joint distribution of several attributes, from one-hot reports"
     compared_with: ClassVar[str] = "all distributions of the attributes"
     generators: ClassVar[Mapping[str, Mapping[str, Callable[..., Any]]]] = {"reports": GENERATORS}

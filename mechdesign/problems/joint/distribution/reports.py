@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.errors import DataError, ParameterError, unread
 from mechdesign.core.files import read_text
 from mechdesign.core.validation import integer, probability_vector
 from mechdesign.mechanisms.joint.layout import grouped
@@ -44,7 +44,7 @@ class FileReports:
         try:
             text = read_text(Path(self.path), LARGEST_FILE, DataError)
         except OSError as error:
-            raise DataError(self.path, f"cannot be read ({error.strerror})", "check the path") from None
+            raise DataError(self.path, unread(error), "check the path") from None
         rows = list(csv.reader(io.StringIO(text)))
         rows = [row for row in rows if row]
         if len(rows) < 2:

@@ -43,7 +43,7 @@ class LocationNoise(Problem[LocationMechanism]):
 
     ::
 
-        minimise    the expected distance between place and report
+        minimize    the expected distance between place and report
         subject to  f(y | x) <= e^(eps \|x - x'\|) f(y | x')       for all places x, x' and reports y
 
     Raises

@@ -67,7 +67,7 @@ class FrequencyOracle(Problem[Oracle]):
 
     ::
 
-        minimise    n Var(estimate of a category's frequency), as that frequency tends to 0,
+        minimize    n Var(estimate of a category's frequency), as that frequency tends to 0,
                     averaged over the categories, the other ones equally frequent
         over        every channel with  p(y | x) <= e^eps p(y | x')  and every unbiased estimator
 

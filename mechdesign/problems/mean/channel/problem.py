@@ -41,7 +41,7 @@ def _epsilon(field: str, value: Any) -> float:
 class MeanChannel(Problem[GridMean]):
     """The best unbiased epsilon-private report of one number x in [0, 1].
 
-    minimise    max over x in [0, 1] of Var(Y | x)       (or its average over x)
+    minimize    max over x in [0, 1] of Var(Y | x)       (or its average over x)
     subject to  E[Y | x] = x,   p(y | x) <= e^eps p(y | x')
 
     over channels from a grid of inputs to output values; an x between two inputs is rounded to one of

@@ -50,7 +50,7 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
 
     ::
 
-        minimise    n Var(estimate), at the worst mean of the range
+        minimize    n Var(estimate), at the worst mean of the range
         subject to  c + d <= e^eps c + delta                     (report 1)
                     1 - c <= e^eps (1 - c - d) + delta           (report 0; not asked by "one-sided")
                     0 <= c < c + d <= 1

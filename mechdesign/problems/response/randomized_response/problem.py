@@ -80,7 +80,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
 
     ::
 
-        maximise    sum_ij pi_i U_ij p_ij
+        maximize    sum_ij pi_i U_ij p_ij
         subject to  sum_j max(0, p_ij - e^eps p_i'j) <= delta     for every pair of answers i, i'
                     sum_j p_ij = 1,  p_ij >= 0
 

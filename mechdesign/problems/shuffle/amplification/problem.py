@@ -24,7 +24,7 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
 
     ::
 
-        minimise    epsilon
+        minimize    epsilon
         such that   Pr[shuffled reports of D in S] <= e^epsilon Pr[shuffled reports of D' in S] + delta
                     for all sets S and all data D, D' that differ in one honest user
 

@@ -19,7 +19,7 @@ class ShuffleDistinct(Categorised, Problem[Protocol]):
 
     ::
 
-        minimise    max over data of  sqrt E (estimate - number of categories held)^2
+        minimize    max over data of  sqrt E (estimate - number of categories held)^2
         over        the protocols of the list, each with the least noise that its divergence is proven for
         subject to  (epsilon, delta) for the shuffled messages of any honest users,
                     messages of a user <= max_messages

@@ -21,7 +21,7 @@ class ShuffleHistogram(Categorised, LocallyLimited, Problem[Protocol]):
 
     ::
 
-        minimise    sqrt E (estimate - 0)^2  of a category that no user holds; the worst over all counts where
+        minimize    sqrt E (estimate - 0)^2  of a category that no user holds; the worst over all counts where
                     small counts are taken for 0
         over        the protocols of the list, each with the least noise that its divergence is proven for
         subject to  (epsilon, delta) for the shuffled messages of any honest users,

@@ -20,7 +20,7 @@ class ShuffleRange(Categorised, Problem[Protocol]):
 
     ::
 
-        minimise    max over ranges and data of  sqrt E (estimate - count of the range)^2
+        minimize    max over ranges and data of  sqrt E (estimate - count of the range)^2
         over        the protocols of the list, each with the least noise that its divergence is proven for
         subject to  (epsilon, delta) for the shuffled messages of any honest users,
                     messages of a user <= max_messages

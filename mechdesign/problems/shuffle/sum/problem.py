@@ -21,7 +21,7 @@ class ShuffleSum(Limited, Problem[Protocol]):
 
     ::
 
-        minimise    max over data of  sqrt E (sum's estimate - sum)^2
+        minimize    max over data of  sqrt E (sum's estimate - sum)^2
         over        the protocols of the list, each with the least noise that its divergence is proven for
         subject to  (epsilon, delta) for the shuffled messages of any honest users,
                     messages of a user <= max_messages, their bits <= max_bits, delta = 0 where pure

@@ -21,7 +21,7 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
 
     ::
 
-        minimise    the distance from uniform, in total variation, found with a chance of at least 1 - error
+        minimize    the distance from uniform, in total variation, found with a chance of at least 1 - error
         over        the protocols of the list, each with the least noise that its divergence is proven for
         subject to  (epsilon, delta) for the shuffled messages of any honest users,
                     messages of a user <= max_messages

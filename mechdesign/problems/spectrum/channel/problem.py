@@ -51,7 +51,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
 
     ::
 
-        maximise  sum_j (R_j / r0_j) price pi (s_j + R_j)^2 - privacy_cost / L
+        maximize  sum_j (R_j / r0_j) price pi (s_j + R_j)^2 - privacy_cost / L
         over      radii 0 <= R_j <= r0_j and 0 < L <= max_j a_j, with a_j = d_jp - s_j - protection
                   R_j <= a_j - L                       for all with R_j > 0
                   R_i + R_j <= d_ij - s_i - s_j        for all pairs with R_i, R_j > 0

@@ -40,7 +40,7 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
 
     ::
 
-        minimise  density (A T(radius) + P M) + privacy_cost / e   over the size of the cloak
+        minimize  density (A T(radius) + P M) + privacy_cost / e   over the size of the cloak
 
         T(R) = (price pi / radius) R (s + R)^2,   M = integral of T'(R) (protection + s + R) dR over [0,
         radius]

@@ -86,7 +86,7 @@ class SpectrumPartition(Problem[Mechanism]):
 
     ::
 
-        minimise  sum_x prior_x sum_Q K(Q | x) loss(Q)   with   sum_Q K(Q | x) = 1,  K(Q | x) = 0 unless x in
+        minimize  sum_x prior_x sum_Q K(Q | x) loss(Q)   with   sum_Q K(Q | x) = 1,  K(Q | x) = 0 unless x in
         Q
 
     loss(Q) counts the places that lose service because the database answers from Q: those within ``reach`` of

@@ -29,7 +29,7 @@ class SpectrumPrimary(Problem[Mechanism]):
 
     ::
 
-        maximise  (R / r0) price pi (s + R)^2 - privacy_cost / L   over L
+        maximize  (R / r0) price pi (s + R)^2 - privacy_cost / L   over L
 
     With ``widening = "mean"`` R = distance - L - s and max(0, distance - s - r0) <= L <= distance - s, as
     published. With "exponential" the expectation is maximised over L > 0, where R = clip(distance - X - s, 0,

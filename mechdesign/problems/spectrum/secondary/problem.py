@@ -22,7 +22,7 @@ class SpectrumSecondary(Problem[SpectrumUser]):
 
     ::
 
-        maximise  reward pi radius^2 - price pi (L + radius)^2 - privacy_cost / L   over  L > 0
+        maximize  reward pi radius^2 - price pi (L + radius)^2 - privacy_cost / L   over  L > 0
 
     Raises
     ------

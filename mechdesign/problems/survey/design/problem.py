@@ -30,7 +30,7 @@ EXTRA = ("importance", "error")
 GOALS = ("mean", "worst", "users", "epsilon")
 
 LABELS = {
-    "worst": "largest standard error relative to the wanted one",
+    "worst": "largest standard error relative to the requested one",
     "users": "users needed",
     "epsilon": "epsilon needed",
 }
@@ -78,7 +78,7 @@ class SurveyDesign(Problem[Survey]):
 
     ::
 
-        minimise    sum_j w_j / (sum_c q_c z_cj)        (goal "mean")
+        minimize    sum_j w_j / (sum_c q_c z_cj)        (goal "mean")
         over        designs c and the shares q_c of the users who get them
 
     z_cj is what one report of design c tells of result j: 1 over the variance of one user's contribution, the
@@ -151,7 +151,7 @@ class SurveyDesign(Problem[Survey]):
         default=(),
     )
     goal: Literal["mean", "worst", "users", "epsilon"] = choice(
-        "What is minimised. ``mean``: the weighted mean of the errors relative to answers in clear. "
+        "What is minimized. ``mean``: the weighted mean of the errors relative to answers in clear. "
         "``worst``: the largest ratio of a standard error to the wanted one. ``users``: how many people take "
         "all errors to what is wanted. ``epsilon``: the epsilon that does so with ``users``.",
         GOALS,

@@ -62,7 +62,7 @@ class EventCounts(Problem[EventRelease]):
 
     ::
 
-        minimise    sum_x pi_x sum_y q(y | x) |d_y - x|^2
+        minimize    sum_x pi_x sum_y q(y | x) |d_y - x|^2
         over        every channel with  q(y | x) <= e^eps q(y | x')  and vectors d_y of estimates
         subject to  sum_y q(y | x) d_y = x      (the estimate is unbiased for every state)
 

@@ -101,7 +101,7 @@ class LinearQueries(Problem[WorkloadRelease]):
 
     ::
 
-        minimise    pi.t,   t_u = sum_y q(y | u) |V_y|^2 - |W_u|^2        (or max_u t_u)
+        minimize    pi.t,   t_u = sum_y q(y | u) |V_y|^2 - |W_u|^2        (or max_u t_u)
         over        every channel with  q(y | u) <= e^eps q(y | u')  and vectors V_y
         subject to  sum_y q(y | u) V_y = W_u     (the estimate is unbiased for every type)
 
