@@ -116,7 +116,7 @@ def test_numbers_of_a_range_fall_into_bins(mechanism):
 
 
 def test_a_query_with_one_answer_for_all_is_no_reason_to_collect_more():
-    """The range of all types: its answer is known, and it has no range of its own to compare an error with."""
+    """The range of all types: its answer is known, and no error can be compared with its range of 0."""
     ranges = md.solve(md.LinearQueries(workload={"name": "ranges", "size": 4}, epsilon=1.0)).mechanism()
     assert ranges.forecast(10_000).possible
     few = ranges.forecast(2)
