@@ -49,7 +49,9 @@ def require_output(
             raise ParameterError(f"{option} {path}", "is an input of this command", "choose another path")
     if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
         raise ParameterError(
-            f"{option} {path}", "its folder does not exist", "create it or choose another path"
+            f"{option} {path}",
+            "cannot be written (its folder does not exist)",
+            "create it or choose another path",
         )
     if os.path.islink(os.path.realpath(path)):
         raise ParameterError(f"{option} {path}", "is a link that leads to itself", "choose another path")
