@@ -115,6 +115,15 @@ def test_numbers_of_a_range_fall_into_bins(mechanism):
     assert found.estimate == 250.0
 
 
+def test_a_query_with_one_answer_for_all_is_no_reason_to_collect_more():
+    """The range of all types: its answer is known, and no error can be compared with its range of 0."""
+    ranges = md.solve(md.LinearQueries(workload={"name": "ranges", "size": 4}, epsilon=1.0)).mechanism()
+    assert ranges.forecast(10_000).possible
+    few = ranges.forecast(2)
+    assert not few.possible
+    assert "e+" not in few.reason
+
+
 def test_forecast_and_users(mechanism):
     users = mechanism.users_for(0.02)
     forecast = mechanism.forecast(users)

@@ -287,8 +287,9 @@ class WorkloadRelease(PatternClient):
         """Return the standard error of the least exact query with this many users."""
         count = user_count(users)
         rows = self._listed[0]
-        span = np.maximum(rows.max(axis=1) - rows.min(axis=1), 1e-300)
-        relative = np.sqrt(self._query_errors.max(axis=0)) / span / math.sqrt(count)
+        span = rows.max(axis=1) - rows.min(axis=1)
+        differs = span > 0  # a query with one answer for all types is known
+        relative = np.sqrt(self._query_errors.max(axis=0))[differs] / span[differs] / math.sqrt(count)
         largest = float(np.sqrt(self._query_errors.max() / count))
         typical = float(np.sqrt((self.population @ self._query_errors).max() / count))
         told = (largest, typical, "if all types are equally frequent")

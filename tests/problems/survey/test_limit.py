@@ -232,5 +232,5 @@ def test_what_is_refused():
         md.solve(md.SurveyLimit(questions=[2, 2], epsilon=1.0, tables=[[0, 1]]), "one-question")
     assert md.solve(md.SurveyLimit(questions=[2, 2], epsilon=0.0)).status == "infeasible"
     problem = md.SurveyLimit(questions=[2, 2], epsilon=1.0)
-    with pytest.raises(ParameterError, match="no set of answers"):
+    with pytest.raises(ParameterError, match="is not a set of answers"):
         problem.residuals({"sets": [{"widths": [2, 2]}], "shares": [1.0]})

@@ -199,6 +199,20 @@ def test_goals_answer_the_same_question() -> None:
     assert "users are needed" in few.message
 
 
+@pytest.mark.parametrize("goal", ["worst", "users"])
+def test_prices_that_are_not_unique_are_no_circle(goal) -> None:
+    """One design is as good for all three questions: any prices are prices of the master program."""
+    questions = [
+        {"name": "hours", "kind": "number", "range": [0, 10], "error": 0.1},
+        {"name": "income", "kind": "number", "range": [0, 100], "error": 1.0},
+        {"name": "smokes", "labels": ["no", "yes"], "error": 0.01},
+    ]
+    problem = md.SurveyDesign(questions=questions, epsilon=3.0, goal=goal)
+    found = md.solve(problem)
+    assert found.status == "optimal"
+    assert found.notes["rounds"] < 20
+
+
 def test_importance_moves_users() -> None:
     even = md.solve(md.SurveyDesign(questions=yes_no(2), epsilon=1.0))
     questions = [{**yes_no(2)[0], "importance": 4.0}, yes_no(2)[1]]

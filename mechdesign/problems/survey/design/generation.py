@@ -41,6 +41,9 @@ RARE = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 NEGLIGIBLE = 1e-11
 """Shares below this are dropped."""
 
+IDLE = 20
+"""Designs without a share are kept for so many rounds: where prices are not unique, they would come again."""
+
 
 @dataclass
 class Mixture:
@@ -85,6 +88,7 @@ def generate(
     master = _mean_master if setting.needed is None else _users_master
     columns = list(dict.fromkeys(start))
     table = np.array([setting.grouped(column) for column in columns])
+    idle = np.zeros(len(columns), dtype=np.int64)
     best_bound, rounds = 0.0, 0
     enough = np.inf
     while True:
@@ -104,11 +108,12 @@ def generate(
             break
         # A finer grid may know designs and bounds that the first one does not.
         enough = np.inf if fresh and enough == np.inf else 1.0 + TOLERANCE / 2.0
-        keep = shares > NEGLIGIBLE
+        idle = np.where(shares > NEGLIGIBLE, 0, idle + 1)
+        keep = idle < IDLE
         columns = [column for column, kept in zip(columns, keep, strict=True) if kept] + fresh
-        table = (
-            np.vstack([table[keep], [setting.grouped(column) for column in fresh]]) if fresh else table[keep]
-        )
+        table, idle = table[keep], np.append(idle[keep], np.zeros(len(fresh), dtype=np.int64))
+        if fresh:
+            table = np.vstack([table, [setting.grouped(column) for column in fresh]])
     places, shares, value = _without_rare(master, setting, table, shares, value)
     kept = [columns[place] for place in places]
     return Mixture(kept, shares, value, min(best_bound, value), each, rounds)
