@@ -13,11 +13,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from mechdesign.audit.exponential import float_up
 from mechdesign.audit.losses import PART, PLACES, Losses, losses_of, no_loss, pure_losses
 from mechdesign.audit.shuffled import Randomizer, profile
 from mechdesign.core.validation import in_range, integer
+from mechdesign.core.values import frozen_value, kept
 
 LARGEST = 700.0
 """A report with a larger epsilon reveals everything, as far as totals with a delta go."""
@@ -27,7 +29,7 @@ FINE = 1024.0
 MOST_TIMES = 1 << 30
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Collected:
     """Reports that a user makes with one mechanism.
 
@@ -48,17 +50,12 @@ class Collected:
     """
 
     name: str
-    epsilon: float
-    delta: float = 0.0
-    times: int = 1
+    epsilon: float = kept(partial(in_range, low=0.0, high=math.inf))
+    delta: float = kept(partial(in_range, low=0.0, high=1.0), default=0.0)
+    times: int = kept(partial(integer, low=1, high=MOST_TIMES), default=1)
     exact: bool = True
     users: int = 0
     size: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", in_range("epsilon", self.epsilon, 0.0, math.inf))
-        object.__setattr__(self, "delta", in_range("delta", self.delta, 0.0, 1.0))
-        object.__setattr__(self, "times", integer("times", self.times, 1, MOST_TIMES))
 
 
 @dataclass(frozen=True)

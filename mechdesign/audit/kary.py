@@ -8,17 +8,20 @@ all answers are lumped together (equal entries: ratio 1, no hockey-stick excess 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from mechdesign.audit.weights import Weights
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import TOTAL
+from mechdesign.core.values import frozen_value, kept as checked
 
 
-@dataclass(frozen=True)
+def _weight(name: str, value: object) -> int:
+    return whole(f"channel: {name}", value)
+
+
+@frozen_value()
 class KaryWeights:
     """Integer weights of a k-ary response: own + high + (kept - 1) low = 2**62.
 
@@ -28,15 +31,11 @@ class KaryWeights:
     kept answer with a further ``low``. A kept answer is its own delegate; the others share one.
     """
 
-    size: int
-    kept: int
-    own: int
-    high: int
-    low: int
-
-    def __post_init__(self) -> None:
-        for field in ("size", "kept", "own", "high", "low"):
-            object.__setattr__(self, field, whole(f"channel: {field}", getattr(self, field)))
+    size: int = checked(_weight)
+    kept: int = checked(_weight)
+    own: int = checked(_weight)
+    high: int = checked(_weight)
+    low: int = checked(_weight)
 
     @classmethod
     def of(cls, weights: KaryWeights) -> KaryWeights:

@@ -13,7 +13,6 @@ infinite where a positive weight faces a zero or where two rows at distance 0 di
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -30,6 +29,7 @@ from mechdesign.audit.weights import Weights, require_channel, weight_matrix
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import double
 from mechdesign.core.validation import privacy_epsilon
+from mechdesign.core.values import frozen_value, kept, kept_after
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int64]
@@ -75,7 +75,7 @@ def require_distance(distance: Any, size: int) -> Floats:
     return matrix
 
 
-@dataclass(frozen=True, eq=False)
+@frozen_value(eq=False)
 class MetricChannel:
     """A channel of integer weights next to the pairs of inputs that have to be judged.
 
@@ -87,15 +87,9 @@ class MetricChannel:
         Those of :func:`mechdesign.audit.pairs.needed_pairs`.
     """
 
-    weights: Weights
-    distance: Floats
-    pairs: Pairs
-
-    def __post_init__(self) -> None:
-        weights = require_channel(self.weights)
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "distance", require_distance(self.distance, len(weights)))
-        object.__setattr__(self, "pairs", require_pairs(self.pairs, len(weights)))
+    weights: Weights = kept(lambda name, value: require_channel(value))
+    distance: Floats = kept_after(lambda channel, name, value: require_distance(value, len(channel.weights)))
+    pairs: Pairs = kept_after(lambda channel, name, value: require_pairs(value, len(channel.weights)))
 
     @cached_property
     def apart(self) -> Floats:

@@ -12,19 +12,33 @@ the bits are independent, and the ratios multiply. All of it is rational.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from mechdesign.audit.exponential import log_bounds
 from mechdesign.audit.foreign import ForeignAudit
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import rational, whole
+from mechdesign.core.values import frozen_value, kept
 
 HALF = Fraction(1, 2)
 MOST_HASHES = 4096
 
 
-@dataclass(frozen=True, kw_only=True)
+def _count(name: str, value: object) -> int:
+    count = whole(name, value)
+    if count < 1:
+        raise ParameterError(name, f"{count} is below 1", "give a positive integer")
+    return count
+
+
+def _share(name: str, value: object) -> Fraction:
+    share = rational(name, value)
+    if not 0 <= share <= 1:
+        raise ParameterError(name, f"{float(share):g} is outside [0, 1]", "give a probability")
+    return share
+
+
+@frozen_value(kw_only=True)
 class Rappor:
     """A configuration of RAPPOR, with the names of its published parameters.
 
@@ -52,24 +66,14 @@ class Rappor:
     4.394449
     """
 
-    bits: int
-    hashes: int
-    p: Fraction
-    q: Fraction
-    f: Fraction
-    cohorts: int = 1
+    bits: int = kept(_count)
+    hashes: int = kept(_count)
+    p: Fraction = kept(_share)
+    q: Fraction = kept(_share)
+    f: Fraction = kept(_share)
+    cohorts: int = kept(_count, default=1)
 
-    def __post_init__(self) -> None:
-        for name in ("bits", "hashes", "cohorts"):
-            count = whole(name, getattr(self, name))
-            if count < 1:
-                raise ParameterError(name, f"{count} is below 1", "give a positive integer")
-            object.__setattr__(self, name, count)
-        for name in ("p", "q", "f"):
-            share = rational(name, getattr(self, name))
-            if not 0 <= share <= 1:
-                raise ParameterError(name, f"{float(share):g} is outside [0, 1]", "give a probability")
-            object.__setattr__(self, name, share)
+    def __attrs_post_init__(self) -> None:
         if self.hashes > min(self.bits, MOST_HASHES):
             least = min(self.bits, MOST_HASHES)
             raise ParameterError("hashes", f"{self.hashes} is above {least}", "set at most as many as bits")

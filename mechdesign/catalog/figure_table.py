@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import attrs
 
 from mechdesign.core.errors import (
     MechDesignError,
@@ -14,6 +14,8 @@ from mechdesign.core.errors import (
     UnknownNameError,
     suggestion,
 )
+from mechdesign.core.fields import fields_of
+from mechdesign.core.values import changed, frozen_value, kept
 
 METHOD = "method"
 """The name of an axis with a place for each method."""
@@ -22,7 +24,21 @@ KINDS = ("lines", "bars", "surface")
 SCALES = ("linear", "log")
 
 
-@dataclass(frozen=True)
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(text, str) and text for text in listed):
+        raise ParameterError(name, f"{value!r} is not a list of names", 'write it as ["value", "bound"]')
+    return tuple(listed)
+
+
+def _path(name: str, value: Any) -> tuple[Any, ...]:
+    listed = value if isinstance(value, (list, tuple)) else [value]
+    if not all(isinstance(step, (str, int)) and not isinstance(step, bool) for step in listed):
+        raise ParameterError(name, f"{value!r} is not a list of numbers and keys", 'write it as [1, "x"]')
+    return tuple(listed)
+
+
+@frozen_value()
 class FigureTable:
     """What one figure of a model shows.
 
@@ -62,31 +78,27 @@ class FigureTable:
     """
 
     x: str = ""
-    y: tuple[str, ...] = ("value",)
-    once: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
+    y: tuple[str, ...] = kept(_texts, default=("value",))
+    once: tuple[str, ...] = kept(_texts, default=())
+    methods: tuple[str, ...] = kept(_texts, default=())
     series: str = ""
-    at: Mapping[str, Any] = field(default_factory=dict)
+    at: Mapping[str, Any] = attrs.field(factory=dict)
     kind: str = ""
     title: str = ""
     x_label: str = ""
     y_label: str = ""
     caption: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = attrs.field(factory=dict)
     x_scale: str = "linear"
     y_scale: str = "linear"
-    x_path: tuple[Any, ...] = ()
-    series_path: tuple[Any, ...] = ()
+    x_path: tuple[Any, ...] = kept(_path, default=())
+    series_path: tuple[Any, ...] = kept(_path, default=())
     claims: bool = True
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         for name in ("x", "series", "kind", "title", "x_label", "y_label", "caption"):
             if not isinstance(getattr(self, name), str):
                 raise ParameterError(name, f"{getattr(self, name)!r} is not a string", "put quotes around it")
-        for name in ("y", "once", "methods"):
-            object.__setattr__(self, name, _texts(name, getattr(self, name)))
-        for name in ("x_path", "series_path"):
-            object.__setattr__(self, name, _path(name, getattr(self, name)))
         for name, known in (("x_scale", SCALES), ("y_scale", SCALES), ("kind", ("", *KINDS))):
             if getattr(self, name) not in known:
                 hint = suggestion(str(getattr(self, name)), [word for word in known if word])
@@ -138,15 +150,15 @@ class FigureTable:
                 "x", "is missing", "name a quantity with a number for each type, cell or slot"
             )
         if x == self.series and self.x_path and self.series_path and self.x_path != self.series_path:
-            return dataclasses.replace(self, x=x)  # two numbers of the same values
+            return changed(self, x=x)  # two numbers of the same values
         if x in (self.series, *self.at):
             raise ParameterError(
                 "x", f"'{x}' is also in {'series' if x == self.series else 'at'}", "drop one of them"
             )
-        return dataclasses.replace(self, x=x)
+        return changed(self, x=x)
 
 
-KEYS = tuple(entry.name for entry in dataclasses.fields(FigureTable))
+KEYS = tuple(entry.name for entry in fields_of(FigureTable))
 
 
 def read_figures(
@@ -173,17 +185,3 @@ def read_figures(
         except MechDesignError as error:
             raise error.inside(f"[figure {number}]") from None
     return tuple(found)
-
-
-def _texts(name: str, value: Any) -> tuple[str, ...]:
-    listed = [value] if isinstance(value, str) else value
-    if not isinstance(listed, (list, tuple)) or not all(isinstance(text, str) and text for text in listed):
-        raise ParameterError(name, f"{value!r} is not a list of names", 'write it as ["value", "bound"]')
-    return tuple(listed)
-
-
-def _path(name: str, value: Any) -> tuple[Any, ...]:
-    listed = value if isinstance(value, (list, tuple)) else [value]
-    if not all(isinstance(step, (str, int)) and not isinstance(step, bool) for step in listed):
-        raise ParameterError(name, f"{value!r} is not a list of numbers and keys", 'write it as [1, "x"]')
-    return tuple(listed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.homes import in_homes
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
+from mechdesign.core.values import changed
 
 MOST_METHODS = 7
 """A figure that nobody declared shows so many methods at most."""
@@ -113,7 +113,7 @@ def _with_default_y(points: CurvePoints, table: FigureTable) -> FigureTable:
     ]
     values = [value for value in several or [run.value for run in found] if math.isfinite(value)]
     log = bool(values) and min(values) > 0 and max(values) >= 50 * min(values) and not table.kind
-    return replace(table, y=tuple(y), y_scale="log" if log else "linear")
+    return changed(table, y=tuple(y), y_scale="log" if log else "linear")
 
 
 def _figure(points: CurvePoints, table: FigureTable) -> Figure:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.marks import Bars, Circles, Heat, Intervals, Mark, Surface
+from mechdesign.core.values import frozen_value, kept
 
 if TYPE_CHECKING:
     from mechdesign.core.problem import Problem
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 Scale = Literal["linear", "log"]
 
 
-@dataclass(frozen=True, eq=False)
+def _listed(name: str, items: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(items)
+
+
+@frozen_value(eq=False)
 class Panel:
     """One pair of axes with its marks.
 
@@ -53,19 +57,17 @@ class Panel:
 
     x_label: str
     y_label: str
-    marks: Sequence[Mark]
+    marks: Sequence[Mark] = kept(_listed)
     title: str = ""
     x_scale: Scale = "linear"
     y_scale: Scale = "linear"
-    x_names: Sequence[str] = ()
-    y_names: Sequence[str] = ()
+    x_names: Sequence[str] = kept(_listed, default=())
+    y_names: Sequence[str] = kept(_listed, default=())
     x_limits: tuple[float, float] | None = None
     y_limits: tuple[float, float] | None = None
     equal_aspect: bool = False
 
-    def __post_init__(self) -> None:
-        for name in ("marks", "x_names", "y_names"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+    def __attrs_post_init__(self) -> None:
         if not self.marks:
             raise ParameterError("figure", "a panel shows nothing", "give it a mark")
         for axis in ("x", "y"):
@@ -100,7 +102,7 @@ class Panel:
                 )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen_value(eq=False, repr=False)
 class Figure:
     """A picture: a title, one or more panels side by side, and a caption that says what to see in it.
 
@@ -114,11 +116,10 @@ class Figure:
     """
 
     title: str
-    panels: Sequence[Panel]
+    panels: Sequence[Panel] = kept(_listed)
     caption: str = ""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "panels", tuple(self.panels))
+    def __attrs_post_init__(self) -> None:
         if not self.title.strip():
             raise ParameterError("figure: title", "is empty", "give one")
         if not self.panels:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.printable import one_line
 from mechdesign.core.validation import integer
+from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.sealed import Sealed
 
 LONGEST = 1000
@@ -17,7 +18,16 @@ LONGEST = 1000
 MOST_USERS = 10**12
 
 
-@dataclass(frozen=True)
+def _line(name: str, text: object) -> str:
+    if not isinstance(text, str):
+        raise ParameterError(name, f"expected a string, got {text!r}", "put it in quotes")
+    if len(text) > LONGEST:
+        raise ParameterError(name, f"has {len(text)} letters", f"give {LONGEST} at most")
+    line: str = one_line(text)
+    return line
+
+
+@frozen_value()
 class About:
     """What people call a survey. It stands in the mechanism's file, but no guarantee depends on it.
 
@@ -44,20 +54,9 @@ class About:
     (True, 'Health 2026', {})
     """
 
-    title: str = ""
-    question: str = ""
-    users: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("title", "question"):
-            text: object = getattr(self, name)
-            if not isinstance(text, str):
-                raise ParameterError(name, f"expected a string, got {text!r}", "put it in quotes")
-            if len(text) > LONGEST:
-                raise ParameterError(name, f"has {len(text)} letters", f"give {LONGEST} at most")
-            object.__setattr__(self, name, one_line(text))
-        if self.users is not None:
-            object.__setattr__(self, "users", integer("users", self.users, 1, MOST_USERS))
+    title: str = kept(_line, default="")
+    question: str = kept(_line, default="")
+    users: int | None = kept(partial(integer, low=1, high=MOST_USERS), default=None, optional=True)
 
     @property
     def heading(self) -> str:

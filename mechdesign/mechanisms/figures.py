@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.marks import Heat, Line, Mark
 from mechdesign.core.printable import printable
+from mechdesign.core.values import changed
 
 Array = NDArray[np.float64]
 
@@ -87,7 +87,7 @@ def channel_figures(channel: Any, answers: Sequence[str], reports: Sequence[str]
 
 def together(title: str, figures: Sequence[Figure]) -> list[Figure]:
     """Return one figure with the panels of all, each under its own title; none of none."""
-    panels = [replace(panel, title=figure.title) for figure in figures for panel in figure.panels]
+    panels = [changed(panel, title=figure.title) for figure in figures for panel in figure.panels]
     return [Figure(title, panels)] if panels else []
 
 

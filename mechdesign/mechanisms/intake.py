@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import choice
+from mechdesign.core.values import frozen_value, kept
 
 MISSING = ("refuse", "drop", "category")
 """What to do with a row without a value: refuse the file, leave the row out, or count it as a category."""
@@ -16,7 +17,17 @@ MISSING_CATEGORY = "missing"
 """The category that stands for a missing answer."""
 
 
-@dataclass(frozen=True)
+def _names(field: str, names: object) -> tuple[str, ...]:
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) and name for name in names):
+        raise ParameterError(field, f"expected a list of names that are not empty, got {names!r}")
+    if not all(name.isprintable() for name in names):
+        raise ParameterError(field, f"{names!r} has a name that cannot be printed", "rename the column")
+    if len(set(names)) != len(names):
+        raise ParameterError(field, "a name appears twice", "names must differ")
+    return tuple(names)
+
+
+@frozen_value()
 class Intake:
     """The columns a mechanism was built for, and what to do with missing values.
 
@@ -32,21 +43,8 @@ class Intake:
     {'columns': ['age'], 'missing': 'drop'}
     """
 
-    columns: tuple[str, ...] = ()
-    missing: str = "refuse"
-
-    def __post_init__(self) -> None:
-        names: object = self.columns
-        if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) and name for name in names):
-            raise ParameterError("columns", f"expected a list of names that are not empty, got {names!r}")
-        if not all(name.isprintable() for name in names):
-            raise ParameterError(
-                "columns", f"{names!r} has a name that cannot be printed", "rename the column"
-            )
-        if len(set(names)) != len(names):
-            raise ParameterError("columns", "a name appears twice", "names must differ")
-        object.__setattr__(self, "columns", tuple(names))
-        choice("missing", self.missing, MISSING)
+    columns: tuple[str, ...] = kept(_names, default=())
+    missing: str = kept(partial(choice, known=MISSING), default="refuse")
 
     def as_json(self) -> dict[str, Any]:
         """Return the settings as plain values."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from mechdesign.audit.triples import batches
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.randomness import BITS, TOTAL
 from mechdesign.core.validation import choice, finite_array, privacy_delta, privacy_epsilon
+from mechdesign.core.values import frozen_value, kept
 
 Array = NDArray[np.float64]
 
@@ -35,7 +36,12 @@ NEGLIGIBLE = 2.0**-46
 """A report whose largest probability is below this is solver noise and is never made."""
 
 
-@dataclass(frozen=True)
+def _distance(name: str, value: object) -> Array:
+    distance = distances(value)
+    return require_distance(distance, len(distance))
+
+
+@frozen_value()
 class PrivacyTarget:
     """What a channel has to satisfy: (epsilon, delta), a distance for metric privacy, the notion of delta.
 
@@ -53,18 +59,10 @@ class PrivacyTarget:
         When one of them is none of this, or no double exactly.
     """
 
-    epsilon: float
-    delta: float = 0.0
-    distance: Array | None = None
-    notion: str = "ldp"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", privacy_epsilon(self.epsilon))
-        object.__setattr__(self, "delta", privacy_delta(self.delta))
-        object.__setattr__(self, "notion", choice("notion", self.notion, NOTIONS, FORMER_NOTIONS))
-        if self.distance is not None:
-            distance = distances(self.distance)
-            object.__setattr__(self, "distance", require_distance(distance, len(distance)))
+    epsilon: float = kept(lambda name, value: privacy_epsilon(value))
+    delta: float = kept(lambda name, value: privacy_delta(value), default=0.0)
+    distance: Array | None = kept(_distance, default=None, optional=True)
+    notion: str = kept(partial(choice, known=NOTIONS, renamed=FORMER_NOTIONS), default="ldp")
 
     @classmethod
     def of(cls, target: PrivacyTarget) -> PrivacyTarget:

@@ -14,7 +14,7 @@ import json
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from mechdesign.audit.account import Collected, Total, total
 from mechdesign.audit.renyi_filter import used
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, ParameterError, unread
+from mechdesign.core.fields import values_of
 from mechdesign.core.files import one_at_a_time, read_text, whole_file
 from mechdesign.core.validation import in_range
 
@@ -84,7 +85,7 @@ class Ledger:
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
         groups = {
-            name: [{**vars(entry), "collected": asdict(entry.collected)} for entry in entries]
+            name: [{**vars(entry), "collected": values_of(entry.collected)} for entry in entries]
             for name, entries in self.groups.items()
         }
         return {

@@ -156,7 +156,9 @@ def test_bad_slots_and_states(folder, capsys):
     assert "slot 1: was decided already, with other bids" in refused(capsys, "x.csv", 1, bids="other.csv")
     Path("link.csv").symlink_to("season.json")
     assert "is an input of this command" in refused(capsys, "link.csv", 2, "--force")
-    assert "-o no/x.csv: cannot be written (its folder does not exist); create it" in refused(capsys, "no/x.csv", 2)
+    assert "-o no/x.csv: cannot be written (its folder does not exist); create it" in refused(
+        capsys, "no/x.csv", 2
+    )
     assert "the slot names 'rain'" in refused(capsys, "x.csv", 2, "--request", "rain")
     assert "cannot be read" in refused(capsys, "x.csv", 2, state=".")
     text = Path("season.json").read_text()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+import attrs
 import numpy as np
 import pytest
 
@@ -71,7 +70,7 @@ def test_marks_keep_copies_that_nobody_can_change():
     assert line.x[0] == 1.0
     with pytest.raises(ValueError, match="read-only"):
         line.x[0] = 3.0
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(attrs.exceptions.FrozenInstanceError):
         line.label = "other"
 
 

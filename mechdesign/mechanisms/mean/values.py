@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.numbers import number_of_text, plain, shown
 from mechdesign.core.tables import Coded
 from mechdesign.core.validation import number
+from mechdesign.core.values import frozen_value, kept
 
 Array = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 NARROWEST, WIDEST = 1e-70, 1e70
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Domain:
     """The range [low, high] of the values; mechanisms work on u = (x - low) / (high - low).
 
@@ -36,13 +36,11 @@ class Domain:
     array([0. , 0.5, 1. ])
     """
 
-    low: float
-    high: float
+    low: float = kept(number)
+    high: float = kept(number)
 
-    def __post_init__(self) -> None:
-        low, high = number("low", self.low), number("high", self.high)
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+    def __attrs_post_init__(self) -> None:
+        low, high = self.low, self.high
         if not (math.isfinite(low) and math.isfinite(high)):
             raise ParameterError(
                 "low, high", f"[{low:g}, {high:g}] is not a finite range", "give two finite numbers"

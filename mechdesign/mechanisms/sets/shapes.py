@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mechdesign.core.errors import ModelFileError, ParameterError
 from mechdesign.core.numbers import shown
 from mechdesign.core.validation import integer
+from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.marginals.attributes import Attributes
 
 Factor = tuple[int, int]
@@ -24,7 +24,7 @@ MOST_CELLS = 1 << 16
 """Cells of the table that a CellSet takes subsets of, at most."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class SetShape:
     """Base class of the shapes of reported sets."""
 
@@ -47,7 +47,13 @@ class SetShape:
         """Return kind and numbers as plain values."""
 
 
-@dataclass(frozen=True)
+def _fixed(name: str, widths: Any) -> tuple[Any, ...]:
+    if isinstance(widths, str) or not isinstance(widths, Sequence):
+        raise ParameterError(name, f"expected a list of integers, got {shown(widths)}")
+    return tuple(widths)
+
+
+@frozen_value()
 class ProductSet(SetShape):
     """A subset of the values of each attribute: the set holds the answers with every value in its subset.
 
@@ -63,10 +69,7 @@ class ProductSet(SetShape):
     """
 
     kind: ClassVar[str] = "product"
-    widths: Sequence[int]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "widths", _fixed(self.widths))
+    widths: Sequence[int] = kept(_fixed)
 
     def groups(self, attributes: Attributes) -> tuple[tuple[int, ...], ...]:
         """Return every attribute by itself."""
@@ -85,7 +88,7 @@ class ProductSet(SetShape):
         return {"kind": self.kind, "widths": [int(width) for width in self.widths]}
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class MatchSet(SetShape):
     """A subset of the values of each attribute: the set holds the answers with at least so many matches.
 
@@ -103,11 +106,8 @@ class MatchSet(SetShape):
     """
 
     kind: ClassVar[str] = "matches"
-    widths: Sequence[int]
+    widths: Sequence[int] = kept(_fixed)
     matches: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "widths", _fixed(self.widths))
 
     def groups(self, attributes: Attributes) -> tuple[tuple[int, ...], ...]:
         """Return every attribute by itself."""
@@ -127,7 +127,7 @@ class MatchSet(SetShape):
         return {"kind": self.kind, "widths": widths, "matches": int(self.matches)}
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class CellSet(SetShape):
     """Any so many cells of the table of all attributes, wherever they lie: subset selection of cells.
 
@@ -163,12 +163,6 @@ class CellSet(SetShape):
     def as_json(self) -> dict[str, Any]:
         """Return kind and width."""
         return {"kind": self.kind, "width": int(self.width)}
-
-
-def _fixed(widths: Any) -> tuple[Any, ...]:
-    if isinstance(widths, str) or not isinstance(widths, Sequence):
-        raise ParameterError("widths", f"expected a list of integers, got {shown(widths)}")
-    return tuple(widths)
 
 
 def _singles(attributes: Attributes, widths: Sequence[int]) -> tuple[Factor, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import ClassVar, Self
@@ -17,6 +17,7 @@ from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
 from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.count_limits import CountLimits, Group, two_kinds
 from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.client import flips_part
@@ -193,7 +194,7 @@ class UnaryFlips(Flips):
         flips = []
         for epsilon, part in ((promise.epsilon / steps, steps), (advanced, 2 * steps)):
             with suppress(ParameterError):  # a part that is too small for a promise of its own
-                bit = replace(promise, epsilon=min(epsilon, promise.epsilon), delta=promise.delta / part)
+                bit = changed(promise, epsilon=min(epsilon, promise.epsilon), delta=promise.delta / part)
                 flips.append(BitFlips.printed(bit, 2, Allowed()).flip)
         if not flips:
             raise OutOfReachError(f"epsilon is too small for {steps} bits", remedy="give a smaller precision")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.validation import choice, in_range, integer, number
+from mechdesign.core.values import changed, frozen_value, kept
 
 MOST_USERS = 1_000_000_000
 """More users are refused: the certificates' sums would take minutes."""
@@ -28,7 +29,19 @@ CALIBRATIONS = ("exact", "published")
 """Noise by the protocol's own divergence, or by the constants of its paper."""
 
 
-@dataclass(frozen=True)
+def checked_delta(field: str, value: Any) -> float:
+    """Return a delta from 1e-30 to below 1, or say what is asked for in place of 0."""
+    delta = number(field, value)
+    if delta == 0.0:
+        raise ParameterError(
+            field,
+            "is 0; give a small one, such as 1e-6",
+            "a count, a histogram or a sum that keeps 0 is asked for by pure = true",
+        )
+    return in_range(field, delta, LEAST_DELTA, 1.0, high_open=True)
+
+
+@frozen_value()
 class Promise:
     """Neighbouring data sets differ in one user's value; the number of users is public.
 
@@ -49,19 +62,10 @@ class Promise:
     700
     """
 
-    users: int
-    epsilon: float
-    delta: float
-    honest: float = 1.0
-
-    def __post_init__(self) -> None:
-        self._set("users", integer("users", self.users, 2, MOST_USERS))
-        self._set("epsilon", in_range("epsilon", self.epsilon, LEAST_EPSILON, LARGEST_EPSILON))
-        self._set("delta", checked_delta("delta", self.delta))
-        self._set("honest", in_range("honest", self.honest, 0.0, 1.0, low_open=True))
-
-    def _set(self, field: str, value: Any) -> None:
-        object.__setattr__(self, field, value)
+    users: int = kept(partial(integer, low=2, high=MOST_USERS))
+    epsilon: float = kept(partial(in_range, low=LEAST_EPSILON, high=LARGEST_EPSILON))
+    delta: float = kept(checked_delta)
+    honest: float = kept(partial(in_range, low=0.0, high=1.0, low_open=True), default=1.0)
 
     @property
     def honest_users(self) -> int:
@@ -74,18 +78,6 @@ class Promise:
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers by their names."""
         return {"users": self.users, "epsilon": self.epsilon, "delta": self.delta, "honest": self.honest}
-
-
-def checked_delta(field: str, value: Any) -> float:
-    """Return a delta from 1e-30 to below 1, or say what is asked for in place of 0."""
-    delta = number(field, value)
-    if delta == 0.0:
-        raise ParameterError(
-            field,
-            "is 0; give a small one, such as 1e-6",
-            "a count, a histogram or a sum that keeps 0 is asked for by pure = true",
-        )
-    return in_range(field, delta, LEAST_DELTA, 1.0, high_open=True)
 
 
 def calibration_name(value: Any) -> str:
@@ -170,7 +162,7 @@ def remedy(promise: Promise, possible: Callable[[Promise], bool], digits: int = 
             return False
 
     users = least_passing(
-        lambda count: known_possible(replace(promise, users=count)),
+        lambda count: known_possible(changed(promise, users=count)),
         promise.users,
         MOST_USERS,
         digits,
@@ -178,7 +170,7 @@ def remedy(promise: Promise, possible: Callable[[Promise], bool], digits: int = 
     )
     scale = 1000
     steps = least_passing(
-        lambda count: known_possible(replace(promise, epsilon=count / scale)),
+        lambda count: known_possible(changed(promise, epsilon=count / scale)),
         max(1, math.floor(promise.epsilon * scale)),
         int(LARGEST_EPSILON * scale),
         digits,

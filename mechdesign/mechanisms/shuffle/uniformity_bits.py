@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import BitSource
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise
 from mechdesign.mechanisms.shuffle.promise import (
@@ -310,4 +311,4 @@ def _half(promise: Promise) -> Promise:
         raise ParameterError(
             "epsilon", "half of it, or of delta, is too small for a count", "give larger ones"
         )
-    return replace(promise, epsilon=promise.epsilon / 2.0, delta=promise.delta / 2.0)
+    return changed(promise, epsilon=promise.epsilon / 2.0, delta=promise.delta / 2.0)

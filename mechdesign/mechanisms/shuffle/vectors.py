@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -17,6 +17,7 @@ from mechdesign.audit.shuffle_rows import rows_divergence
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
 from mechdesign.mechanisms.recipes import Steps, whole_hex
 from mechdesign.mechanisms.shuffle.client import flips_part, part
@@ -58,7 +59,7 @@ class VectorFlips(Flips):
         """Return the noise by the constants of ``cnt-rr``, half of epsilon and delta for each of two bits."""
         _require_messages(size, allowed)
         try:
-            half = replace(promise, epsilon=promise.epsilon / 2.0, delta=promise.delta / 2.0)
+            half = changed(promise, epsilon=promise.epsilon / 2.0, delta=promise.delta / 2.0)
         except ParameterError as error:
             raise OutOfReachError(
                 f"half of epsilon or delta is too small ({error})", remedy="give a larger one"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from mechdesign.core.errors import UnknownNameError, suggestion
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
 from mechdesign.core.tidy import TIDY, Columns, Tidy
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.estimate import ListedEstimate
 from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
@@ -77,7 +78,7 @@ class SurveyResult:
         """Return the estimates with their intervals; of a cross table its cells in colours."""
         if self.axes and isinstance(self.estimate, FrequencyEstimate):
             return cross_figures(self.name, self.axes, self.estimate)
-        return [replace(figure, title=self.name) for figure in self.estimate.figures()]
+        return [changed(figure, title=self.name) for figure in self.estimate.figures()]
 
     def __str__(self) -> str:
         head = f"{self.name}\n{self.estimate}"

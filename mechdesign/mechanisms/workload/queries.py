@@ -8,10 +8,10 @@ closed form: no row is ever written down to design a mechanism.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sized
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +19,7 @@ from mechdesign.audit.workload_bound import is_dominated
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.numbers import frozen
 from mechdesign.core.validation import finite_array
+from mechdesign.core.values import frozen_value, kept, kept_after
 from mechdesign.mechanisms.workload.named import NAMED, Named
 
 Array = NDArray[np.float64]
@@ -39,7 +40,7 @@ MOST_ENTRIES = 1 << 25
 """Entries of a matrix of queries that is written down: 256 MiB."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen_value(eq=False)
 class Workload:
     """Linear queries about n types.
 
@@ -64,13 +65,15 @@ class Workload:
     ['<= 0', '<= 1', '<= 2']
     """
 
-    given: Any
-    weights: Any = None
+    given: Any = kept(lambda name, value: value if isinstance(value, Mapping) else query_matrix(value))
+    named: Named | None = attrs.field(
+        init=False, default=attrs.Factory(lambda workload: named_workload(workload.given), takes_self=True)
+    )
+    weights: Any = kept_after(
+        lambda workload, name, value: None if value is None else _weights(value, workload.count), default=None
+    )
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "named", named_workload(self.given))
-        if self.named is None:
-            object.__setattr__(self, "given", query_matrix(self.given))
+    def __attrs_post_init__(self) -> None:
         if self.size > MOST_TYPES:
             raise ParameterError(
                 "workload",
@@ -79,11 +82,7 @@ class Workload:
             )
         if self.size < 2:
             raise ParameterError("workload", "has one type", "give at least two types")
-        if self.weights is not None:
-            object.__setattr__(self, "weights", _weights(self.weights, self.count))
         _require_information(self)
-
-    named: Named | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Workload, (self.given, self.weights)

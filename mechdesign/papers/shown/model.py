@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import textwrap
 from typing import Any
 
 from mechdesign.catalog.model import Model
 from mechdesign.core.encoding import encode
+from mechdesign.core.fields import values_of
 from mechdesign.core.parameters import parameters_of
 from mechdesign.core.printable import printable
 from mechdesign.papers.claims.bibliography import bibliography
@@ -68,7 +68,7 @@ def model_dict(model: Model) -> dict[str, Any]:
             "parameters": parameters_of(model.problem),
             "claims": [claim.as_dict() for claim in model.claims],
             "sweep": {name: list(values) for name, values in model.sweep.items()},
-            "figures": [dataclasses.asdict(table) for table in model.figures],
+            "figures": [values_of(table) for table in model.figures],
         }
     )
     return described

@@ -9,7 +9,6 @@ returned has passed.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +23,7 @@ from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.shuffle import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
@@ -226,7 +226,7 @@ def _solved(problem: Problem, method: str | None) -> Solution:
 def _passing(problem: Problem, local: float, promise: Promise, method: str | None) -> Passing | None:
     """Return the solution with a local epsilon and its mechanism; None where it does not keep the promise."""
     solution = _solved(replace_parameters(problem, {"epsilon": local}), method)
-    wanted = dataclasses.replace(promise, delta=promise.delta * (1.0 - MARGIN))
+    wanted = changed(promise, delta=promise.delta * (1.0 - MARGIN))
     mechanism = solution.mechanism()
     try:
         Shuffled(mechanism, wanted)
