@@ -217,7 +217,7 @@ def test_small_numbers_are_taken_as_they_are_and_give_the_same_reports():
         (lambda d: d.update(views=d["views"][:-1]), "not 7 views"),
         (lambda d: d.update(views=7), "not 7 views"),
         (lambda d: d["views"].__setitem__(0, None), "a view has none"),
-        (lambda d: d["views"][0].update(users=-1), "no number of users"),
+        (lambda d: d["views"][0].update(users=-1), "is not a number of users"),
         (lambda d: d["views"][0]["counts"].__setitem__(0, 1.5), "is not a count"),
         (lambda d: d["views"][0]["counts"].__setitem__(0, 10**6), "more support than reports"),
         (lambda d: d["views"].reverse(), "belong to a different mechanism"),

@@ -172,7 +172,7 @@ def test_shares_of_each_category_are_counted():
         protocol.analyze(wrong)
     with pytest.raises(OutOfReachError, match=r"messages in all, at most 134217728"):
         DistinctParity.calibrated(Promise(10**6, 1.0, 1e-6), 1000)
-    with pytest.raises(OutOfReachError, match="messages a user; allow as many"):
+    with pytest.raises(OutOfReachError, match="messages per user; allow as many"):
         DistinctParity.calibrated(Promise(100, 1.0, 1e-6), 10, max_messages=20)
     with pytest.raises(OutOfReachError, match="mix too little among 2 honest users"):
         DistinctParity.calibrated(Promise(2, 1.0, 1e-30), 10)

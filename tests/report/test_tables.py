@@ -31,7 +31,7 @@ def test_what_is_not_shown_is_counted():
         (
             "marginals/census_views",
             "even",
-            "optimum is not known; --method allocation solves",
+            "distance from the optimum unknown; --method allocation solves",
         ),
     ],
 )

@@ -101,5 +101,5 @@ def test_methods_that_do_not_apply_say_why():
         md.solve(table, method="full-program")
     with pytest.raises(md.MechDesignError, match="39800 rows; use reduced-program"):
         md.solve(PrivacyContract(types=np.arange(1.0, 201.0), counts=200, budget=9), method="full-program")
-    with pytest.raises(md.MechDesignError, match="knows no minimum_buyers"):
+    with pytest.raises(md.MechDesignError, match="the theorem has no minimum_buyers"):
         md.solve(PrivacyContract(types=[1], counts=[2], budget=1, minimum_buyers=1), method="published")
