@@ -156,7 +156,7 @@ def test_a_share_with_an_error_above_one_is_not_estimated():
     forecast = mechanism.forecast()
     assert forecast.largest > 1.0
     assert not forecast.possible
-    assert "it lies between 0 and 1" in str(forecast)
+    assert "a share lies between 0 and 1" in str(forecast)
     with pytest.raises(EstimationError, match="CANNOT"):
         mechanism.randomize([0, 1])
     few = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.1)).mechanism()

@@ -102,7 +102,7 @@ def test_damage_is_noticed(tmp_path):
         with pytest.raises(ModelFileError):
             client.report()
     path.unlink()
-    with pytest.raises(ModelFileError, match="cannot be read"):
+    with pytest.raises(ModelFileError, match="file not found"):
         client.report()
     assert client.made == 0
 
@@ -252,7 +252,7 @@ def test_a_count_belongs_to_its_permanent_responses(tmp_path, survey):
     for bad, text in (
         ("people.csv", "named like a table"),
         ("m.json", "is not a count"),
-        ("none.json", "read"),
+        ("none.json", "file not found"),
     ):
         code, said = survey("report", "first.csv", "-o", "out.csv", "--state", bad)
         assert code == 2

@@ -100,5 +100,5 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(ModelFileError, match="holds no reports of a survey"):
         kept.save(path)
     assert path.read_text() == "[]"
-    with pytest.raises(ModelFileError, match="cannot be read"):
+    with pytest.raises(ModelFileError, match="file not found"):
         RememberedReports.load(SURVEY, tmp_path / "none.json")

@@ -265,7 +265,7 @@ def test_a_file_of_reports_is_read(tmp_path):
         md.JointDistribution(
             attributes=[2, 3], redraw=0.3, keep=0.75, add=0.25, reports={"name": "file", "path": str(path)}
         )
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="file not found"):
         md.JointDistribution(
             attributes=[2, 3], redraw=0.3, keep=0.75, add=0.25, reports={"name": "file", "path": "none.csv"}
         )

@@ -72,7 +72,7 @@ def test_good_files_are_solved(tmp_path, capsys, monkeypatch):
         ("reports.csv", "two.csv", "two.csv: has 2 columns"),
         ("reports.csv", "kept.csv", "kept.csv: holds permanent responses"),
         ("reports.csv", "ones.csv", "give the redraw, keep and add that the reports were made with"),
-        ("reports.csv", "none.csv", "none.csv: cannot be read"),
+        ("reports.csv", "none.csv", "none.csv: file not found"),
         ('name = "file"', 'name = "fil"', "did you mean 'file'"),
     ],
 )
