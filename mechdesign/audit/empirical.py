@@ -178,7 +178,7 @@ def limits(hits: NDArray[np.bool_], tail: float) -> tuple[float, float]:
 
 
 def _at_least(count: int, total: int, chance: float) -> float:
-    """Return the probability of at least so many of all, from above."""
+    """Return an upper bound of the probability of at least this many of all."""
     law = binomial(total, Fraction(chance))
     return float(law.upper()[max(0, count - law.low) :].sum()) + law.tail
 

@@ -144,7 +144,7 @@ def _by_square(squares: Sequence[int], weights: Sequence[int]) -> Integers:
 
 
 def square_lengths(count: int) -> list[int]:
-    """Return the first so many squared lengths of vectors of integers.
+    """Return this many squared lengths of vectors of integers, from the least.
 
     Examples
     --------

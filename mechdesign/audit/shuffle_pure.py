@@ -154,7 +154,7 @@ def _pair(first: Array, second: Array, zeros: int, ones: int, tilt: float) -> tu
 
 
 def _powers(law: _Law, count: int, found: _Law | None) -> _Law | None:
-    """Return the distribution of a sum of so many more variables."""
+    """Return the distribution of the sum with this many more variables."""
     while count:
         if count & 1:
             found = law if found is None else found.plus(law)

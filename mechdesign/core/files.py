@@ -300,7 +300,7 @@ def _release(lock: Path, handle: int) -> None:
 
 
 def _locked(lock: Path, path: str | os.PathLike[str], error_class: type[MechDesignError]) -> int | None:
-    """Return the handle of the file that every process locks, held; None where there are no locks.
+    """Lock the file that all processes share and return its handle; None where there are no locks.
 
     A lock that was removed meanwhile does not count.
     """

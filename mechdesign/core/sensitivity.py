@@ -39,7 +39,7 @@ CLEAR = 4.0
 """How many times their errors the sides differ at a kink: where the optimum jumps, errors are large."""
 
 NOTHING = 1e-7
-"""A change by at most this part of the optimum is none: solutions are no more accurate."""
+"""A smaller change, relative to the optimum, counts as zero: solutions are not more accurate."""
 
 ALIKE = 0.01
 """Sides that differ by a smaller part are reported as one derivative."""

@@ -49,7 +49,7 @@ VERSION = 2
 MARKUP = re.compile(r"(?::\w+:)?`+~?([^`]+)`+")
 """Code and references in a docstring, which people read as plain words."""
 
-ANEW = "rebuild it"
+AGAIN = "rebuild it"
 LARGEST_FILE = 1 << 27
 """A mechanism file with more bytes is neither written nor read."""
 
@@ -353,7 +353,7 @@ def mechanism_of(document: Any, path: str | os.PathLike[str]) -> Mechanism:
         raise ModelFileError(path, "is not a mechanism file", "name a file written by build")
     version: Any = document.get("version")
     if version not in range(1, VERSION + 1) or isinstance(version, bool):
-        raise ModelFileError(path, f"has version {version}, this release reads 1 to {VERSION}", ANEW)
+        raise ModelFileError(path, f"has version {version}, this release reads 1 to {VERSION}", AGAIN)
     if version > 1:
         document = converted(document, read)
     kind = document.get("type")
@@ -367,7 +367,7 @@ def mechanism_of(document: Any, path: str | os.PathLike[str]) -> Mechanism:
 def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Mapping[str, Any]) -> Mechanism:
     content = document.get("content")
     if not isinstance(content, dict):
-        raise ModelFileError(path, "has no content", ANEW)
+        raise ModelFileError(path, "has no content", AGAIN)
     try:
         mechanism = kind.from_content(content)
         if "data" in document:
@@ -377,20 +377,20 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         failed = [certificate for certificate in mechanism.certificates() if not certificate.holds]
         written = _written(mechanism)
     except CertificateError as error:
-        remedy = "; ".join(dict.fromkeys([error.remedy or ANEW, ANEW]))
+        remedy = "; ".join(dict.fromkeys([error.remedy or AGAIN, AGAIN]))
         raise CertificateError(f"{path}: refused", error.located, remedy) from None
     except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, AssertionError) as error:
-        raise ModelFileError(path, f"content is damaged ({error!r})", ANEW) from None
+        raise ModelFileError(path, f"content is damaged ({error!r})", AGAIN) from None
     except (ValueError, MemoryError) as error:
-        raise ModelFileError(path, f"content is damaged ({error})", ANEW) from None
+        raise ModelFileError(path, f"content is damaged ({error})", AGAIN) from None
     if failed:
-        raise CertificateError(f"{path}: refused", failed[0], ANEW)
+        raise CertificateError(f"{path}: refused", failed[0], AGAIN)
     if document.get("certificates") != written:
-        raise CertificateError(f"{path}: refused", "its certificates are not its content's", ANEW)
+        raise CertificateError(f"{path}: refused", "its certificates are not its content's", AGAIN)
     if mechanism.content() != content:
-        raise CertificateError(f"{path}: refused", "the content holds more than the mechanism runs on", ANEW)
+        raise CertificateError(f"{path}: refused", "the content holds more than the mechanism runs on", AGAIN)
     if document.get("sha256") != _sum_of(document):
         raise CertificateError(
-            f"{path}: refused", "the content was changed after saving (sha256 differs)", ANEW
+            f"{path}: refused", "the content was changed after saving (sha256 differs)", AGAIN
         )
     return mechanism

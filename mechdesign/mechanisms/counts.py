@@ -13,7 +13,7 @@ MOST_USERS = 1 << 53
 
 
 def whole_rows(rows: Any, width: int, count: int, signed: bool = False) -> list[list[int]]:
-    """Return so many lists of so many integers, below 2**180 in size, or raise DataError.
+    """Return the lists of integers, each below 2**180 in size, or raise DataError.
 
     Examples
     --------

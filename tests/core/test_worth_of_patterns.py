@@ -17,6 +17,7 @@ from mechdesign.mechanisms.mean.optimal.generation import refined
 from mechdesign.mechanisms.mean.optimal.grids import symmetric_grid
 from mechdesign.mechanisms.mean.optimal.worth import lagrangian_of
 from mechdesign.mechanisms.workload.worth import PatternWorth
+from mechdesign.problems.workload.linear_queries.prices import QueryPrices
 
 SHARES = [0.3, 0.2, 0.2, 0.1, 0.1, 0.1]
 QUERIES: list[tuple[str, dict[str, Any]]] = [
@@ -70,8 +71,10 @@ def test_one_query_of_many_types() -> None:
 def test_prices_of_patterns_are_those_of_the_bound() -> None:
     problem = md.LinearQueries(workload={"name": "prefix", "size": 6}, epsilon=1.0, population=SHARES)
     solution = md.solve(problem, method="all-columns")
-    stored, worth = solution.realisation, solution.prices.worth  # type: ignore[union-attr]
+    stored, prices = solution.realisation, solution.prices
     assert isinstance(stored, WorkloadBound)
+    assert isinstance(prices, QueryPrices)
+    worth = prices.worth
     assert worth.form == pytest.approx(stored.directions.T @ stored.directions, rel=1e-6, abs=1e-8)
     assert worth.multiplier == pytest.approx(stored.multiplier, rel=1e-6)
     assert float(worth.multiplier.sum()) == pytest.approx(

@@ -1,4 +1,4 @@
-"""How often a table of permanent responses was reported from: a guarantee is for so many reports."""
+"""How often a table of permanent responses was reported from: a guarantee limits the number of reports."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ class PlanarLattice(LocationMechanism):
 
 
 def _first_lengths(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the first so many squared lengths of a square lattice, and how many vectors have each."""
+    """Return the least squared lengths of a square lattice, this many, and how many vectors have each."""
     reach = max(2, math.isqrt(2 * count))
     while True:
         squares, counts = lengths(reach)

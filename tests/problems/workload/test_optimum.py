@@ -11,6 +11,7 @@ import mechdesign as md
 from mechdesign.audit.workload_bound import WorkloadBound
 from mechdesign.mechanisms.workload import Workload
 from mechdesign.mechanisms.workload.named import NAMED
+from mechdesign.problems.workload.linear_queries.outcomes import outcome
 
 STATED = [
     ({"name": "prefix", "size": 4}, 1.0, 5.99300782),
@@ -210,3 +211,12 @@ def test_what_cannot_be_asked_is_refused_in_one_line(given, said):
     with pytest.raises(md.ParameterError, match=said) as caught:
         md.LinearQueries(**{"epsilon": 1.0, **given})
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("method", "status"), [("all-columns", "optimal"), ("subset", "feasible")])
+def test_an_optimum_is_only_what_its_bound_proves(method, status):
+    """Patterns from elsewhere beside the bound of the optimum: 42% above it is no optimum."""
+    problem = md.LinearQueries(workload={"name": "prefix", "size": 8}, epsilon=1.0)
+    bound = md.solve(problem, "all-columns").realisation
+    given = md.solve(problem, method).variables
+    assert outcome(problem, given["patterns"], given["weights"], bound, "test").status == status
