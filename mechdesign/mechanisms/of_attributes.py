@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
-from mechdesign.mechanisms.marginals.attributes import Attributes
 
 
 class AttributeMechanism(CollectingMechanism):

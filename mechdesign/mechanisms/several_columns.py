@@ -13,8 +13,8 @@ from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.operations import Column, Option, Settings
 
 if TYPE_CHECKING:
+    from mechdesign.mechanisms.attributes import Attributes
     from mechdesign.mechanisms.base import Mechanism
-    from mechdesign.mechanisms.marginals.attributes import Attributes
 
 MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 

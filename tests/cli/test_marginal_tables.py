@@ -139,7 +139,7 @@ def test_oracles_with_texts_in_csv_and_parquet(tmp_path, monkeypatch, capsys):
     import pyarrow
     import pyarrow.parquet
 
-    from mechdesign.mechanisms.marginals import Attributes
+    from mechdesign.mechanisms.attributes import Attributes
     from mechdesign.mechanisms.oracles import LocalHashing, UnaryEncoding
     from mechdesign.mechanisms.oracles.best import best_oracle
 

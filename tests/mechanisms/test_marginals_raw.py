@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from mechdesign.core.randomness import TOTAL
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
-from mechdesign.mechanisms.marginals import Attributes, MarginalRelease
+from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.marginals.choice import effect_variance
 from mechdesign.mechanisms.marginals.sums import score_moments
 from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, EstimationError, ParameterError, UnknownNameError
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
-from mechdesign.mechanisms.marginals import Attributes, MarginalRelease
+from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.oracles.best import best_oracle
 
 SIZES = [2, 3, 4, 2]

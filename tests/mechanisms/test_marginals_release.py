@@ -18,8 +18,9 @@ from mechdesign.core.errors import (
 )
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import load_mechanism
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.kary import KaryResponse
-from mechdesign.mechanisms.marginals import Attributes, MarginalAggregator, MarginalRelease
+from mechdesign.mechanisms.marginals import MarginalAggregator, MarginalRelease
 from mechdesign.mechanisms.marginals.coverage import covered_order
 from mechdesign.mechanisms.marginals.release import view_weights
 from mechdesign.mechanisms.oracles import (

@@ -7,9 +7,9 @@ import pytest
 
 from mechdesign.core.errors import RowError
 from mechdesign.core.tables import ROWS, MemoryTable
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.collecting import beside, collect
 from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.several_columns import asked_attributes, people
 
 LAST = ROWS + 2

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.mechanisms.attributes import Attributes
 
 if TYPE_CHECKING:
     pass

@@ -19,6 +19,7 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import require_total
@@ -30,7 +31,6 @@ from mechdesign.mechanisms.joint.patterns import PatternCounts
 from mechdesign.mechanisms.joint.spreads import joint_spread, single_spreads
 from mechdesign.mechanisms.joint.tables import joint_operations
 from mechdesign.mechanisms.labels import Codes
-from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.of_attributes import AttributeMechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.base import weight

@@ -14,6 +14,7 @@ from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.numbers import shown
 from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.collecting import (
     located,
     marked,
@@ -26,7 +27,6 @@ from mechdesign.mechanisms.joint.estimate import ESTIMATORS, JointEstimate
 from mechdesign.mechanisms.joint.layout import titles
 from mechdesign.mechanisms.joint.table import JointTable
 from mechdesign.mechanisms.labels import Codes
-from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.operations import (
     ANYWAY,
     COLUMN,

@@ -1,12 +1,10 @@
 """Release of marginal tables: views of several attributes, made consistent, and any marginal from them."""
 
-from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.release import MarginalRelease
 from mechdesign.mechanisms.marginals.server import MarginalAggregator
 from mechdesign.mechanisms.marginals.views import residual
 
 __all__ = [
-    "Attributes",
     "MarginalAggregator",
     "MarginalRelease",
     "residual",

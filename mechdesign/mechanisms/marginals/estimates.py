@@ -18,9 +18,9 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, numpy_generator
 from mechdesign.core.tidy import Columns, Tidy, stacked
 from mechdesign.core.validation import integer
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.labels import Codes
-from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import effect_variance
 from mechdesign.mechanisms.marginals.export import mbi_measurements
 from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MissingPackageError
-from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.mechanisms.attributes import Attributes
 
 Array = NDArray[np.float64]
 

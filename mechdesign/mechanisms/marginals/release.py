@@ -27,11 +27,11 @@ from mechdesign.core.numbers import rational
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.types import PrivacyVerdict
 from mechdesign.core.validation import integer, user_count
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.labels import Codes
-from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.marginals.choice import (
     effect_variance,
     noisiest_variance,

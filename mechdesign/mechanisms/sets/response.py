@@ -25,11 +25,11 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import shown
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.validation import privacy_epsilon, user_count
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.labels import Codes
-from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.of_attributes import AttributeMechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles.base import weight

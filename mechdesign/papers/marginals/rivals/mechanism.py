@@ -16,11 +16,11 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.validation import choice, integer, privacy_epsilon, user_count
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
-from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.mechanisms.of_attributes import AttributeMechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.oracles import UnaryEncoding

@@ -14,8 +14,8 @@ from mechdesign.core.fields import checked, frozen_problem, related, whole
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.randomness import TOTAL
 from mechdesign.core.validation import privacy_epsilon
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.joint import JointResponse
-from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.problems.joint.collection.variances import coordinates, least_flip, variance
 
 LEAST, LARGEST = 1e-6, 300.0

@@ -18,6 +18,7 @@ from mechdesign.core.numbers import rational, shown, wholes
 from mechdesign.core.parameters import call_named
 from mechdesign.core.problem import Candidate, Problem, Sense, Variables
 from mechdesign.core.validation import in_range
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.joint import Likelihood, LikelihoodMaximum, judged
 from mechdesign.mechanisms.joint.choosing import LEAST_PENALTY, MOST_PENALTY, REFERENCES
@@ -25,7 +26,6 @@ from mechdesign.mechanisms.joint.layout import Codes, Packed, bits_of, grouped
 from mechdesign.mechanisms.joint.moments import FLOOR
 from mechdesign.mechanisms.joint.penalized import DISTANCE, Penalized, judged_penalized, relative_entropy
 from mechdesign.mechanisms.joint.response import channel
-from mechdesign.mechanisms.marginals.attributes import Attributes
 from mechdesign.problems.joint.distribution.reports import GENERATORS, FileReports, SimulatedReports
 
 Array = NDArray[np.float64]

@@ -6,7 +6,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from mechdesign.core.problem import Candidate
-from mechdesign.mechanisms.marginals import Attributes, MarginalRelease
+from mechdesign.mechanisms.attributes import Attributes
+from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.oracles.best import BUILT
 from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.problems.marginals.marginal_views.judging import as_views

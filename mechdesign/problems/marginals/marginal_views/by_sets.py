@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.marginals import Attributes
+from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
 from mechdesign.mechanisms.sets.products import match_share, product_shares, share_in
 from mechdesign.mechanisms.survey import Question, Survey

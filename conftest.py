@@ -1,0 +1,21 @@
+"""Examples of docstrings run in the modules that all others use, also where one file is collected alone.
+
+With ``--import-mode=importlib``, pytest imports the packages above a file, and then executes the file, even
+if one of those packages has imported it already. The class of a problem would then exist twice, and its
+methods, which are declared for one of the two, would not be found for the other.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def pytest_collect_file(file_path: Path) -> None:
+    """Import a module of the package by its name before pytest looks for it: it takes what is imported."""
+    place = file_path.relative_to(HERE) if file_path.is_relative_to(HERE) else file_path
+    if place.parts[0] == "mechdesign" and place.suffix == ".py" and place.stem != "__main__":
+        parts = place.with_suffix("").parts
+        importlib.import_module(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
