@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar  # the default of a type variable: in `typing` from Python 3.13 on
 
     MechanismT_co = TypeVar("MechanismT_co", covariant=True, default=Any)
+    EstimateT_co = TypeVar("EstimateT_co", covariant=True, default="Estimate")
 else:
     from typing import TypeVar
 
     MechanismT_co = TypeVar("MechanismT_co", covariant=True)
+    EstimateT_co = TypeVar("EstimateT_co", covariant=True)
 
 Vector: TypeAlias = Sequence[float] | NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 """A list, a tuple or an array of numbers."""
@@ -82,7 +84,7 @@ class Outlook(Protocol):
         """Return it as plain values."""
 
 
-class Counter(Protocol):
+class Counter(Protocol[EstimateT_co]):
     """What ``aggregator()`` returns: add reports, merge with others, estimate."""
 
     @property
@@ -101,7 +103,7 @@ class Counter(Protocol):
     def merge(self, other: Any) -> None:
         """Add what another machine has counted."""
 
-    def estimate(self, population: bool = False) -> Estimate:
+    def estimate(self, population: bool = False) -> EstimateT_co:
         """Return the estimate from all reports added so far."""
 
     def as_json(self) -> dict[str, Any]:

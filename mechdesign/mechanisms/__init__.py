@@ -5,7 +5,6 @@ from mechdesign.core.lazy import offered
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.mechanisms.base import (
-        CollectingMechanism as CollectingMechanism,
         Mechanism as Mechanism,
         load_mechanism as load_mechanism,
     )
@@ -21,15 +20,17 @@ if TYPE_CHECKING:
     )
     from mechdesign.mechanisms.kary import KaryChannel as KaryChannel, KaryResponse as KaryResponse
     from mechdesign.mechanisms.repair import PrivacyTarget as PrivacyTarget, make_private as make_private
+    from mechdesign.mechanisms.reporting import CollectingMechanism as CollectingMechanism
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
-            "base": "CollectingMechanism Mechanism load_mechanism",
+            "base": "Mechanism load_mechanism",
             "contract": "ContractAverage ContractMenu",
             "finite": "FiniteChannel",
             "frequencies": "Aggregator FrequencyEstimate FrequencyMechanism",
             "kary": "KaryChannel KaryResponse",
             "repair": "PrivacyTarget make_private",
+            "reporting": "CollectingMechanism",
         },
     )

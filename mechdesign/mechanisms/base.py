@@ -11,7 +11,6 @@ from functools import cache, cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate, CertificateAudit
 from mechdesign.core.documents import parse_json
@@ -31,7 +30,7 @@ from mechdesign.core.homes import homes
 from mechdesign.core.notebook import Explained
 from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
-from mechdesign.core.types import Counter, Estimate, PrivacyVerdict, Verdict
+from mechdesign.core.types import Verdict
 from mechdesign.mechanisms.about import About, WithAbout
 from mechdesign.mechanisms.door import WithTables
 from mechdesign.mechanisms.figures import forecast_figures
@@ -254,26 +253,6 @@ class Mechanism(Explained, WithTables, WithAbout):
         if not isinstance(mechanism, cls):
             raise ModelFileError(path, f"holds a {type(mechanism).__name__}, not a {cls.__name__}")
         return mechanism
-
-
-class CollectingMechanism(Mechanism):
-    """A mechanism that collects: users' devices randomize, a server estimates."""
-
-    @abstractmethod
-    def audit(self) -> PrivacyVerdict:
-        """Return what an audit of the very numbers it runs on says about its privacy."""
-
-    @abstractmethod
-    def randomize(self, answers: Any, *args: Any, **options: Any) -> NDArray[Any]:
-        """Return the reports for users' values; without ``rng`` from the operating system's generator."""
-
-    @abstractmethod
-    def aggregator(self) -> Counter:
-        """Return an empty counter of reports; those of many servers can be merged in any order."""
-
-    @abstractmethod
-    def estimate(self, reports: Any, /, *args: Any, **options: Any) -> Estimate:
-        """Return unbiased estimates with standard errors from the reports of all users."""
 
 
 def _written(mechanism: Mechanism) -> list[Any]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import cached_property
 from typing import Any
 
-from mechdesign.core.errors import EstimationError, ParameterError
+from mechdesign.core.errors import ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.randomness import BitSource
 from mechdesign.core.tables import Values
-from mechdesign.mechanisms.base import CollectingMechanism
+from mechdesign.core.types import EstimateT_co
 from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.recipes import Answer, AskedChoice, Recipe, Steps, no_recipe, plain_report
+from mechdesign.mechanisms.reporting import CollectingMechanism
 
 
-class CategoryMechanism(CollectingMechanism):
+class CategoryMechanism(CollectingMechanism[EstimateT_co]):
     """A mechanism for answers that are categories."""
 
     labels: Labels
@@ -47,18 +47,6 @@ class CategoryMechanism(CollectingMechanism):
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report as a plain value, from the bits of a source."""
         return plain_report(self.written(self.draw(self.labels.encode([answer]), source)))
-
-    def require_estimable(self) -> None:
-        """Raise EstimationError when no frequencies can be estimated from its reports."""
-        if not self._prospect.possible:
-            raise EstimationError(
-                str(self._prospect), remedy="collect with another mechanism, or on purpose", switch="anyway"
-            )
-
-    @cached_property
-    def _prospect(self) -> Forecast:
-        """The forecast, kept: a client asks for it with every answer."""
-        return self.forecast()
 
     def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
         """Return how many codes its column takes; 0 where answers have names."""

@@ -21,6 +21,7 @@ from mechdesign.core.errors import DataError, MechDesignError, ParameterError, R
 from mechdesign.core.randomness import Rng
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.mechanisms.operations import (
+    ANYWAY,
     COLUMN,
     POPULATION,
     SEED,
@@ -32,7 +33,8 @@ from mechdesign.mechanisms.operations import (
 )
 
 if TYPE_CHECKING:
-    from mechdesign.mechanisms.base import CollectingMechanism, Mechanism
+    from mechdesign.mechanisms.base import Mechanism
+    from mechdesign.mechanisms.reporting import CollectingMechanism
 
 MARK = re.compile(r"(.*)__(m[0-9a-f]{12})", re.DOTALL)
 
@@ -257,7 +259,6 @@ def column_operations(
     client: Client,
     options: tuple[Option, ...],
     wanted: str,
-    require: Callable[[], None] | None = None,
 ) -> tuple[Operation, Operation]:
     """Return ``randomize`` and ``estimate`` of a mechanism of one column.
 
@@ -271,16 +272,15 @@ def column_operations(
     client : callable
         ``client(values, settings, rng)`` returns the reports of a block.
     options : tuple of Option
-        Of ``randomize``, beside ``column`` and ``seed``.
+        Of ``randomize``, beside ``column`` and ``seed``. With ``ANYWAY``, a mechanism from whose reports
+        nothing can be estimated is refused without it.
     wanted : str
         What is estimated.
-    require : callable, optional
-        Raises when nothing can be estimated from the reports; asked first, unless ``anyway``.
     """
 
     def randomize(sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
-        if require is not None and not settings["anyway"]:
-            require()
+        if ANYWAY in options and not settings["anyway"]:
+            mechanism.require_estimable()
         (source,) = sources
         column = data_column(source, settings, mechanism)
         rng, name = mechanism.seeded(settings["seed"]), marked(column, mechanism.fingerprint)

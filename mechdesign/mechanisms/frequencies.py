@@ -145,7 +145,7 @@ def _joined(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-class FrequencyMechanism(CategoryMechanism):
+class FrequencyMechanism(CategoryMechanism[FrequencyEstimate]):
     """A mechanism whose reports are categories and whose server estimates frequencies."""
 
     labels: Labels
@@ -187,7 +187,7 @@ class FrequencyMechanism(CategoryMechanism):
         takes = Column("answer", f"one of {_abridged(self.labels)}", any_name=True)
         wanted = "the frequencies of the answers"
         randomize, estimate = column_operations(
-            self, takes, self.report_text, self._client, (ANYWAY,), wanted, self.require_estimable
+            self, takes, self.report_text, self._client, (ANYWAY,), wanted
         )
         return randomize, with_simplex(estimate)
 
@@ -266,27 +266,6 @@ class FrequencyMechanism(CategoryMechanism):
     def aggregator(self) -> Aggregator:
         """Return an empty counter of reports; counters of many servers can be merged."""
         return Aggregator(self)
-
-    def estimate(self, reports: Any, population: bool = False) -> FrequencyEstimate:
-        """Return unbiased estimates of the frequencies of the true answers.
-
-        Parameters
-        ----------
-        reports : array
-            What :meth:`randomize` returned, of all users.
-        population : bool
-            Whether the wanted frequencies are those of the population the users were drawn from.
-
-        Raises
-        ------
-        EstimationError
-            When the channel does not determine the frequencies, saying which answers it mixes up.
-        DataError
-            When there are no reports, or one that no answer can have caused.
-        """
-        counter = self.aggregator()
-        counter.update(reports)
-        return counter.estimate(population)
 
 
 class Aggregator(ReportCounts[FrequencyMechanism]):

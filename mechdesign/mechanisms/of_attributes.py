@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.types import EstimateT_co
 from mechdesign.mechanisms.attributes import Attributes
-from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
+from mechdesign.mechanisms.reporting import CollectingMechanism
 
 
-class AttributeMechanism(CollectingMechanism):
+class AttributeMechanism(CollectingMechanism[EstimateT_co]):
     """A mechanism that users report several categorical attributes to.
 
     Class attributes

@@ -22,7 +22,7 @@ from mechdesign.core.forecast import Forecast
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict
-from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
+from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import mark_in, mark_of, require_columns
 from mechdesign.mechanisms.finite import FiniteChannel
@@ -34,6 +34,7 @@ from mechdesign.mechanisms.mean.base import MeanMechanism
 from mechdesign.mechanisms.mean.grid import GridMean
 from mechdesign.mechanisms.operations import ANYWAY, Operation, Settings
 from mechdesign.mechanisms.recipes import Answer, Recipe
+from mechdesign.mechanisms.reporting import CollectingMechanism
 from mechdesign.mechanisms.shuffle.promise import Promise
 
 LOCAL = (CategoryMechanism, MeanMechanism, AttributeSampling, MarginalRelease)
@@ -156,9 +157,9 @@ class Shuffled(CollectingMechanism):
         """Return an empty counter of reports."""
         return self.local.aggregator()
 
-    def estimate(self, reports: Any, /, *args: Any, **options: Any) -> Estimate:
+    def estimate(self, reports: Any, population: bool = False, *args: Any, **options: Any) -> Estimate:
         """Return the estimates of the local mechanism: the order of reports does not matter to it."""
-        return self.local.estimate(reports, *args, **options)
+        return self.local.estimate(reports, population, *args, **options)
 
     def forecast(self, users: int | None = None) -> Forecast | None:
         """Return how good the estimates will be; by default for the users that are promised."""

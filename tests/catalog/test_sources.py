@@ -9,7 +9,8 @@ import pytest
 import mechdesign as md
 from mechdesign.catalog import load_model, models
 from mechdesign.core.errors import MechDesignError
-from mechdesign.mechanisms.base import CollectingMechanism, mechanism_types
+from mechdesign.mechanisms.base import mechanism_types
+from mechdesign.mechanisms.reporting import CollectingMechanism
 from mechdesign.papers.claims import Claim
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.sources import (

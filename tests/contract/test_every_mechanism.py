@@ -19,7 +19,8 @@ import pytest
 import mechdesign
 from mechdesign.core.errors import MechDesignError
 from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
+from mechdesign.mechanisms.base import Mechanism, mechanism_types
+from mechdesign.mechanisms.reporting import CollectingMechanism
 from mechdesign.mechanisms.shuffle import Protocol
 from tests.meta.test_shown import MECHANISMS
 from tests.support.mechanism_files import opened

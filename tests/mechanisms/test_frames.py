@@ -11,11 +11,12 @@ import pytest
 
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.mechanisms import FiniteChannel, KaryResponse, load_mechanism
-from mechdesign.mechanisms.base import CollectingMechanism, mechanism_types
+from mechdesign.mechanisms.base import mechanism_types
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import Duchi, Harmony
 from mechdesign.mechanisms.repair import PrivacyTarget
+from mechdesign.mechanisms.reporting import CollectingMechanism
 from mechdesign.mechanisms.shuffle import Protocol
 from tests.contract.test_every_mechanism import shown, values_for
 from tests.meta.test_shown import MECHANISMS

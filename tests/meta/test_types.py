@@ -16,7 +16,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.fields import Kept, fields_of
-from mechdesign.mechanisms.base import CollectingMechanism, mechanism_types
+from mechdesign.mechanisms.base import mechanism_types
+from mechdesign.mechanisms.reporting import CollectingMechanism
 from mechdesign.problems import exported_names, problem_classes
 from mechdesign.problems.response import ExtendedResponse
 

@@ -70,7 +70,7 @@ def slot_names(count: int, names: Sequence[str] | None) -> tuple[str, ...]:
     return read
 
 
-class EventRelease(CategoryMechanism):
+class EventRelease(CategoryMechanism[EventEstimate]):
     """One private report per user with a few events, from which every slot's events are counted.
 
     Parameters
@@ -209,20 +209,6 @@ class EventRelease(CategoryMechanism):
         """Return an empty counter of reports; counters of many servers can be merged."""
         return EventTally(self)
 
-    def estimate(self, reports: Any, population: bool = False) -> EventEstimate:
-        """Return unbiased estimates of the mean number of events of a user, for each slot.
-
-        Parameters
-        ----------
-        reports : array
-            What :meth:`randomize` returned, of all users.
-        population : bool
-            Whether the means are those of the population the users were drawn from.
-        """
-        counter = self.aggregator()
-        counter.update(reports)
-        return counter.estimate(population)
-
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> EventEstimate:
         """Return the estimates from the number of times each report was made.
 
@@ -267,7 +253,6 @@ class EventRelease(CategoryMechanism):
             self._client,
             (ANYWAY,),
             "the events of the slots",
-            self.require_estimable,
         )
 
     def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:

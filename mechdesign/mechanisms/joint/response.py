@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.repeated import RepeatedAudit, RepeatedBits, audit_repeated
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
+from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import rational, shown
@@ -45,7 +45,7 @@ PIECE = 1 << 16
 """Users whose bits are drawn at a time."""
 
 
-class JointResponse(AttributeMechanism):
+class JointResponse(AttributeMechanism[JointEstimate]):
     """Report one bit per value of every attribute: kept bits are flipped once, reported bits drawn again.
 
     A kept bit differs from the true one with chance flip / 2**62. A report has a 1 for a kept 1 with chance
@@ -285,14 +285,6 @@ class JointResponse(AttributeMechanism):
         if len(read) == 1:
             return self.estimate(read[0], population, **options)
         return JointEstimate(self, ones, counts, population, linked=len(read), **options)
-
-    def require_estimable(self) -> None:
-        """Raise EstimationError when reports say nothing to speak of."""
-        prospect = self.forecast()
-        if not prospect.possible:
-            raise EstimationError(
-                str(prospect), remedy="collect with another mechanism, or on purpose", switch="anyway"
-            )
 
     # Accuracy
 

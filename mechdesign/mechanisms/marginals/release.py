@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
+from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.notebook import TextInNotebooks
@@ -56,7 +56,7 @@ PIECE = 1 << 16
 """Users whose reports are drawn at a time; blocks of files are a multiple of it."""
 
 
-class MarginalRelease(AttributeMechanism):
+class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
     """Reports of views: each user's client draws a view and reports its cell through the view's oracle.
 
     Parameters
@@ -198,13 +198,10 @@ class MarginalRelease(AttributeMechanism):
             found.setdefault(first.setdefault(id(oracle), number), []).append(number)
         return found
 
-    def require_estimable(self) -> None:
-        """Raise EstimationError when nothing could be estimated from one of the oracles' reports."""
-        prospect = self.forecast(USERS * len(self.views) if self.users is None else self.users)
-        if not prospect.possible:
-            raise EstimationError(
-                str(prospect), remedy="collect with another mechanism, or on purpose", switch="anyway"
-            )
+    @cached_property
+    def _prospect(self) -> Forecast:
+        """The forecast for the planned users, or for as many a view as forecasts are made for."""
+        return self.forecast(USERS * len(self.views) if self.users is None else self.users)
 
     # Server
 

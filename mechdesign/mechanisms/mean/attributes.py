@@ -29,7 +29,7 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.validation import choice, integer, privacy_epsilon, user_count
-from mechdesign.mechanisms.base import CollectingMechanism, Mechanism, mechanism_types
+from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import CHUNK
@@ -48,6 +48,7 @@ from mechdesign.mechanisms.mean.tally import Moments
 from mechdesign.mechanisms.mean.values import Array
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.recipes import Answer, AskedNumber, Recipe
+from mechdesign.mechanisms.reporting import CollectingMechanism
 
 MAX_ATTRIBUTES = 1_000_000
 """More attributes are refused: a file of a few bytes must not ask for gigabytes."""
@@ -55,7 +56,7 @@ MAX_ATTRIBUTES = 1_000_000
 ESTIMATORS = ("self-normalized", "scaled")
 
 
-class AttributeSampling(CollectingMechanism):
+class AttributeSampling(CollectingMechanism[AttributeMeans]):
     """Report k of m attributes, each with the same mechanism at epsilon/k.
 
     Parameters
@@ -239,12 +240,6 @@ class AttributeSampling(CollectingMechanism):
     def aggregator(self) -> AttributeAggregator:
         """Return empty exact sums; those of many servers can be merged in any order."""
         return AttributeAggregator(self)
-
-    def estimate(self, reports: Any, population: bool = False) -> AttributeMeans:
-        """Return the means of all attributes; see :class:`AttributeAggregator`."""
-        sums = self.aggregator()
-        sums.update(reports)
-        return sums.estimate(population)
 
     def column_values(
         self, columns: Sequence[Moments], users: int, population: bool

@@ -23,7 +23,6 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import privacy_epsilon, user_count
-from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.collecting import column_operations, count_outside, marked
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import CHUNK
@@ -37,10 +36,11 @@ from mechdesign.mechanisms.mean.values import Array, Domain
 from mechdesign.mechanisms.operations import CLIP, Column, Operation, Settings
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.recipes import Answer, AskedNumber, Recipe, Steps, no_recipe
+from mechdesign.mechanisms.reporting import CollectingMechanism
 from mechdesign.mechanisms.server import Server
 
 
-class MeanMechanism(CollectingMechanism):
+class MeanMechanism(CollectingMechanism[MeanEstimate]):
     """A local randomizer of one number in [low, high], with an unbiased estimator of the mean.
 
     Subclasses draw reports for u = (x - low) / (high - low), give the tally their reports need, the
@@ -198,25 +198,6 @@ class MeanMechanism(CollectingMechanism):
     def aggregator(self) -> MeanAggregator:
         """Return empty exact sums; those of many servers can be merged in any order."""
         return MeanAggregator(self)
-
-    def estimate(self, reports: Any, population: bool = False) -> MeanEstimate:
-        """Return the unbiased estimate of the mean with its standard error.
-
-        Parameters
-        ----------
-        reports : (n,) array
-            What :meth:`randomize` returned, of all users.
-        population : bool
-            Whether the wanted mean is that of the population the users were drawn from.
-
-        Raises
-        ------
-        DataError
-            When there are no reports, or one that no value can have caused.
-        """
-        sums = self.aggregator()
-        sums.update(reports)
-        return sums.estimate(population)
 
     def estimate_from_moments(self, moments: Moments, population: bool = False) -> MeanEstimate:
         """Return the estimate from the exact sums of the scores."""

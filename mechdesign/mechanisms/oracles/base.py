@@ -132,30 +132,6 @@ class SupportOracle(Oracle):
         """Return an empty counter of support; counters of many servers can be merged."""
         return SupportCounts(self)
 
-    def estimate(self, reports: Any, population: bool = False) -> FrequencyEstimate:
-        """Return unbiased estimates of the frequencies of the true answers.
-
-        Parameters
-        ----------
-        reports : array
-            What :meth:`randomize` returned, of all users, or the texts of a table.
-        population : bool
-            Whether the wanted frequencies are those of the population the users were drawn from.
-
-        Returns
-        -------
-        FrequencyEstimate
-            Its ``projected()`` is on the simplex; the estimates need neither be >= 0 nor sum to 1.
-
-        Raises
-        ------
-        DataError
-            When there are no reports, or one that is impossible.
-        """
-        counter = self.aggregator()
-        counter.update(reports)
-        return counter.estimate(population)
-
     def estimate_from_counts(self, counts: Codes, users: int, population: bool = False) -> FrequencyEstimate:
         """Return the estimate from the server's counters."""
         names = tuple(self.labels.shown())
@@ -187,7 +163,7 @@ class SupportOracle(Oracle):
         takes = Column("answer", f"one of {known}{more}", any_name=True)
         wanted = "the frequencies of the answers"
         randomize, estimate = column_operations(
-            self, takes, self.report_text, self._client, (ANYWAY,), wanted, self.require_estimable
+            self, takes, self.report_text, self._client, (ANYWAY,), wanted
         )
         return randomize, with_simplex(estimate)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, audit_classes
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
+from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import shown
@@ -57,7 +57,7 @@ LARGEST_TABLE = 6
 """Attributes of a table at most: a score has one value for each pattern of matches."""
 
 
-class SetResponse(AttributeMechanism):
+class SetResponse(AttributeMechanism[SetEstimate]):
     """Report a set of answers to several questions at once, one that holds the user's answer likelier.
 
     Parameters
@@ -220,33 +220,11 @@ class SetResponse(AttributeMechanism):
         self.layout.require_widths(packed)
         return packed
 
-    def require_estimable(self) -> None:
-        """Raise EstimationError when reports say nothing to speak of."""
-        prospect = self.forecast()
-        if not prospect.possible:
-            raise EstimationError(
-                str(prospect), remedy="collect with another mechanism, or on purpose", switch="anyway"
-            )
-
     # Server
 
     def aggregator(self) -> SetCounts:
         """Return an empty counter; those of many servers can be merged."""
         return SetCounts(self)
-
-    def estimate(self, reports: Any, population: bool = False) -> SetEstimate:
-        """Return unbiased estimates; ask for a cross table with ``.table(["age", "income"])``.
-
-        Parameters
-        ----------
-        reports : array
-            What :meth:`randomize` returned, of all users, or the texts of a table.
-        population : bool
-            Whether the wanted frequencies are those of the population the users were drawn from.
-        """
-        counter = self.aggregator()
-        counter.update(reports)
-        return counter.estimate(population)
 
     def score(self, places: View) -> TableScore:
         """Return the score of a table, whose attributes are in any order; refuse one that is not counted."""

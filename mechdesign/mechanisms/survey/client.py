@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mechdesign.core.randomness import BitSource
-from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.recipes import Answer, AskedChoice, AskedNumber, Recipe, Steps, row_hex
+from mechdesign.mechanisms.reporting import CollectingMechanism
+from mechdesign.mechanisms.survey.results import SurveyResults
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.survey.questions import Question, Questions
 
 
-class SurveyClient(CollectingMechanism):
+class SurveyClient(CollectingMechanism[SurveyResults]):
     """What a survey says to those who write its client; a number in bins is asked as a choice of its bins."""
 
     questions: Questions

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.types import Counter, PrivacyVerdict
-from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.mean.grid import GridMean
@@ -22,6 +21,7 @@ from mechdesign.mechanisms.oracles.moments import Moments, of_sets
 from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.mechanisms.oracles.packed import as_texts
 from mechdesign.mechanisms.oracles.subset import SubsetSelection
+from mechdesign.mechanisms.reporting import CollectingMechanism
 from mechdesign.mechanisms.sealed import Sealed
 from mechdesign.mechanisms.sets import ProductSet, SetResponse
 from mechdesign.mechanisms.survey.questions import Questions

@@ -36,7 +36,6 @@ from mechdesign.mechanisms.survey.parts import Answers, SurveyPart
 from mechdesign.mechanisms.survey.planned import expected_errors, information
 from mechdesign.mechanisms.survey.questions import Question, Questions
 from mechdesign.mechanisms.survey.remembered import PURPOSE, RememberedReports, names_of
-from mechdesign.mechanisms.survey.results import SurveyResults
 from mechdesign.mechanisms.survey.server import SurveyCounts
 from mechdesign.mechanisms.survey.tables import survey_operations
 from mechdesign.mechanisms.survey.wanted import Wanted, singles, wanted_of
@@ -246,20 +245,6 @@ class Survey(SurveyClient):
     def aggregator(self) -> SurveyCounts:
         """Return empty counters; those of many servers can be merged."""
         return SurveyCounts(self)
-
-    def estimate(self, reports: Any, population: bool = False) -> SurveyResults:
-        """Return every requested result from the reports of all users, with errors and intervals.
-
-        Parameters
-        ----------
-        reports : array of texts
-        population : bool
-            Whether the wanted shares are those of the population that the users were drawn from. Means that
-            several designs ask for always have intervals for the population, which are wider.
-        """
-        counter = self.aggregator()
-        counter.update(reports)
-        return counter.estimate(population)
 
     def errors(self, users: int | None = None) -> dict[str, float]:
         """Return the standard error of each result, expected with this many users at even answers.

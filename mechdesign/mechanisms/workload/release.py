@@ -210,20 +210,6 @@ class WorkloadRelease(PatternClient):
         """Return an empty counter of reports; counters of many servers can be merged."""
         return QueryCounts(self)
 
-    def estimate(self, reports: Any, population: bool = False) -> QueryEstimate:
-        """Return unbiased estimates of the answers of all queries.
-
-        Parameters
-        ----------
-        reports : array
-            What :meth:`randomize` returned, of all users.
-        population : bool
-            Whether the requested answers are those of the population the users were drawn from.
-        """
-        counter = self.aggregator()
-        counter.update(reports)
-        return counter.estimate(population)
-
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> QueryEstimate:
         """Return the estimates from the number of times each report was made."""
         users = int(counts.sum())
@@ -326,7 +312,6 @@ class WorkloadRelease(PatternClient):
             self._client,
             options,
             "the answers of the queries",
-            self.require_estimable,
         )
 
     def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:

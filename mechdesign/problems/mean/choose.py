@@ -24,7 +24,6 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.notebook import html_table
 from mechdesign.core.text import listed, table
 from mechdesign.core.validation import in_range, integer
-from mechdesign.mechanisms.base import CollectingMechanism
 from mechdesign.mechanisms.mean import (
     AttributeSampling,
     DiscretePiecewise,
@@ -39,6 +38,7 @@ from mechdesign.mechanisms.mean.attributes import epsilon_share
 from mechdesign.mechanisms.mean.discrete import best_shape
 from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.mean.variance import WORST_VARIANCES, hybrid_mixing
+from mechdesign.mechanisms.reporting import CollectingMechanism
 from mechdesign.mechanisms.shuffle import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.problems.mean.channel.best import best_mechanism, best_variance

@@ -24,7 +24,7 @@ from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.values import changed
-from mechdesign.mechanisms.base import CollectingMechanism
+from mechdesign.mechanisms.reporting import CollectingMechanism
 from mechdesign.mechanisms.shuffle import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.problems.shuffle.judge import bracket

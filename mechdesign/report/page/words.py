@@ -10,7 +10,8 @@ from typing import Any
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.forecast import Forecast
-from mechdesign.mechanisms.base import CollectingMechanism, Mechanism
+from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.reporting import CollectingMechanism
 
 MOST_USERS = 10**12
 """So many people do not live; an error that needs more is not to be had."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, EstimationError, MechDesignError, ParameterError
+from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.notebook import TextInNotebooks
@@ -49,7 +50,7 @@ NAMES = ("FC", "AM", "FT", "EM", "BE")
 """The rivals that collect locally. Uni collects nothing; PriView needs a curator who sees the data."""
 
 
-class MarginalRival(AttributeMechanism):
+class MarginalRival(AttributeMechanism[RivalMarginals]):
     """Collect marginals without views: the full table, all tables, coefficients, or attribute by attribute.
 
     Parameters
@@ -131,13 +132,10 @@ class MarginalRival(AttributeMechanism):
         """Yield groups and reports of pieces of the users, given the numbers of their values (n, d)."""
         return self.collection.draw(codes, source)
 
-    def require_estimable(self) -> None:
-        """Raise EstimationError when the noise is larger than any share."""
-        prospect = self.forecast(USERS if self.users is None else self.users)
-        if not prospect.possible:
-            raise EstimationError(
-                str(prospect), remedy="collect with another mechanism, or on purpose", switch="anyway"
-            )
+    @cached_property
+    def _prospect(self) -> Forecast:
+        """The forecast for the planned users."""
+        return self.forecast(USERS if self.users is None else self.users)
 
     # Tables
 
@@ -150,12 +148,6 @@ class MarginalRival(AttributeMechanism):
     def aggregator(self) -> RivalCounts:
         """Return empty counters; those of many servers can be merged."""
         return RivalCounts(self)
-
-    def estimate(self, reports: Any, population: bool = False) -> RivalMarginals:
-        """Return what the reports of all users say; ask it for marginals."""
-        counter = self.aggregator()
-        counter.update(reports)
-        return counter.estimate(population)
 
     def answered(self, answers: Learned, group_users: Codes, population: bool) -> RivalMarginals:
         """Return the estimate of what was counted."""

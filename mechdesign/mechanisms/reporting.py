@@ -1,0 +1,67 @@
+"""Mechanisms that collect: devices make reports, a server counts them and estimates."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any, Generic
+
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import EstimationError
+from mechdesign.core.forecast import Forecast
+from mechdesign.core.types import Counter, EstimateT_co, PrivacyVerdict
+from mechdesign.mechanisms.base import Mechanism
+
+
+class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
+    """A mechanism that collects: users' devices randomize, a server estimates.
+
+    It is generic in what its server estimates, such as ``CollectingMechanism[MeanEstimate]``.
+    """
+
+    @abstractmethod
+    def audit(self) -> PrivacyVerdict:
+        """Return what an audit of the very numbers it runs on says about its privacy."""
+
+    @abstractmethod
+    def randomize(self, answers: Any, *args: Any, **options: Any) -> NDArray[Any]:
+        """Return the reports for users' values; without ``rng`` from the operating system's generator."""
+
+    @abstractmethod
+    def aggregator(self) -> Counter[EstimateT_co]:
+        """Return an empty counter of reports; those of many servers can be merged in any order."""
+
+    def estimate(self, reports: Any, population: bool = False) -> EstimateT_co:
+        """Return unbiased estimates with standard errors from the reports of all users.
+
+        Parameters
+        ----------
+        reports : array
+            What :meth:`randomize` returned, of all users, or the texts of a table.
+        population : bool
+            Whether what is wanted is that of the population the users were drawn from at random.
+
+        Raises
+        ------
+        EstimationError
+            When the reports do not determine what is wanted, saying which answers they mix up.
+        DataError
+            When there are no reports, or one that no answer can have caused.
+        """
+        counter = self.aggregator()
+        counter.update(reports)
+        return counter.estimate(population)
+
+    def require_estimable(self) -> None:
+        """Raise EstimationError when nothing to speak of can be estimated from its reports."""
+        prospect = self._prospect
+        if prospect is not None and not prospect.possible:
+            raise EstimationError(
+                str(prospect), remedy="collect with another mechanism, or on purpose", switch="anyway"
+            )
+
+    @cached_property
+    def _prospect(self) -> Forecast | None:
+        """The forecast for what is planned, kept: a client asks for it with every answer."""
+        return self.forecast()
