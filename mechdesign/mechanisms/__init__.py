@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     )
     from mechdesign.mechanisms.finite import FiniteChannel as FiniteChannel
     from mechdesign.mechanisms.frequencies import (
-        Aggregator as Aggregator,
         FrequencyEstimate as FrequencyEstimate,
         FrequencyMechanism as FrequencyMechanism,
     )
     from mechdesign.mechanisms.kary import KaryChannel as KaryChannel, KaryResponse as KaryResponse
     from mechdesign.mechanisms.repair import PrivacyTarget as PrivacyTarget, make_private as make_private
+    from mechdesign.mechanisms.report_counts import Aggregator as Aggregator
     from mechdesign.mechanisms.reporting import CollectingMechanism as CollectingMechanism
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
@@ -28,9 +28,10 @@ else:  # a type checker would take every unknown name for known
             "base": "Mechanism load_mechanism",
             "contract": "ContractAverage ContractMenu",
             "finite": "FiniteChannel",
-            "frequencies": "Aggregator FrequencyEstimate FrequencyMechanism",
+            "frequencies": "FrequencyEstimate FrequencyMechanism",
             "kary": "KaryChannel KaryResponse",
             "repair": "PrivacyTarget make_private",
+            "report_counts": "Aggregator",
             "reporting": "CollectingMechanism",
         },
     )

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError, EstimationError, RowError
+from mechdesign.core.errors import EstimationError, RowError
 from mechdesign.core.figure import Figure
 from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
-from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.estimate import ListedEstimate
@@ -23,7 +22,7 @@ from mechdesign.mechanisms.interval_figures import SHARE
 from mechdesign.mechanisms.intervals import Limits
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
-from mechdesign.mechanisms.report_counts import ReportCounts
+from mechdesign.mechanisms.report_counts import ReportMechanism
 from mechdesign.mechanisms.simplex import with_simplex
 
 Array = NDArray[np.float64]
@@ -145,7 +144,7 @@ def _joined(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-class FrequencyMechanism(CategoryMechanism[FrequencyEstimate]):
+class FrequencyMechanism(ReportMechanism[FrequencyEstimate]):
     """A mechanism whose reports are categories and whose server estimates frequencies."""
 
     labels: Labels
@@ -155,14 +154,6 @@ class FrequencyMechanism(CategoryMechanism[FrequencyEstimate]):
     @abstractmethod
     def channel(self) -> NDArray[np.float64]:
         """The probabilities in floating point: row x for answer x."""
-
-    @abstractmethod
-    def possible_reports(self) -> NDArray[np.bool_]:
-        """Return which reports can be made at all."""
-
-    @abstractmethod
-    def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
-        """Return the estimate from the number of times each report was made."""
 
     def explained(self) -> tuple[str, ...]:
         """Return how answers become reports, by the thousand; of a long list the first few."""
@@ -262,36 +253,6 @@ class FrequencyMechanism(CategoryMechanism[FrequencyEstimate]):
         if not anyway:
             self.require_estimable()
         return self.report_labels.decode(self.draw(self.labels.encode(answers), self.source(rng)))
-
-    def aggregator(self) -> Aggregator:
-        """Return an empty counter of reports; counters of many servers can be merged."""
-        return Aggregator(self)
-
-
-class Aggregator(ReportCounts[FrequencyMechanism]):
-    """Counts of reports: add reports, merge with others, estimate.
-
-    Examples
-    --------
-    >>> import mechdesign as md
-    >>> mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=2.0)).mechanism()
-    >>> here, there = mechanism.aggregator(), mechanism.aggregator()
-    >>> here.update([0, 1, 1]); there.update([0])
-    >>> here.merge(there); here.counts
-    array([2, 2])
-    """
-
-    def estimate(self, population: bool = False) -> FrequencyEstimate:
-        """Return the estimate from all counted reports."""
-        self.require_some()
-        return self._asked(self.mechanism.estimate_from_counts(self.counts, population))
-
-    def _read(self, document: Mapping[str, Any]) -> None:
-        super()._read(document)
-        if (self.counts > 0)[~self.mechanism.possible_reports()].any():
-            raise DataError(
-                "aggregator", "counts of reports that no answer can cause", "count the reports again"
-            )
 
 
 def _abridged(labels: Labels) -> str:

@@ -1,37 +1,61 @@
-"""A server that keeps one counter per possible report."""
+"""Mechanisms with finitely many reports, and their server: one counter per possible report."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Generic, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import DataError
+from mechdesign.core.types import EstimateT_co
+from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.counts import require_users, whole_rows
 from mechdesign.mechanisms.labels import Codes
-from mechdesign.mechanisms.server import Counted, Server
+from mechdesign.mechanisms.server import Server
 
 
-class Reporting(Counted, Protocol):
-    """A mechanism with finitely many reports."""
+class ReportMechanism(CategoryMechanism[EstimateT_co]):
+    """A mechanism with finitely many reports, which have numbers from 0."""
 
     @property
+    @abstractmethod
     def counters(self) -> int:
-        """Number of possible reports."""
+        """How many counters the server keeps: one a report."""
 
-    def read(self, reports: Any) -> NDArray[np.int64]:
-        """Return reports as numbers; refuse impossible ones."""
+    @abstractmethod
+    def possible_reports(self) -> NDArray[np.bool_]:
+        """Return which reports can be made at all."""
+
+    @abstractmethod
+    def read(self, reports: Any) -> Codes:
+        """Return the numbers of reports; refuse one that no answer can have caused."""
+
+    @abstractmethod
+    def estimate_from_counts(self, counts: Codes, population: bool = False) -> EstimateT_co:
+        """Return the estimate from the number of times each report was made."""
+
+    def aggregator(self) -> Aggregator[EstimateT_co]:
+        """Return an empty counter of reports; counters of many servers can be merged."""
+        return Aggregator(self)
 
 
-ReportingT = TypeVar("ReportingT", bound=Reporting)
+class Aggregator(Server[ReportMechanism[Any]], Generic[EstimateT_co]):
+    """Counts of reports: add reports, merge with others, estimate.
 
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=2.0)).mechanism()
+    >>> here, there = mechanism.aggregator(), mechanism.aggregator()
+    >>> here.update([0, 1, 1]); there.update([0])
+    >>> here.merge(there); here.counts
+    array([2, 2])
+    """
 
-class ReportCounts(Server[ReportingT]):
-    """Counts of reports, one counter each; a subclass estimates."""
-
-    def __init__(self, mechanism: ReportingT) -> None:
+    def __init__(self, mechanism: ReportMechanism[EstimateT_co]) -> None:
         super().__init__(mechanism)
         self.counts: Codes = np.zeros(mechanism.counters, dtype=np.int64)
 
@@ -49,9 +73,11 @@ class ReportCounts(Server[ReportingT]):
         require_users(self.users + other.users)
         self.counts = self.counts + other.counts
 
-    @abstractmethod
-    def estimate(self, population: bool = False) -> Any:
+    def estimate(self, population: bool = False) -> EstimateT_co:
         """Return the estimates from all counted reports."""
+        self.require_some()
+        found: EstimateT_co = self._asked(self.mechanism.estimate_from_counts(self.counts, population))
+        return found
 
     def _written(self) -> dict[str, Any]:
         return {"counts": self.counts.tolist()}
@@ -60,3 +86,7 @@ class ReportCounts(Server[ReportingT]):
         (counts,) = whole_rows([document.get("counts")], len(self.counts), 1)
         require_users(sum(counts))
         self.counts = np.array(counts, dtype=np.int64)
+        if (self.counts > 0)[~self.mechanism.possible_reports()].any():
+            raise DataError(
+                "aggregator", "counts of reports that no answer can cause", "count the reports again"
+            )

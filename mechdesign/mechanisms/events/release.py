@@ -21,7 +21,6 @@ from mechdesign.core.numbers import frozen, wholes
 from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector, user_count
-from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.events.estimate import EventEstimate
@@ -31,6 +30,7 @@ from mechdesign.mechanisms.frequency_limits import few_users
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
 from mechdesign.mechanisms.recipes import Steps
+from mechdesign.mechanisms.report_counts import ReportMechanism
 
 Array = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def slot_names(count: int, names: Sequence[str] | None) -> tuple[str, ...]:
     return read
 
 
-class EventRelease(CategoryMechanism[EventEstimate]):
+class EventRelease(ReportMechanism[EventEstimate]):
     """One private report per user with a few events, from which every slot's events are counted.
 
     Parameters
@@ -195,10 +195,14 @@ class EventRelease(CategoryMechanism[EventEstimate]):
         """Number of possible reports."""
         return self.weights.reports
 
+    def possible_reports(self) -> NDArray[np.bool_]:
+        """Return which numbers are those of a report: it names no slot twice."""
+        return self.weights.is_report
+
     def read(self, reports: Any) -> Codes:
         """Return the numbers of reports; one that names a slot twice is refused."""
         found = self._reports.encode(reports, "reports")
-        self._reports._refuse(np.asarray(reports), ~self.weights.is_report[found], "reports")
+        self._reports._refuse(np.asarray(reports), ~self.possible_reports()[found], "reports")
         return found
 
     @cached_property

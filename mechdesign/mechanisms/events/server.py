@@ -1,22 +1,19 @@
-"""The server of event counts: counts of reports, mergeable in any order."""
+"""The server of event counts, which writes only the reports that were made: most never are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mechdesign.core.errors import DataError
 from mechdesign.mechanisms.counts import require_users, whole_rows
 from mechdesign.mechanisms.events.estimate import EventEstimate
-from mechdesign.mechanisms.report_counts import ReportCounts
-
-if TYPE_CHECKING:
-    from mechdesign.mechanisms.events.release import EventRelease
+from mechdesign.mechanisms.report_counts import Aggregator
 
 
-class EventTally(ReportCounts["EventRelease"]):
+class EventTally(Aggregator[EventEstimate]):
     """Counts of the reports: add reports, merge with others, estimate.
 
     Examples
@@ -31,13 +28,6 @@ class EventTally(ReportCounts["EventRelease"]):
     >>> here.users
     3
     """
-
-    mechanism: EventRelease
-
-    def estimate(self, population: bool = False) -> EventEstimate:
-        """Return the estimates from all counted reports."""
-        self.require_some()
-        return self._asked(self.mechanism.estimate_from_counts(self.counts, population))
 
     def _written(self) -> dict[str, Any]:
         made = np.flatnonzero(self.counts)

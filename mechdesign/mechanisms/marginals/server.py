@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Source, Values
 from mechdesign.mechanisms.collecting import collect
-from mechdesign.mechanisms.frequencies import Aggregator
+from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import VIEW
 from mechdesign.mechanisms.marginals.penalized import read_penalty
 from mechdesign.mechanisms.operations import Settings
 from mechdesign.mechanisms.oracles.server import SupportCounts
+from mechdesign.mechanisms.report_counts import Aggregator
 from mechdesign.mechanisms.server import Server
 from mechdesign.mechanisms.several_columns import with_reports
 
@@ -44,7 +45,7 @@ class MarginalAggregator(Server["MarginalRelease"]):
 
     def __init__(self, mechanism: MarginalRelease) -> None:
         super().__init__(mechanism)
-        self.counters: list[Aggregator | SupportCounts] = [
+        self.counters: list[Aggregator[FrequencyEstimate] | SupportCounts] = [
             oracle.aggregator() for oracle in mechanism.oracles
         ]
 

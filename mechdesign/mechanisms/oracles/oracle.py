@@ -22,8 +22,8 @@ from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.moments import Moments, bernoulli
 
 if TYPE_CHECKING:
-    from mechdesign.mechanisms.frequencies import Aggregator
     from mechdesign.mechanisms.oracles.server import SupportCounts
+    from mechdesign.mechanisms.report_counts import Aggregator
 
 Shares = tuple[Fraction, Fraction]
 """p and q."""
@@ -76,7 +76,7 @@ class Oracle(CategoryMechanism[FrequencyEstimate]):
         return counts
 
     @abstractmethod
-    def aggregator(self) -> Aggregator | SupportCounts:
+    def aggregator(self) -> Aggregator[FrequencyEstimate] | SupportCounts:
         """Return an empty counter; counters of many servers can be merged."""
 
     # Accuracy

@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from mechdesign.core.randomness import BitSource
-from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.recipes import Answer, AskedNumber, Recipe, Steps
+from mechdesign.mechanisms.report_counts import ReportMechanism
 from mechdesign.mechanisms.workload.estimate import QueryEstimate
 from mechdesign.mechanisms.workload.orbits import OrbitWeights
 from mechdesign.mechanisms.workload.weights import PatternWeights
 
 
-class PatternClient(CategoryMechanism[QueryEstimate]):
+class PatternClient(ReportMechanism[QueryEstimate]):
     """What a workload says to those who write its client; with a range a number is asked, for its bin."""
 
     weights: PatternWeights | OrbitWeights

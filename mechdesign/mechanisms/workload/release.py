@@ -36,7 +36,6 @@ from mechdesign.mechanisms.workload.client import PatternClient
 from mechdesign.mechanisms.workload.estimate import QueryEstimate
 from mechdesign.mechanisms.workload.orbits import OrbitValue, OrbitWeights, Translations
 from mechdesign.mechanisms.workload.queries import Workload
-from mechdesign.mechanisms.workload.server import QueryCounts
 from mechdesign.mechanisms.workload.value import Array, ChannelValue
 from mechdesign.mechanisms.workload.weights import PatternWeights
 
@@ -202,13 +201,13 @@ class WorkloadRelease(PatternClient):
         """Return reports as they stand in a table: as they are."""
         return reports
 
+    def possible_reports(self) -> NDArray[np.bool_]:
+        """Return which reports can be made: all."""
+        return np.ones(self.counters, dtype=np.bool_)
+
     def read(self, reports: Any) -> Codes:
         """Return the numbers of reports."""
         return self._reports.encode(reports, "reports")
-
-    def aggregator(self) -> QueryCounts:
-        """Return an empty counter of reports; counters of many servers can be merged."""
-        return QueryCounts(self)
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> QueryEstimate:
         """Return the estimates from the number of times each report was made."""

@@ -13,10 +13,11 @@ from mechdesign.core.numbers import plain
 from mechdesign.core.tables import Source
 from mechdesign.mechanisms.collecting import collect
 from mechdesign.mechanisms.counts import require_users, whole_rows
-from mechdesign.mechanisms.frequencies import Aggregator
+from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.operations import Settings
 from mechdesign.mechanisms.oracles.server import SupportCounts
+from mechdesign.mechanisms.report_counts import Aggregator
 from mechdesign.mechanisms.server import Server
 from mechdesign.mechanisms.several_columns import with_reports
 from mechdesign.papers.marginals.rivals.answers import RivalMarginals
@@ -32,7 +33,7 @@ from mechdesign.papers.marginals.rivals.collected import (
 if TYPE_CHECKING:
     from mechdesign.papers.marginals.rivals.mechanism import MarginalRival
 
-GroupCounts = Aggregator | SupportCounts
+GroupCounts = Aggregator[FrequencyEstimate] | SupportCounts
 
 
 class RivalCounts(Server["MarginalRival"]):
