@@ -31,11 +31,11 @@ class Counted(Protocol):
         """The columns of users' data that it was built for."""
 
 
-CountedT = TypeVar("CountedT", bound=Counted)
+MechanismT = TypeVar("MechanismT", bound=Counted)
 EstimatedT = TypeVar("EstimatedT", bound=Estimated)
 
 
-class Server(ABC, Generic[CountedT]):
+class Server(ABC, Generic[MechanismT]):
     """What a server keeps of the reports of a mechanism; no report can be read from it.
 
     A subclass counts (``update``), estimates, and says how counts are added, written and read.
@@ -63,7 +63,7 @@ class Server(ABC, Generic[CountedT]):
     question: str = ""
     """The column that was asked for, as far as it is known; it stands in tables of the estimates."""
 
-    def __init__(self, mechanism: CountedT) -> None:
+    def __init__(self, mechanism: MechanismT) -> None:
         self.mechanism = mechanism
 
     def __repr__(self) -> str:
@@ -148,7 +148,7 @@ class Server(ABC, Generic[CountedT]):
         return {"mechanism": self.mechanism.fingerprint, **self._written()}
 
     @classmethod
-    def from_json(cls, mechanism: CountedT, document: Mapping[str, Any]) -> Self:
+    def from_json(cls, mechanism: MechanismT, document: Mapping[str, Any]) -> Self:
         """Restore what :meth:`as_json` gave, for the same mechanism."""
         require_own(document, mechanism.fingerprint, cls.kept)
         server = cls(mechanism)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
-
-import numpy as np
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.core.errors import DataError
-from mechdesign.core.numbers import plain, shown
-from mechdesign.mechanisms.counts import require_users, whole_rows
+from mechdesign.mechanisms.cell_counts import CellCounts
 from mechdesign.mechanisms.labels import Codes
-from mechdesign.mechanisms.server import Server
 from mechdesign.mechanisms.sets.estimates import SetEstimate
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.sets.response import SetResponse
 
 
-class SetCounts(Server["SetResponse"]):
+class SetCounts(CellCounts["SetResponse"]):
     """Counters of reported sets: add reports, merge with others, estimate.
 
     Examples
@@ -34,38 +30,19 @@ class SetCounts(Server["SetResponse"]):
     """
 
     def __init__(self, mechanism: SetResponse) -> None:
-        super().__init__(mechanism)
-        self.users = 0
-        self.counts: Codes = np.zeros(mechanism.layout.counters, dtype=np.int64)
+        super().__init__(mechanism, mechanism.layout.counters)
 
-    def _count(self, reports: Any) -> None:
-        """Count reports; nothing is counted when one of them is impossible."""
+    def _added(self, reports: Any) -> tuple[Codes, int]:
         read = self.mechanism.read(reports)
-        require_users(self.users + len(read))
-        self.counts = self.counts + self.mechanism.layout.count(read)
-        self.users += len(read)
-
-    def _merge(self, other: Self) -> None:
-        require_users(self.users + other.users)
-        self.counts = self.counts + other.counts
-        self.users += other.users
+        return self.mechanism.layout.count(read), len(read)
 
     def estimate(self, population: bool = False) -> SetEstimate:
         """Return the estimates from all counted reports."""
         self.require_some()
         return SetEstimate(self.mechanism, self.counts, self.users, population)
 
-    def _written(self) -> dict[str, Any]:
-        return {"users": self.users, "counts": self.counts.tolist()}
-
-    def _read(self, document: Mapping[str, Any]) -> None:
-        users = plain(document.get("users"))
-        if not isinstance(users, int) or users < 0:
-            given = shown(document.get("users"))
-            raise DataError("aggregator", f"{given} is not a number of users", "count the reports again")
-        require_users(users)
+    def _require_counts(self, counts: Sequence[int], users: int) -> None:
         layout = self.mechanism.layout
-        (counts,) = whole_rows([document.get("counts")], layout.counters, 1)
         damaged = max(counts) > users or any(
             sum(counts[layout.places[part]]) != users * layout.held(part) for part in layout.parts
         )
@@ -73,4 +50,3 @@ class SetCounts(Server["SetResponse"]):
             raise DataError(
                 "aggregator", "the counts are damaged: no reports can sum to them", "count the reports again"
             )
-        self.users, self.counts = users, np.array(counts, dtype=np.int64)
