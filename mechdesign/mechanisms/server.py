@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.frames import FrameTable, is_table
@@ -18,20 +18,10 @@ from mechdesign.mechanisms.estimate import Estimated
 from mechdesign.mechanisms.operations import Settings, operation_of
 from mechdesign.mechanisms.saved_counts import SavedCounts
 
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.base import Mechanism
 
-class Counted(Protocol):
-    """A mechanism, as far as its server needs it."""
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    @property
-    def data_columns(self) -> tuple[str, ...]:
-        """The columns of users' data that it was built for."""
-
-
-MechanismT = TypeVar("MechanismT", bound=Counted)
+MechanismT = TypeVar("MechanismT", bound="Mechanism")
 EstimatedT = TypeVar("EstimatedT", bound=Estimated)
 
 
@@ -85,7 +75,7 @@ class Server(ABC, Generic[MechanismT]):
             return
         if not is_table(reports):
             return self._count(reports)
-        mechanism: Any = self.mechanism
+        mechanism = self.mechanism
         with in_python(operation_of(mechanism.operations(), self.operation, mechanism.type)):
             source = FrameTable(reports, missing_rule(mechanism))
             self.count_table(source, Settings({"unmarked": source.is_series}))
@@ -96,8 +86,7 @@ class Server(ABC, Generic[MechanismT]):
 
     def count_table(self, source: Source, settings: Settings) -> None:
         """Count the reports of a table, block by block."""
-        mechanism: Any = self.mechanism
-        column = report_column(source, settings, mechanism)
+        column = report_column(source, settings, self.mechanism)
         collect([source], lambda _: [column], self._count)
         self.question = unmarked(column)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Source
@@ -15,62 +14,14 @@ from mechdesign.mechanisms.operations import Settings
 from mechdesign.mechanisms.server import Server
 from mechdesign.mechanisms.shuffle.tables import message_blocks
 
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.shuffle.base import Protocol
+
 MOST_MESSAGES = 1 << 45
 """More messages are refused: the sums of split shares would no longer fit into 64 bits."""
 
 
-class CountedProtocol(Protocol):
-    """What a counter needs of a protocol."""
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of its content."""
-
-    @property
-    def data_columns(self) -> tuple[str, ...]:
-        """The columns of users' data that it was built for."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the parts of a message."""
-
-    @property
-    def alphabets(self) -> tuple[int, ...]:
-        """How many values each part of a message can have."""
-
-    @property
-    def tally_size(self) -> int:
-        """Number of sums."""
-
-    def checked_messages(self, messages: Any) -> NDArray[np.int64]:
-        """Return messages of the protocol's alphabet."""
-
-    def tally(self, messages: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sums of checked messages."""
-
-    one_each: ClassVar[bool]
-    halves: ClassVar[bool]
-
-    @property
-    def most_added(self) -> int:
-        """The most that a message adds to a sum."""
-
-    @property
-    def modulus(self) -> int | None:
-        """The number of elements of the ring in which sums are formed, where they are."""
-
-    def require_messages(self, count: int) -> None:
-        """Refuse a number of messages that the users cannot have sent."""
-
-    @property
-    def message_range(self) -> tuple[int, int]:
-        """The fewest and the most messages that the users can have sent."""
-
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> Any:
-        """Return the estimate."""
-
-
-class MessageCounter(Server[CountedProtocol]):
+class MessageCounter(Server["Protocol"]):
     """Sums over messages; what an analyzer keeps of them.
 
     Attributes
@@ -85,13 +36,13 @@ class MessageCounter(Server[CountedProtocol]):
     merged: ClassVar[str] = "sums of one protocol"
     operation: ClassVar[str] = "analyze"
 
-    def __init__(self, protocol: CountedProtocol) -> None:
+    def __init__(self, protocol: Protocol) -> None:
         super().__init__(protocol)
         self.sums = np.zeros(protocol.tally_size, dtype=np.int64)
         self.messages = 0
 
     @property
-    def protocol(self) -> CountedProtocol:
+    def protocol(self) -> Protocol:
         """The protocol whose messages are counted."""
         return self.mechanism
 
@@ -162,7 +113,7 @@ class MessageCounter(Server[CountedProtocol]):
             self.protocol.require_messages(messages)
 
 
-def require_sums(protocol: CountedProtocol, sums: Sequence[int], messages: int) -> None:
+def require_sums(protocol: Protocol, sums: Sequence[int], messages: int) -> None:
     """Raise DataError when so many messages cannot have these sums."""
     counted = sums[len(sums) // 2 :] if protocol.halves else [messages] * len(sums)
     limits = [number * protocol.most_added for number in counted]

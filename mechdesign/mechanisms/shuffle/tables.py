@@ -23,7 +23,6 @@ from mechdesign.mechanisms.operations import COLUMN, SEED, UNMARKED, Column, Ope
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.shuffle.base import Protocol
-    from mechdesign.mechanisms.shuffle.counter import CountedProtocol
 
 Messages = NDArray[np.int64]
 
@@ -65,7 +64,7 @@ def protocol_operations(protocol: Protocol) -> tuple[Operation, ...]:
     )
 
 
-def _marked(protocol: CountedProtocol) -> list[str]:
+def _marked(protocol: Protocol) -> list[str]:
     return [marked(name, protocol.fingerprint) for name in protocol.columns]
 
 
@@ -105,7 +104,7 @@ def _block(protocol: Protocol, messages: Messages) -> Block:
     return dict(zip(_marked(protocol), messages.T, strict=True))
 
 
-def message_blocks(protocol: CountedProtocol, source: Source, unmarked: bool) -> Iterator[Messages]:
+def message_blocks(protocol: Protocol, source: Source, unmarked: bool) -> Iterator[Messages]:
     """Yield the messages of a table, read and checked."""
     names = _message_columns(protocol, source, unmarked)
     for block in source.blocks(names):
@@ -125,7 +124,7 @@ def _column(values: Values, name: str, size: int) -> NDArray[np.int64]:
         raise error.changed(what=f"outside the alphabet: {value}") from None
 
 
-def _message_columns(protocol: CountedProtocol, source: Source, unmarked: bool) -> list[str]:
+def _message_columns(protocol: Protocol, source: Source, unmarked: bool) -> list[str]:
     """Return the table's columns with the parts of a message; refuse those of another protocol."""
     own = mark_of(protocol.fingerprint)
     mine = {name.casefold().strip(): name for name in source.columns}
