@@ -1,4 +1,6 @@
-"""Examples of docstrings run in the modules that all others use, also where one file is collected alone.
+"""What holds for every test: one thread a process, and modules that exist once.
+
+Examples of docstrings run in the modules that all others use, also where one file is collected alone.
 
 With ``--import-mode=importlib``, pytest imports the packages above a file, and then executes the file, even
 if one of those packages has imported it already. The class of a problem would then exist twice, and its
@@ -8,9 +10,14 @@ methods, which are declared for one of the two, would not be found for the other
 from __future__ import annotations
 
 import importlib
+import os
 from pathlib import Path
 
 HERE = Path(__file__).parent
+
+# The workers have the cores between them; the threads of a matrix product would only wait for one another.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 
 def pytest_collect_file(file_path: Path) -> None:

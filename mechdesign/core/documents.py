@@ -58,8 +58,11 @@ def _require_shallow_toml(text: str) -> None:
     """Raise ValueError for a document that nests too deep.
 
     Where the tokens cannot go on, the parser cannot either: it raises an error there, and what comes after
-    that place does not matter.
+    that place does not matter. Every level takes a bracket or a dot, so that most documents have too few of
+    them, wherever they stand, to nest too deep.
     """
+    if sum(map(text.count, "[{.")) < MOST_DEPTH:
+        return
     place = dots = key = deep = items = 0
     waiting: list[int] = []  # how deep the key of each open bracket is
     while found := TOKEN.search(text, place):

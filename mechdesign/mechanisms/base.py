@@ -8,7 +8,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from mechdesign.core.errors import (
     suggestion,
     unread,
 )
-from mechdesign.core.figure import Figure
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.homes import homes
@@ -33,12 +32,14 @@ from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generat
 from mechdesign.core.types import Verdict
 from mechdesign.mechanisms.about import About, WithAbout
 from mechdesign.mechanisms.door import WithTables
-from mechdesign.mechanisms.figures import forecast_figures
 from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.kinds import derived, import_all, import_naming
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.recipes import Answer, Recipe, no_recipe
 from mechdesign.mechanisms.written import converted, digest, read, written
+
+if TYPE_CHECKING:
+    from mechdesign.core.figure import Figure
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
@@ -155,6 +156,8 @@ class Mechanism(Explained, WithTables, WithAbout):
 
     def figures(self) -> list[Figure]:
         """Return pictures of it, for ``plot``; by default its errors over the number of users, if any."""
+        from mechdesign.mechanisms.figures import forecast_figures
+
         return forecast_figures(repr(self), self.forecast)
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.encoding import json_object
-from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.core.text import listed, table
 from mechdesign.core.tidy import Columns, Tidy, tidy_columns
-from mechdesign.mechanisms.interval_figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
+
+if TYPE_CHECKING:
+    from mechdesign.core.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -150,6 +151,8 @@ class ListedEstimate(Estimated):
 
     def _drawn(self, title: str, thing: str, quantity: str, **options: Any) -> list[Figure]:
         """Return the estimates with their intervals; the options are those of :func:`interval_figures`."""
+        from mechdesign.mechanisms.interval_figures import interval_figures
+
         return interval_figures(title, self._names(), self.value, self.interval(), thing, quantity, **options)
 
     def __repr__(self) -> str:

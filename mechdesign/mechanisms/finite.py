@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 from mechdesign.audit.channel import PrivacyAudit, require_channel
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError
-from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import choice, in_range, user_count
-from mechdesign.mechanisms.figures import channel_figures
 from mechdesign.mechanisms.frequencies import (
     REMEDY,
     FrequencyEstimate,
@@ -38,6 +36,9 @@ from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.recipes import Steps, listed, row_hex
 from mechdesign.mechanisms.repair import PrivacyTarget, as_floats, make_private
+
+if TYPE_CHECKING:
+    from mechdesign.core.figure import Figure
 
 CHUNK = 1 << 16
 """Answers are randomized in pieces of this size, which fit the processor's cache."""
@@ -255,6 +256,8 @@ class FiniteChannel(FrequencyMechanism):
 
     def figures(self) -> list[Figure]:
         """Return the channel as coloured cells, and the errors over the number of users."""
+        from mechdesign.mechanisms.figures import channel_figures
+
         cells = channel_figures(self.channel, self.labels.shown(), self.report_labels.shown())
         return cells + super().figures()
 

@@ -5,25 +5,26 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError, RowError
-from mechdesign.core.figure import Figure
 from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.estimate import ListedEstimate
-from mechdesign.mechanisms.interval_figures import SHARE
 from mechdesign.mechanisms.intervals import Limits
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
 from mechdesign.mechanisms.report_counts import ReportMechanism
 from mechdesign.mechanisms.simplex import with_simplex
+
+if TYPE_CHECKING:
+    from mechdesign.core.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -93,6 +94,8 @@ class FrequencyEstimate(ListedEstimate):
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals; the shares among the reports are faint next to them."""
+        from mechdesign.mechanisms.interval_figures import SHARE
+
         title = f"Estimated shares of {self.users} users"
         return self._drawn(title, "answer", "share", naive=self.reported, possible=SHARE)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,10 @@ from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.kary import KaryWeights, representative
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
-from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import frozen, wholes
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import privacy_delta, privacy_epsilon, user_count
-from mechdesign.mechanisms.figures import MOST_HEAT, channel_figures
 from mechdesign.mechanisms.finite import SINGULAR, require_total
 from mechdesign.mechanisms.frequencies import FrequencyEstimate, FrequencyMechanism, reported_alike
 from mechdesign.mechanisms.frequency_limits import few_users, told_by_intervals
@@ -33,6 +31,9 @@ from mechdesign.mechanisms.oracles.moments import Moments, bernoulli
 from mechdesign.mechanisms.oracles.oracle import Oracle, Shares
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.recipes import Steps, listed, whole_hex
+
+if TYPE_CHECKING:
+    from mechdesign.core.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -344,6 +345,8 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     def figures(self) -> list[Figure]:
         """Return the channel as coloured cells, and the errors over the number of users."""
+        from mechdesign.mechanisms.figures import MOST_HEAT, channel_figures
+
         shown = self.labels.shown() if self.weights.size <= MOST_HEAT else []
         return (channel_figures(self.channel, shown, shown) if shown else []) + super().figures()
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.encoding import json_object
-from mechdesign.core.figure import Figure
 from mechdesign.core.tables import Source
 from mechdesign.core.text import table
 from mechdesign.core.tidy import Columns, Tidy
-from mechdesign.mechanisms.interval_figures import SHARE, UNBIASED, interval_figures
 from mechdesign.mechanisms.operations import Operation, Option, Settings
+
+if TYPE_CHECKING:
+    from mechdesign.core.figure import Figure
 
 SIMPLEX = Option("simplex", "flag", "also give the nearest frequencies that are >= 0 and sum to 1 (biased)")
 
@@ -92,6 +93,8 @@ class OnSimplex(Tidy):
 
     def figures(self) -> list[Figure]:
         """Return the projection as bars, with the confidence intervals of the unbiased estimate."""
+        from mechdesign.mechanisms.interval_figures import SHARE, UNBIASED, interval_figures
+
         title = f"Estimated shares of {self.estimate.users} users, none below 0"
         names, interval = self.estimate.categories, self.estimate.interval()
         projected = self.estimate.projected()

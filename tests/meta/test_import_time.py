@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+import mechdesign as md
+
 LIMIT, TRIES = 0.3, 15
 HEAVY = ("cvxpy", "scipy.optimize", "pulp", "pandas", "matplotlib", "pyarrow", "networkx")
 
@@ -40,5 +42,16 @@ def test_a_closed_form_needs_no_solver_either():
     solved = "md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0))"
     program = f"import mechdesign as md; {solved}.mechanism()"
     shown = SHOWN.replace(repr(HEAVY), repr(("cvxpy", "scipy.optimize", "pulp")))
+    done = subprocess.run([sys.executable, "-c", program + shown], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "HEAVY []"
+
+
+def test_a_mechanism_randomizes_without_what_draws_it(tmp_path):
+    """Marks and panels of figures take 7 ms to import, and the command draws nothing."""
+    saved = tmp_path / "saved.json"
+    md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)).mechanism().save(saved)
+    program = f"import mechdesign as md\nmd.load_mechanism({str(saved)!r}).randomize([0, 1])"
+    drawing = ("mechdesign.core.figure", "mechdesign.core.marks", "mechdesign.mechanisms.figures", *HEAVY)
+    shown = SHOWN.replace(repr(HEAVY), repr(drawing))
     done = subprocess.run([sys.executable, "-c", program + shown], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "HEAVY []"
