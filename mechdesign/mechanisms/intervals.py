@@ -42,6 +42,8 @@ FARTHEST = 40.0
 STEPS = 32
 """Halvings of a bracket: the limits are then known to 2**-32 of their distance from the estimate."""
 
+TOGETHER = 256
+"""Hypotheses that are tested at once: so few of them take hardly longer than one."""
 
 DOUBLINGS = 200
 """A bracket is doubled at most this often."""
@@ -230,12 +232,14 @@ def score_distances(
 ) -> tuple[Array, Array]:
     """Return how far hypotheses below and above the estimate reach before the score test rejects them.
 
-    The distance is doubled until it is rejected, then bisected.
+    The distance is doubled until it is rejected, then bisected; the next halvings of small arrays are
+    tested together, which gives the same limits sooner.
 
     Parameters
     ----------
     law : callable
-        The law under the hypotheses at distances (2, ...) from the estimate, on the sides -1 and 1.
+        The law under the hypotheses at distances (..., 2, ...) from the estimate, on the sides -1 and 1.
+        The axes before that of the sides, if any, are of many distances for one estimate.
     start : array
         A guess of the distance, of the shape of the results.
     tail : float
@@ -253,11 +257,53 @@ def score_distances(
         if not more.any():
             break
         inside, outside = np.where(more, outside, inside), np.where(more, 2.0 * outside, outside)
-    for _ in range(STEPS):
-        middle = (inside + outside) / 2.0
-        kept = accepted(middle)
-        inside, outside = np.where(kept, middle, inside), np.where(kept, outside, middle)
+    left = STEPS
+    while left:
+        levels = min(left, halvings_together(outside.size))
+        inside, outside = bisected(accepted, inside, outside, levels)
+        left -= levels
     return outside[0], outside[1]
+
+
+def halvings_together(size: int) -> int:
+    """Return how many halvings of so many brackets are best tested at once.
+
+    Examples
+    --------
+    >>> [halvings_together(size) for size in (2, 20, 100, 10**6)]
+    [7, 3, 1, 1]
+    """
+    return max(1, (TOGETHER // max(size, 1)).bit_length() - 1)
+
+
+def bisected(
+    accepted: Callable[[Array], NDArray[np.bool_]], inside: Array, outside: Array, levels: int
+) -> tuple[Array, Array]:
+    """Return brackets halved so many times, after one test of all places where a halving may look.
+
+    Parameters
+    ----------
+    accepted : callable
+        Which of the distances, along a first axis, are not rejected.
+    inside, outside : array
+    levels : int
+    """
+    if levels == 1:
+        middle = (inside + outside) / 2.0
+        further = accepted(middle)
+        return np.where(further, middle, inside), np.where(further, outside, middle)
+    ends = np.stack([inside, outside])
+    for _ in range(levels):
+        finer = np.empty((2 * len(ends) - 1, *inside.shape))
+        finer[::2], finer[1::2] = ends, (ends[:-1] + ends[1:]) / 2.0
+        ends = finer
+    kept = accepted(ends[1:-1])
+    place, width = np.zeros((1, *inside.shape), dtype=np.intp), 2**levels
+    for _ in range(levels):
+        width //= 2
+        place += width * np.take_along_axis(kept, place + width - 1, axis=0)
+    low, high = (np.take_along_axis(ends, index, axis=0)[0] for index in (place, place + 1))
+    return low, high
 
 
 class ScoreTestLimits(ABC):

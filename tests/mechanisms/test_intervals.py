@@ -14,6 +14,7 @@ from mechdesign.mechanisms.intervals import (
     BinomialLimits,
     NormalLimits,
     binomial_limits,
+    bisected,
     law_of_average,
     score_distances,
     tail_chance,
@@ -78,6 +79,24 @@ def test_distances_are_normal_for_a_normal_law_and_wider_for_every_addition():
     assert np.array(distances(step=4.0)) == pytest.approx(np.array(plain) + 0.02, rel=1e-8)
     student = stats.t.ppf(0.975, 30) * 0.2
     assert np.array(distances(freedom=30.0)) == pytest.approx(np.full(2, student), rel=2e-3)
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 3)])
+@pytest.mark.parametrize("levels", [1, 2, 5])
+def test_halvings_together_are_those_one_after_the_other_to_the_last_bit(shape, levels):
+    """Also where what is accepted has gaps, so that a halving may find several ends."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        inside, pitch = rng.random(shape), rng.uniform(0.01, 0.5, shape)
+        outside = inside + rng.random(shape)
+        low, high = inside, outside
+        for _ in range(levels):
+            middle = (low + high) / 2.0
+            kept = middle // pitch % 2 == 0
+            low, high = np.where(kept, middle, low), np.where(kept, high, middle)
+        found = bisected(lambda places, pitch=pitch: places // pitch % 2 == 0, inside, outside, levels)
+        assert (found[0] == low).all()
+        assert (found[1] == high).all()
 
 
 def test_nothing_random_leaves_no_distance():
