@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from mechdesign.core.errors import ModelFileError
@@ -30,23 +30,24 @@ def models(family: str | None = None) -> list[str]:
     True
     """
     folder = models_folder()
-    paths = (path.relative_to(folder) for path in folder.rglob("*.toml"))
-    kept = (path for path in paths if len(path.parts) > 1 and path.parts[0] != SOURCES)
-    slugs = [path.with_suffix("").as_posix() for path in kept]
-    return sorted(slug for slug in slugs if family is None or slug.startswith(f"{family}/"))
+    families = [path for path in folder.iterdir() if path.is_dir() and path.name != SOURCES]
+    wanted = [path for path in families if family in (None, path.name)]
+    found = [model for path in wanted for model in path.rglob("*.toml")]
+    return sorted(model.relative_to(folder).with_suffix("").as_posix() for model in found)
 
 
 def is_model(slug: str) -> bool:
-    """Whether a shipped model has this slug; the folder is read again only for one not yet seen.
+    """Whether a shipped model has this slug; its family's folder is read again only for one not yet seen.
 
     Examples
     --------
     >>> is_model("response/zhou2019_survey"), is_model("response/zhou2019")
     (True, False)
     """
-    return slug in _seen() or slug in models()
+    family = slug.partition("/")[0]
+    return slug in _seen(family) or slug in models(family)
 
 
-@cache
-def _seen() -> frozenset[str]:
-    return frozenset(models())
+@lru_cache(maxsize=64)
+def _seen(family: str) -> frozenset[str]:
+    return frozenset(models(family))
