@@ -283,9 +283,15 @@ def mechanism_types() -> dict[str, type[Mechanism]]:
 
 def _type_called(word: str) -> type[Mechanism] | None:
     """Return the class of a type word; other modules than its own are imported only if necessary."""
+    if (known := _imported(word)) is not None:
+        return known
     import_naming(__name__.rpartition(".")[0], word)
-    own = (kind for kind in derived(Mechanism.__subclasses__()) if vars(kind).get("type") == word)
-    return next(own, None) or mechanism_types().get(word)
+    return _imported(word) or mechanism_types().get(word)
+
+
+def _imported(word: str) -> type[Mechanism] | None:
+    kinds = derived(Mechanism.__subclasses__())
+    return next((kind for kind in kinds if vars(kind).get("type") == word), None)
 
 
 def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:

@@ -27,9 +27,9 @@ def import_all(packages: Iterable[str], group: str) -> None:
 def import_naming(package: str, word: str | None = None) -> None:
     """Import those modules of a package and below whose text gives this word, or any, as a class's type."""
     folder = Path(importlib.import_module(package).__path__[0])
-    given = GIVEN if word is None else f'{GIVEN}{word}"'
+    given = (GIVEN if word is None else f'{GIVEN}{word}"').encode()
     for path in sorted(folder.rglob("*.py")):
-        if given in path.read_text(encoding="utf-8") and path != Path(__file__):
+        if given in path.read_bytes() and path != Path(__file__):
             parts = path.relative_to(folder).with_suffix("").parts
             importlib.import_module(".".join((package, *parts)))
 

