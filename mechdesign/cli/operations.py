@@ -16,6 +16,7 @@ from mechdesign.cli.work import RANDOMIZE, Work
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.tables import Block
+from mechdesign.core.text import counted
 from mechdesign.mechanisms import Mechanism, load_mechanism
 from mechdesign.mechanisms.door import missing_rule
 from mechdesign.mechanisms.operations import Option, operation_of
@@ -138,7 +139,7 @@ def _written(options: argparse.Namespace, blocks: Iterator[Block], kept: Sequenc
     require_output(options.output, inputs, options.force)
     first = next(blocks)
     rows = write_blocks(options.output, chain([first], blocks), private)
-    return f"{options.output}: {rows} rows of {', '.join(map(repr, first))}"
+    return f"{options.output}: {counted(rows, 'row')} of {', '.join(map(repr, first))}"
 
 
 def _figures(result: Any) -> list[Any]:

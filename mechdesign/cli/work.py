@@ -9,6 +9,7 @@ from typing import Any
 
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, length
+from mechdesign.core.text import counted
 from mechdesign.core.watch import Watch
 from mechdesign.mechanisms import Mechanism
 from mechdesign.mechanisms.collecting import mark_of
@@ -163,7 +164,7 @@ class Work:
                     watch.finished(path)
 
         rows = write_blocks(output, blocks(), self.operation.private)
-        return f"{output}: {rows} rows of {', '.join(map(repr, columns))} from {len(paths)} files"
+        return f"{output}: {counted(rows, 'row')} of {', '.join(map(repr, columns))} from {len(paths)} files"
 
     def _into_folder(self, paths: Sequence[str]) -> str:
         folder, names = self.options.output, outputs_of(paths)
@@ -171,8 +172,8 @@ class Work:
         with whole_folder(folder) as work:
             places = [work / name for name in names]
             rows, columns = self._on_cluster(paths, places) or self._one_by_one(paths, places)
-        plural = "s" * (len(paths) != 1)
-        return f"{folder}: {rows} rows of {', '.join(map(repr, columns))} in {len(paths)} file{plural}"
+        files = counted(len(paths), "file")
+        return f"{folder}: {counted(rows, 'row')} of {', '.join(map(repr, columns))} in {files}"
 
     def _on_cluster(self, paths: Sequence[str], places: Sequence[Path]) -> tuple[int, list[str]] | None:
         address = getattr(self.options, "dask", None)

@@ -133,6 +133,17 @@ def abridged(value: Any) -> str:
     return f"<function {getattr(value, '__name__', '')}>" if callable(value) else repr(value)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, which has an s unless there is one.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(0, "row"), counted(1200, "user")
+    ('1 row', '0 rows', '1200 users')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def listed(texts: Sequence[str], count: int | None = None) -> str:
     """Join texts by commas, all of them up to six, else the first three and how many there are.
 

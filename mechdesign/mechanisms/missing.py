@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import RowError
 from mechdesign.core.tables import Block, Coded, Values
+from mechdesign.core.text import counted
 from mechdesign.core.validation import choice
 from mechdesign.mechanisms.intake import MISSING, MISSING_CATEGORY
 
@@ -86,7 +87,7 @@ class MissingRule:
             verb = "row skips" if self.rows == 1 else "rows skip"
             return f"{self.rows} {verb} a question: counted there as '{self.word}'"
         done = "dropped" if self.rule == "drop" else f"counted as '{MISSING_CATEGORY}'"
-        return f"{self.rows} rows without a value {done}"
+        return f"{counted(self.rows, 'row')} without a value {done}"
 
 
 def _filled(values: Values, mask: Mask | None) -> Values:

@@ -17,6 +17,7 @@ from mechdesign.core.marks import Line
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import solve
+from mechdesign.core.text import counted
 from mechdesign.mechanisms import CollectingMechanism
 
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
@@ -88,7 +89,7 @@ class Tradeoff:
         """Return header and rows as text."""
         header = [
             "epsilon",
-            f"{self.measure} with {self.users} users",
+            f"{self.measure} with {counted(self.users, 'user')}",
             *(f"users for {error:g}" for error in self.errors),
         ]
         lines = [
@@ -105,7 +106,7 @@ class Tradeoff:
         """Return both curves over epsilon."""
         there = [row for row in self.rows if row.error is not None]
         x = [row.epsilon for row in there]
-        error = Line(x=x, y=[row.error for row in there], label=f"{self.users} users", dots=True)
+        error = Line(x=x, y=[row.error for row in there], label=counted(self.users, "user"), dots=True)
         panels = [Panel("epsilon", f"{self.measure}, at most ({self.quantity})", [error], y_scale="log")]
         curves = []
         for place, wanted in enumerate(self.errors):
@@ -172,7 +173,9 @@ def tradeoff(
     if not quantity:
         error = "error" if is_planned else STANDARD
         raise ParameterError(
-            problem.name, f"has no {error} for {count} users at any of these epsilons", "see its sweep"
+            problem.name,
+            f"has no {error} for {counted(count, 'user')} at any of these epsilons",
+            "see its sweep",
         )
     return Tradeoff(problem, count, tuple(errors), quantity, measure, tuple(rows))
 
@@ -200,7 +203,9 @@ def mechanism_tradeoff(
     found = _forecast(mechanism, count)
     if found is None:
         raise ParameterError(
-            mechanism.type, f"has no {STANDARD} for {count} users", "name the model that it was built from"
+            mechanism.type,
+            f"has no {STANDARD} for {counted(count, 'user')}",
+            "name the model that it was built from",
         )
     needed = tuple(_needed(partial(_forecast, mechanism), error) for error in errors)
     row = TradeoffRow(mechanism.audit().epsilon, found.error, needed)

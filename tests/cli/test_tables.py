@@ -152,7 +152,7 @@ def test_the_model_file_says_columns_range_and_missing_values(folder, capsys):
     assert "people.csv: column 'age': values: row 3: 140 is outside [0, 100]" in error, "counted with the gap"
     text = said(capsys, "randomize", mechanism, "people.csv", "-o", "r.csv", "--clip")
     assert "4 rows of 'age__m" in text
-    assert "1 rows without a value dropped" in text
+    assert "1 row without a value dropped" in text
     assert "2 values moved to [0, 100]" in text
     assert "is missing; leave such rows out with --missing drop" in refused(
         capsys, "randomize", mechanism, "people.csv", "-o", "new.csv", "--missing", "refuse"
@@ -172,7 +172,7 @@ def test_the_shell_says_them_too(folder, capsys):
 def test_missing_answers_are_a_category_where_there_is_one(folder, capsys):
     mechanism = build(capsys, "survey.toml", "--missing", "category", "--column", "answer")
     text = said(capsys, "randomize", mechanism, "people.csv", "-o", "r.csv")
-    assert "1 rows without a value counted as 'missing'" in text
+    assert "1 row without a value counted as 'missing'" in text
     assert "5 rows" in text
     number = build(capsys, "age.toml")
     assert "has no category for missing values" in refused(

@@ -188,7 +188,7 @@ def test_sweep_draws_and_does_not_overwrite(folder, capsys):
             ["tradeoff", "shuffle/certified_any"],
             "shuffle-amplification: has no epsilon to trade for an error",
         ),
-        (["tradeoff", "shuffle/distinct", "--users", "1"], "no error for 1 users at any of these epsilons"),
+        (["tradeoff", "shuffle/distinct", "--users", "1"], "no error for 1 user at any of these epsilons"),
     ],
 )
 def test_bad_requests_end_in_one_line_and_write_nothing(folder, capsys, words, text):

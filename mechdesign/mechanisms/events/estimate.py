@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.estimate import ListedEstimate
 
 if TYPE_CHECKING:
@@ -57,4 +58,4 @@ class EventEstimate(ListedEstimate):
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""
-        return self._drawn(f"Estimated events of {self.users} users", "slot", "events per user")
+        return self._drawn(f"Estimated events of {counted(self.users, 'user')}", "slot", "events per user")

@@ -20,6 +20,7 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import frozen, wholes
 from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source
 from mechdesign.core.tables import Values
+from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector, user_count
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.door import on_table
@@ -240,8 +241,8 @@ class EventRelease(ReportMechanism[EventEstimate]):
         if largest <= self.states.most:
             return Forecast("events per user", count, True, *told, of="a slot")
         reason = (
-            f"with {count} users the standard error of a slot is up to {largest:.4g}, and a user has at most "
-            f"{self.states.most} events; collect from more users, or build with a larger epsilon"
+            f"with {counted(count, 'user')} the standard error of a slot is up to {largest:.4g}, and a user "
+            f"has at most {self.states.most} events; collect from more users, or build with a larger epsilon"
         )
         return Forecast("events per user", count, False, *told, reason, of="a slot")
 

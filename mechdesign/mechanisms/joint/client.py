@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, MethodError, ModelFileError
 from mechdesign.core.files import one_at_a_time
 from mechdesign.core.randomness import Rng
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.joint.counted import require_left
 from mechdesign.mechanisms.joint.kept import DAMAGED, read_kept, write_kept
 from mechdesign.mechanisms.oracles.packed import Packed, as_texts
@@ -59,7 +60,8 @@ class PermanentResponse:
         self.path: Path | None = None
 
     def __repr__(self) -> str:
-        return f"PermanentResponse({len(self.bits)} clients, {self.made} reports made, of {self.mechanism!r})"
+        made = counted(self.made, "report")
+        return f"PermanentResponse({len(self.bits)} clients, {made} made, of {self.mechanism!r})"
 
     def __copy__(self) -> Self:
         raise MethodError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mechdesign.core.errors import DataError, MethodError, ModelFileError
 from mechdesign.core.files import one_at_a_time
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.joint.kept import digest_of, read_kept, write_kept
 from mechdesign.mechanisms.oracles.packed import Packed
 
@@ -20,7 +21,7 @@ WHAT = "count of reports"
 
 def promised(mechanism: JointResponse) -> str:
     """Return how many reports the guarantee is for, as a text."""
-    return "1 report" if mechanism.reports_per_user == 1 else f"{mechanism.reports_per_user} reports"
+    return counted(mechanism.reports_per_user, "report")
 
 
 def require_left(mechanism: JointResponse, made: int, where: str = "reports") -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.figure import Figure
+from mechdesign.core.text import counted
 from mechdesign.core.tidy import Columns, Tidy
 from mechdesign.core.validation import choice, integer
 from mechdesign.mechanisms.figures import MOST_PANELS, together
@@ -374,11 +375,11 @@ class JointEstimate(Tidy):
     def figures(self) -> list[Figure]:
         """Return the unbiased shares of each attribute by itself, of the first six where there are more."""
         alone = [self.marginal([name]).figures() for name in self.attributes[:MOST_PANELS]]
-        title = f"Estimated shares of {self.users} users"
+        title = f"Estimated shares of {counted(self.users, 'user')}"
         return together(title, [figure for figures in alone for figure in figures])
 
     def __repr__(self) -> str:
-        return f"JointEstimate({self.users} reports of {', '.join(self.attributes[:8])})"
+        return f"JointEstimate({counted(self.users, 'report')} of {', '.join(self.attributes[:8])})"
 
     def __str__(self) -> str:
         return str(self.marginal(self.view))

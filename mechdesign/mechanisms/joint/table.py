@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
-from mechdesign.core.text import table
+from mechdesign.core.text import counted, table
 from mechdesign.core.tidy import Columns, tidy_columns
 from mechdesign.mechanisms.cross_table import CrossTable
 from mechdesign.mechanisms.frequency_limits import few_users
@@ -79,7 +79,7 @@ class JointTable(CrossTable):
     def figures(self) -> list[Figure]:
         """Return the unbiased shares with their intervals."""
         axes = [*self.attributes, *(f"given {name}" for name in self.given)]
-        title = f"{self.title}: {self.users} reports"
+        title = f"{self.title}: {counted(self.users, 'report')}"
         return table_figures(title, axes, self.values, self.unbiased, self.interval())
 
     @property
@@ -104,7 +104,9 @@ class JointTable(CrossTable):
         return tidy_columns(self.title, names, self.value, self.standard_error, self.interval(level), more)
 
     def __repr__(self) -> str:
-        return f"JointTable({self.title}: {self.value.size} cells, {self.users} reports)"
+        return (
+            f"JointTable({self.title}: {counted(self.value.size, 'cell')}, {counted(self.users, 'report')})"
+        )
 
     def __str__(self) -> str:
         low, high = self.interval()
@@ -122,7 +124,7 @@ class JointTable(CrossTable):
         header = [*self.attributes, *(f"given {name}" for name in self.given), *(name for name, _ in shown)]
         rest = self.value.size - len(order)
         more = f"\n... and {rest} more cells of smaller shares" if rest else ""
-        head = f"{self.title}: {self.users} reports, {self._proof()}"
+        head = f"{self.title}: {counted(self.users, 'report')}, {self._proof()}"
         notes = "".join(f"\nnote: {note}" for note in self.notes)
         return f"{head}{self._unique()}\n{table(header, rows)}{more}{notes}"
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
+from mechdesign.core.text import counted
 from mechdesign.core.tidy import Columns, tidy_columns
 from mechdesign.mechanisms.estimate import Estimated, ListedEstimate
 from mechdesign.mechanisms.interval_figures import ANYTHING, interval_figures
@@ -63,19 +64,19 @@ class MeanEstimate(Estimated):
 
     def figures(self) -> list[Figure]:
         """Return the estimate with its interval."""
-        title = f"Estimated mean of {self.users} users"
+        title = f"Estimated mean of {counted(self.users, 'user')}"
         ends, possible = self.interval(), self.possible
         return interval_figures(
             title, ["mean"], self.value, ends, "attribute", "mean", bars=False, possible=possible
         )
 
     def __repr__(self) -> str:
-        return f"MeanEstimate({self.value:.6g} +- {self.standard_error:.3g}, {self.users} reports)"
+        return f"MeanEstimate({self.value:.6g} +- {self.standard_error:.3g}, {counted(self.users, 'report')})"
 
     def __str__(self) -> str:
         low, high = self.interval()
         figures = f"mean {self.value:.6g}, standard error {self.standard_error:.3g}"
-        return f"{figures}, 95% [{low:.6g}, {high:.6g}], {self.users} reports{self._noted()}"
+        return f"{figures}, 95% [{low:.6g}, {high:.6g}], {counted(self.users, 'report')}{self._noted()}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,5 +128,5 @@ class AttributeMeans(ListedEstimate):
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""
-        title = f"Estimated means of {self.users} users"
+        title = f"Estimated means of {counted(self.users, 'user')}"
         return self._drawn(title, "attribute", "mean", bars=False, possible=self.possible)

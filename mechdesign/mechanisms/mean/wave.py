@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.density import DensityAudit, audit_density
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import BitSource
+from mechdesign.core.text import counted
 from mechdesign.core.validation import choice, integer
 from mechdesign.mechanisms.counts import whole_rows
 from mechdesign.mechanisms.mean import variance as formulas
@@ -60,7 +61,7 @@ class Distribution:
 
     def __repr__(self) -> str:
         place = f"{len(self.probability)} buckets of [{self.domain.low:g}, {self.domain.high:g}]"
-        return f"Distribution({place}, mean {self.mean:.6g}, {self.users} reports)"
+        return f"Distribution({place}, mean {self.mean:.6g}, {counted(self.users, 'report')})"
 
     @property
     def centres(self) -> Array:

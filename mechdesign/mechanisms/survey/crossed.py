@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Heat
 from mechdesign.core.printable import printable
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.figures import MOST_PANELS, axis_names
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 
@@ -50,7 +51,7 @@ def cross_figures(title: str, axes: Axes, found: FrequencyEstimate) -> list[Figu
             for labels in product(*(names for _, names in axes[:-2]))
         ]
         panels = [_panel(axes, one, "share", title) for one, title in zip(values, given, strict=True)]
-    return [Figure(f"{title}: {found.users} reports", panels, EXPLAINED)]
+    return [Figure(f"{title}: {counted(found.users, 'report')}", panels, EXPLAINED)]
 
 
 def _panel(axes: Axes, values: Array, label: str, title: str = "") -> Panel:

@@ -11,6 +11,7 @@ import numpy as np
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.forecast import USERS
 from mechdesign.core.marks import Bars, Line, Mark, Polygon
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.figures import MOST_NAMES, axis_names
 
 if TYPE_CHECKING:
@@ -118,4 +119,4 @@ def _errors(survey: Survey) -> Figure:
         "Of shares it is the root mean square over the categories. Errors fall with the square root of "
         "the number of users."
     )
-    return Figure(f"Expected standard errors with {users} users", panels, caption)
+    return Figure(f"Expected standard errors with {counted(users, 'user')}", panels, caption)

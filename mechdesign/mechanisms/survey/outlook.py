@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.core.text import table
+from mechdesign.core.text import counted, table
 from mechdesign.mechanisms.survey.planned import expected_errors
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class SurveyOutlook:
         return "\n".join(parts)
 
     def _expected(self) -> str:
-        header = ["result", f"standard error, {self.users} users"]
+        header = ["result", f"standard error, {counted(self.users, 'user')}"]
         rows = [[item.name, f"{item.standard_error:.4g}"] for item in self.results]
         if any(item.wanted is not None for item in self.results):
             header += ["target", "users needed"]

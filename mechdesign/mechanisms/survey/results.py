@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import UnknownNameError, suggestion
 from mechdesign.core.figure import Figure
-from mechdesign.core.text import table
+from mechdesign.core.text import counted, table
 from mechdesign.core.tidy import TIDY, Columns, Tidy
 from mechdesign.core.values import changed
 from mechdesign.mechanisms.estimate import ListedEstimate
@@ -169,10 +169,10 @@ class SurveyResults(Tidy):
         """Return all results with their intervals, a few panels a picture, then the cross tables."""
         alone = [figure for result in self.results if not result.axes for figure in result.figures()]
         crossed = [figure for result in self.results if result.axes for figure in result.figures()]
-        return [*in_pictures(f"Results of {self.users} users", alone), *crossed]
+        return [*in_pictures(f"Results of {counted(self.users, 'user')}", alone), *crossed]
 
     def __str__(self) -> str:
-        parts = [f"{self.users} users answered; {self.ledger}"]
+        parts = [f"{counted(self.users, 'user')} answered; {self.ledger}"]
         return "\n\n".join([*parts, *map(str, self.results)])
 
     def as_json(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.intake import Intake
@@ -266,9 +267,8 @@ class Survey(SurveyClient):
         name, largest = self.names()[worst], float(errors[worst])
         if largest > 1.0:
             told = "nothing" if math.isinf(largest) else f"too little ({largest:.3g} times what is possible)"
-            reason = (
-                f"with {count} users the reports tell {told} about '{name}'; ask more users, or raise epsilon"
-            )
+            asked = counted(count, "user")
+            reason = f"with {asked} the reports tell {told} about '{name}'; ask more users, or raise epsilon"
             return Forecast("survey", count, False, reason=reason)
         return Forecast("survey", count, True, largest, None, f"for '{name}'")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mechdesign.core.encoding import encode
-from mechdesign.core.text import table
+from mechdesign.core.text import counted, table
 from mechdesign.report.demo.running import Answered, Demonstrated
 
 SOLVED = ("problem", "model", "analytic", "numeric", "bound", "agreement")
@@ -52,8 +52,8 @@ def operations_of(result: Demonstrated) -> list[str]:
     if result.answers:
         return []
     return [
-        f"{result.file}: {step.operation}: {step.rows_read} rows of {step.source} -> {step.file} "
-        f"({step.rows} rows)"
+        f"{result.file}: {step.operation}: {counted(step.rows_read, 'row')} of {step.source} -> {step.file} "
+        f"({counted(step.rows, 'row')})"
         for step in result.written
     ]
 
