@@ -37,7 +37,7 @@ def models(family: str | None = None) -> list[str]:
 
 
 def is_model(slug: str) -> bool:
-    """Whether a shipped model has this slug; its family's folder is read again only for one not yet seen.
+    """Whether a shipped model has this slug; the family's folder is read again only for an unknown slug.
 
     Examples
     --------

@@ -134,7 +134,7 @@ def abridged(value: Any) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, which has an s unless there is one.
+    """Return a number with its noun, in the plural unless the number is 1.
 
     Examples
     --------

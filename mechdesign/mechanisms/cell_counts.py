@@ -1,4 +1,4 @@
-"""What servers share whose counters a report may add to several of: they count the users as well."""
+"""Base of servers where one report may add to several counters; they also count the users."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mechdesign.mechanisms.server import MechanismT, Server
 
 
 class CellCounts(Server[MechanismT]):
-    """Counters of the cells that reports name, and how many users reported; a subclass estimates."""
+    """One counter per cell that reports can name, and the number of users; a subclass estimates."""
 
     def __init__(self, mechanism: MechanismT, counters: int) -> None:
         super().__init__(mechanism)
@@ -25,11 +25,11 @@ class CellCounts(Server[MechanismT]):
 
     @abstractmethod
     def _added(self, reports: Any) -> tuple[Codes, int]:
-        """Return what reports add to the counters, and how many there are; refuse impossible ones."""
+        """Return the increments of the counters and the number of reports; refuse impossible reports."""
 
     @abstractmethod
     def _require_counts(self, counts: Sequence[int], users: int) -> None:
-        """Raise DataError for counters that so many reports cannot have left."""
+        """Raise DataError if this many reports cannot produce the counters."""
 
     def _count(self, reports: Any) -> None:
         """Count reports; nothing is counted when one of them is impossible."""

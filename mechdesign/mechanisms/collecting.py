@@ -272,8 +272,8 @@ def column_operations(
     client : callable
         ``client(values, settings, rng)`` returns the reports of a block.
     options : tuple of Option
-        Of ``randomize``, beside ``column`` and ``seed``. With ``ANYWAY``, a mechanism from whose reports
-        nothing can be estimated is refused without it.
+        Options of ``randomize`` besides ``column`` and ``seed``. If they include ``ANYWAY``, a mechanism
+        whose reports do not allow any estimate is refused unless the user sets that option.
     wanted : str
         What is estimated.
     """

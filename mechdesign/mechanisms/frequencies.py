@@ -194,7 +194,7 @@ class FrequencyMechanism(ReportMechanism[FrequencyEstimate]):
         return f"one of {_abridged(self.report_labels)}"
 
     def read(self, reports: Any) -> Codes:
-        """Return the numbers of reports; refuse one that no answer can have caused."""
+        """Return the numbers of reports; refuse a report that no answer can produce."""
         codes = self.report_labels.encode(reports, "reports")
         possible = self.possible_reports()
         if possible.all():

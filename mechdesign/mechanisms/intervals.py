@@ -43,7 +43,7 @@ STEPS = 32
 """Halvings of a bracket: the limits are then known to 2**-32 of their distance from the estimate."""
 
 TOGETHER = 256
-"""Hypotheses that are tested at once: so few of them take hardly longer than one."""
+"""Most hypotheses that are tested in one call: a call with this many takes hardly longer than with one."""
 
 DOUBLINGS = 200
 """A bracket is doubled at most this often."""
@@ -266,7 +266,7 @@ def score_distances(
 
 
 def halvings_together(size: int) -> int:
-    """Return how many halvings of so many brackets are best tested at once.
+    """Return the number of halvings to test in one call, given the number of brackets.
 
     Examples
     --------
@@ -279,14 +279,16 @@ def halvings_together(size: int) -> int:
 def bisected(
     accepted: Callable[[Array], NDArray[np.bool_]], inside: Array, outside: Array, levels: int
 ) -> tuple[Array, Array]:
-    """Return brackets halved so many times, after one test of all places where a halving may look.
+    """Return the brackets after ``levels`` halvings, testing all possible midpoints in one call.
 
     Parameters
     ----------
     accepted : callable
         Which of the distances, along a first axis, are not rejected.
     inside, outside : array
+        The ends of the brackets; those inside are accepted, those outside rejected.
     levels : int
+        Number of halvings.
     """
     if levels == 1:
         middle = (inside + outside) / 2.0

@@ -31,7 +31,7 @@ class ReportMechanism(CategoryMechanism[EstimateT_co]):
 
     @abstractmethod
     def read(self, reports: Any) -> Codes:
-        """Return the numbers of reports; refuse one that no answer can have caused."""
+        """Return the numbers of reports; refuse a report that no answer can produce."""
 
     @abstractmethod
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> EstimateT_co:

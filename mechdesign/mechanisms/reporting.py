@@ -22,7 +22,7 @@ class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
 
     @abstractmethod
     def audit(self) -> PrivacyVerdict:
-        """Return what an audit of the very numbers it runs on says about its privacy."""
+        """Return the result of the privacy audit of the numbers that the mechanism samples from."""
 
     @abstractmethod
     def randomize(self, answers: Any, *args: Any, **options: Any) -> NDArray[Any]:
@@ -30,7 +30,7 @@ class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
 
     @abstractmethod
     def aggregator(self) -> Counter[EstimateT_co]:
-        """Return an empty counter of reports; those of many servers can be merged in any order."""
+        """Return an empty counter of reports; counters of several servers can be merged in any order."""
 
     def estimate(self, reports: Any, population: bool = False) -> EstimateT_co:
         """Return unbiased estimates with standard errors from the reports of all users.
@@ -40,21 +40,22 @@ class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
         reports : array
             What :meth:`randomize` returned, of all users, or the texts of a table.
         population : bool
-            Whether what is wanted is that of the population the users were drawn from at random.
+            Whether to estimate for the population from which the users are a random sample.
 
         Raises
         ------
         EstimationError
-            When the reports do not determine what is wanted, saying which answers they mix up.
+            When the reports do not determine the estimate; the error names the answers that it cannot
+            separate.
         DataError
-            When there are no reports, or one that no answer can have caused.
+            When there are no reports, or a report that no answer can produce.
         """
         counter = self.aggregator()
         counter.update(reports)
         return counter.estimate(population)
 
     def require_estimable(self) -> None:
-        """Raise EstimationError when nothing to speak of can be estimated from its reports."""
+        """Raise EstimationError when the forecast shows that its reports do not allow a useful estimate."""
         prospect = self._prospect
         if prospect is not None and not prospect.possible:
             raise EstimationError(
@@ -63,5 +64,5 @@ class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
 
     @cached_property
     def _prospect(self) -> Forecast | None:
-        """The forecast for what is planned, kept: a client asks for it with every answer."""
+        """The forecast for the planned number of users; kept, because a client needs it for every answer."""
         return self.forecast()
