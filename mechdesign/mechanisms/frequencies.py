@@ -14,6 +14,7 @@ from mechdesign.core.errors import EstimationError, RowError
 from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.estimate import ListedEstimate
@@ -96,7 +97,7 @@ class FrequencyEstimate(ListedEstimate):
         """Return the estimates with their intervals; the shares among the reports are faint next to them."""
         from mechdesign.mechanisms.interval_figures import SHARE
 
-        title = f"Estimated shares of {self.users} users"
+        title = f"Estimated shares of {counted(self.users, 'user')}"
         return self._drawn(title, "answer", "share", naive=self.reported, possible=SHARE)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.encoding import json_object
 from mechdesign.core.tables import Source
-from mechdesign.core.text import table
+from mechdesign.core.text import counted, table
 from mechdesign.core.tidy import Columns, Tidy
 from mechdesign.mechanisms.operations import Operation, Option, Settings
 
@@ -89,13 +89,13 @@ class OnSimplex(Tidy):
         ]
         more = f"\n... and {len(rows) - MOST_ROWS} more categories" if len(rows) > MOST_ROWS else ""
         header = ["category", "on simplex", "estimate", "std error"]
-        return f"{self.estimate.users} reports\n{table(header, rows[:MOST_ROWS])}{more}"
+        return f"{counted(self.estimate.users, 'report')}\n{table(header, rows[:MOST_ROWS])}{more}"
 
     def figures(self) -> list[Figure]:
         """Return the projection as bars, with the confidence intervals of the unbiased estimate."""
         from mechdesign.mechanisms.interval_figures import SHARE, UNBIASED, interval_figures
 
-        title = f"Estimated shares of {self.estimate.users} users, none below 0"
+        title = f"Estimated shares of {counted(self.estimate.users, 'user')}, none below 0"
         names, interval = self.estimate.categories, self.estimate.interval()
         projected = self.estimate.projected()
         return interval_figures(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
+from mechdesign.core.text import counted
 from mechdesign.core.tidy import Columns, Tidy, stacked
 from mechdesign.mechanisms.cross_table import CountedTable
 from mechdesign.mechanisms.figures import MOST_PANELS, together
@@ -125,10 +126,10 @@ class SetEstimate(Tidy):
     def figures(self) -> list[Figure]:
         """Return the shares of the first six attributes."""
         alone = [figure for table in self._singles[:MOST_PANELS] for figure in table.figures()]
-        return together(f"Shares of {self.users} users", alone)
+        return together(f"Shares of {counted(self.users, 'user')}", alone)
 
     def __repr__(self) -> str:
-        return f"SetEstimate({self.users} reports of {self.mechanism!r})"
+        return f"SetEstimate({counted(self.users, 'report')} of {self.mechanism!r})"
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self._singles))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
+from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.estimate import ListedEstimate
 from mechdesign.mechanisms.intervals import NormalLimits, tail_of
@@ -157,4 +158,4 @@ class QueryEstimate(ListedEstimate):
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""
-        return self._drawn(f"Estimated answers of {self.users} users", "query", "answer")
+        return self._drawn(f"Estimated answers of {counted(self.users, 'user')}", "query", "answer")
