@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -116,20 +117,24 @@ class FrequencyLimits(ScoreTestLimits):
         errors: Array = np.sqrt(np.where(variance > 0.0, variance, inside) / self.users)
         return errors
 
+    @cached_property
+    def _curves(self) -> Array:
+        """What the cumulants are linear in, by moment, kind of user and answer; the moments of a population."""
+        curves = np.stack([self.own, self.others, self.worst], axis=1)
+        if self.population:
+            return curves
+        means = np.array([1.0, 0.0, 0.0]).reshape(-1, *(1 for _ in curves.shape[2:]))
+        return np.stack(cumulants(means, *curves))
+
     def _cumulants(self, f: Array) -> tuple[Array, Array, Array]:
         """Return the second to fourth cumulants of a score under the hypothesis f in [0, 1].
 
         Users whom a hypothesis below the estimate takes from the answer gave the worst of the others.
         """
         moved = np.maximum(np.clip(self.value, 0.0, 1.0) - f, 0.0)
-        curves = np.stack([self.own, self.others, self.worst])  # kind of user, moment, answer
-        if not self.population:
-            curves = np.stack(
-                [np.stack(cumulants(m, *c)) for m, c in zip((1.0, 0.0, 0.0), curves, strict=True)]
-            )
+        rest = 1.0 - f - moved
         second, third, fourth = (
-            f * own + (1.0 - f - moved) * others + moved * worst
-            for own, others, worst in np.swapaxes(curves, 0, 1)
+            f * own + rest * others + moved * worst for own, others, worst in self._curves
         )
         if self.population:
             second, third, fourth = cumulants(f, second, third, fourth)

@@ -164,13 +164,16 @@ def tail_chance(distance: Array, skewness: Array) -> Array:
     """
     from scipy.special import gammainc, gammaincc, ndtr
 
+    if np.shape(distance) != np.shape(skewness):
+        distance, skewness = np.broadcast_arrays(distance, skewness)
     away = np.minimum(distance, FARTHEST)
-    plain = ndtr(skewness * (away**2 - 1.0) / 6.0 - away)
-    size = np.maximum(np.abs(skewness), SYMMETRIC)
-    shape, root = 4.0 / size**2, 2.0 / size
-    above = gammaincc(shape, np.maximum(shape + distance * root, 0.0))
-    below = gammainc(shape, np.maximum(shape - distance * root, 0.0))
-    chance: Array = np.where(np.abs(skewness) < SYMMETRIC, plain, np.where(skewness > 0.0, above, below))
+    chance: Array = np.asarray(ndtr(skewness * (away**2 - 1.0) / 6.0 - away))
+    for gamma, sign in ((gammaincc, 1.0), (gammainc, -1.0)):
+        skewed = sign * skewness >= SYMMETRIC
+        if skewed.any():  # incomplete gamma functions take nearly all of the time
+            size = np.abs(skewness[skewed])
+            shape = 4.0 / size**2
+            chance[skewed] = gamma(shape, np.maximum(shape + sign * distance[skewed] * (2.0 / size), 0.0))
     return chance
 
 
@@ -294,17 +297,19 @@ def bisected(
         middle = (inside + outside) / 2.0
         further = accepted(middle)
         return np.where(further, middle, inside), np.where(further, outside, middle)
-    ends = np.stack([inside, outside])
-    for _ in range(levels):
-        finer = np.empty((2 * len(ends) - 1, *inside.shape))
-        finer[::2], finer[1::2] = ends, (ends[:-1] + ends[1:]) / 2.0
-        ends = finer
-    kept = accepted(ends[1:-1])
-    place, width = np.zeros((1, *inside.shape), dtype=np.intp), 2**levels
-    for _ in range(levels):
-        width //= 2
-        place += width * np.take_along_axis(kept, place + width - 1, axis=0)
-    low, high = (np.take_along_axis(ends, index, axis=0)[0] for index in (place, place + 1))
+    width = 2**levels
+    ends = np.empty((width + 1, inside.size))
+    ends[0], ends[-1] = inside.ravel(), outside.ravel()
+    for halving in range(levels):
+        apart = width >> halving
+        ends[apart // 2 :: apart] = (ends[:-1:apart] + ends[apart::apart]) / 2.0
+    kept = accepted(ends[1:-1].reshape(-1, *inside.shape)).reshape(-1, inside.size)
+    brackets = np.arange(inside.size)
+    place = np.zeros(inside.size, dtype=np.intp)
+    for halving in range(levels):
+        apart = width >> halving
+        place += apart // 2 * kept[place + apart // 2 - 1, brackets]
+    low, high = (ends[index, brackets].reshape(inside.shape) for index in (place, place + 1))
     return low, high
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from math import comb
 from typing import Any
 
@@ -13,20 +14,20 @@ from mechdesign.mechanisms.intervals import NormalLimits, tail_of
 SLIGHTLY = 1e-6
 
 
+@cache
 def binomial_limits(trials: int, chance: float, error: float) -> tuple[int, int]:
     """Return (low, high) with Pr[count < low] and Pr[count > high] each at most error / 2, exactly."""
-    exact, half = Fraction(chance), Fraction(error) / 2
-    masses = [
-        comb(trials, count) * exact**count * (1 - exact) ** (trials - count) for count in range(trials + 1)
-    ]
-    return _first_above(masses, half), trials - _first_above(masses[::-1], half)
+    hit, whole = Fraction(chance).as_integer_ratio()
+    limit = Fraction(error) / 2 * whole**trials  # all masses are whole numbers over whole ** trials
+    low = _first_above(trials, hit, whole - hit, limit)
+    return low, trials - _first_above(trials, whole - hit, hit, limit)
 
 
-def _first_above(masses: list[Fraction], limit: Fraction) -> int:
-    running, count = Fraction(0), 0
-    while running + masses[count] <= limit:
-        running += masses[count]
+def _first_above(trials: int, hit: int, miss: int, limit: Fraction) -> int:
+    most, running, count = limit.numerator // limit.denominator, miss**trials, 0
+    while running <= most:
         count += 1
+        running += comb(trials, count) * hit**count * miss ** (trials - count)
     return count
 
 

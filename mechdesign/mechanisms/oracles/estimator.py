@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +45,7 @@ class SupportEstimator:
         gain = float(self.own - self.other)
         value = (counts / users - float(self.other)) / gain
         mine, theirs = (
-            np.repeat(self._moments(chance)[:, None], len(counts), axis=1)
-            for chance in (self.own, self.other)
+            np.repeat(moments[:, None], len(counts), axis=1) for moments in self._moments
         )
         step = np.full(len(counts), 1.0 / gain)
         limits = FrequencyLimits(value, users, mine, theirs, theirs, step, population)
@@ -54,8 +54,13 @@ class SupportEstimator:
         shared = RepeatedLimits(limits, index.ravel())
         return FrequencyEstimate(each, errors, users, names, population, None, shared, notes)
 
-    def _moments(self, chance: Fraction) -> NDArray[np.float64]:
-        """Return the second to fourth moment of the score for this probability of support."""
+    @cached_property
+    def _moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The second to fourth moments of the score for an own and for another category."""
         gain = self.own - self.other
         high, low = (1 - self.other) / gain, -self.other / gain
-        return np.array([float(chance * high**power + (1 - chance) * low**power) for power in (2, 3, 4)])
+        mine, theirs = (
+            np.array([float(chance * high**power + (1 - chance) * low**power) for power in (2, 3, 4)])
+            for chance in (self.own, self.other)
+        )
+        return mine, theirs
