@@ -119,7 +119,7 @@ class FrequencyLimits(ScoreTestLimits):
 
     @cached_property
     def _curves(self) -> Array:
-        """What the cumulants are linear in, by moment, kind of user and answer; the moments of a population."""
+        """What cumulants are linear in, by moment, kind of user and answer; moments for a population."""
         curves = np.stack([self.own, self.others, self.worst], axis=1)
         if self.population:
             return curves

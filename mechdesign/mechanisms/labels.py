@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import repeat
 from typing import Any
 from unicodedata import category
 
@@ -107,10 +108,10 @@ class Labels(Sealed):
         if array.dtype.kind != "U":  # texts of any length, or something that is not a string at all
             numbers: dict[Any, int] = {name: number for number, name in enumerate(self.names)}
             numbers |= {int(name): number for name, number in numbers.items() if _is_plain_integer(name)}
-            listed = (
-                -1 if isinstance(value, (bool, float)) else numbers.get(value, -1) for value in array.tolist()
-            )
-            found = np.fromiter(listed, dtype=np.int64, count=len(array))
+            listed = array.tolist()
+            found = np.fromiter(map(numbers.get, listed, repeat(-1)), dtype=np.int64, count=len(listed))
+            if any(issubclass(kind, (bool, float)) for kind in set(map(type, listed))):  # True equals 1
+                found[[isinstance(value, (bool, float)) for value in listed]] = -1
             self._refuse(array, found < 0, what)
             return found
         known = np.array(self.names)

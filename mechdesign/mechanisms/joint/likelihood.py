@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import copy
-from typing import Self
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,6 +150,14 @@ class Likelihood:
         other.counts, other.users = counts.astype(np.float64), int(counts.sum())
         return other
 
+    @cached_property
+    def _pattern(self) -> Any:
+        """A sparse table with an entry for each distinct report, in their order."""
+        from scipy.sparse import csr_matrix
+
+        shape = (len(self.first), len(self.second))
+        return csr_matrix((self.counts, (self.place_1, self.place_2)), shape=shape)
+
     @property
     def cells(self) -> int:
         """The number of joint cells."""
@@ -171,11 +180,8 @@ class Likelihood:
         It is the gradient of the mean log-likelihood. No distribution has a mean log-likelihood above that
         of P by more than the logarithm of its largest entry.
         """
-        from scipy.sparse import csr_matrix
-
-        weights = self.counts / densities / self.users
-        shape = (len(self.first), len(self.second))
-        table = csr_matrix((weights, (self.place_1, self.place_2)), shape=shape)
+        table = copy(self._pattern)
+        table.data = self.counts / densities / self.users
         found: Array = np.asarray(self.first.T @ (table @ self.second)).ravel()
         return found
 

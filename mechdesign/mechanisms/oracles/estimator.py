@@ -44,9 +44,7 @@ class SupportEstimator:
         counts, index = np.unique(supports, return_inverse=True)
         gain = float(self.own - self.other)
         value = (counts / users - float(self.other)) / gain
-        mine, theirs = (
-            np.repeat(moments[:, None], len(counts), axis=1) for moments in self._moments
-        )
+        mine, theirs = (np.repeat(moments[:, None], len(counts), axis=1) for moments in self._moments)
         step = np.full(len(counts), 1.0 / gain)
         limits = FrequencyLimits(value, users, mine, theirs, theirs, step, population)
         each, errors = value[index.ravel()], limits.standard_error()[index.ravel()]

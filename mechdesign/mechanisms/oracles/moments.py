@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import comb
 
 Moments = tuple[Fraction, ...]
@@ -47,6 +48,7 @@ def one_more(law: Moments) -> Moments:
     return tuple(sum((comb(r, j) * law[j] for j in range(r + 1)), Fraction(0)) for r in range(5))
 
 
+@lru_cache(maxsize=1024)
 def of_sets(own: Fraction, total: int, size: int, cells: int) -> tuple[Moments, Moments]:
     """Return the moments of how many of so many categories a random set of a size holds.
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb
 
 import numpy as np
@@ -70,10 +71,14 @@ def evidence(supports: Codes, users: int, laws: Sequence[Law], information: floa
     listed = list(laws) * (len(supports) if len(laws) == 1 else 1)
     low = np.array([float(other[1]) for _, other in listed])
     gain = np.array([float(own[1] - other[1]) for own, other in listed])
-    scores = {id(law): (_score(law, law[0]), _score(law, law[1])) for law in listed}
-    own = np.stack([scores[id(law)][0] for law in listed], axis=1)
-    other = np.stack([scores[id(law)][1] for law in listed], axis=1)
+    own, other = (np.stack([_scores(law)[kind] for law in listed], axis=1) for kind in (0, 1))
     return Evidence(users, (supports / users - low) / gain, own, other, 1.0 / gain, information)
+
+
+@lru_cache(maxsize=1024)
+def _scores(law: Law) -> tuple[Array, Array]:
+    """Return the moments of the score for users in the cells and for the others."""
+    return _score(law, law[0]), _score(law, law[1])
 
 
 def _score(law: Law, moments: Moments) -> Array:
