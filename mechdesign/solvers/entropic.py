@@ -176,7 +176,7 @@ def entropic_least_squares(
 
 def _newton(dual: _Dual, point: Array, goal: float) -> int:
     """Climb by Newton's method with halved steps; return how many were taken."""
-    rows = dual.design.matrix()
+    rows, scale = dual.design.matrix(), np.outer(dual.root, dual.root / dual.penalty)
     value, gradient, shares = dual.at(point)
     for step in range(NEWTON_STEPS):
         if dual.gap <= goal:
@@ -184,8 +184,8 @@ def _newton(dual: _Dual, point: Array, goal: float) -> int:
         now = rows @ shares
         spread = rows * np.sqrt(shares)
         curvature = spread @ spread.T - np.outer(now, now)
-        curvature *= np.outer(dual.root, dual.root / dual.penalty)
-        curvature[np.diag_indices_from(curvature)] += 1.0
+        curvature *= scale
+        curvature.reshape(-1)[:: len(rows) + 1] += 1.0  # the diagonal
         move = np.linalg.solve(curvature, -gradient)
         gain, length = float(gradient @ move), 1.0
         while True:

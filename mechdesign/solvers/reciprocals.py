@@ -8,7 +8,9 @@ the last sum is sum_v u_v p_v <= max p. There is equality at the optimum, where 
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,6 +52,11 @@ class ErrorTerms:
     weights: Array
     information: csr_array
 
+    @cached_property
+    def transposed(self) -> csr_array:
+        """The information by way to ask."""
+        return self.information.T.tocsr()
+
     def errors(self, shares: Array) -> Array:
         """Return each error for one user in all; infinite where nothing tells."""
         with np.errstate(divide="ignore"):
@@ -66,7 +73,7 @@ class ErrorTerms:
 
     def prices(self, shares: Array) -> Array:
         """Return by how much the mean error falls per share of each way to ask: - its gradient."""
-        found: Array = self.information.T @ (self.weights * self.errors(shares) ** 2)
+        found: Array = self.transposed @ (self.weights * self.errors(shares) ** 2)
         return found
 
 
@@ -134,15 +141,15 @@ def _newton(terms: ErrorTerms, shares: Array) -> Array:
     The minimum of f(w) + sum w has sum w = f(w), and w / sum w minimises f on the simplex, because f is
     homogeneous of degree -1.
     """
-    matrix = terms.information
+    matrix, transposed = terms.information, terms.transposed
     weights = terms.weights / terms.mean(shares)  # so that the optimum is about 1
     w = np.maximum(shares, 1e-3 / len(shares))
     barrier = 0.1 / len(w)
     while barrier * len(w) > CLOSE / 5.0:
         for _ in range(CENTERING):
             information = matrix @ w
-            gradient = 1.0 - matrix.T @ (weights / information**2) - barrier / w
-            step = -_solved(matrix, 2.0 * weights / information**3, w, barrier, gradient)
+            gradient = 1.0 - transposed @ (weights / information**2) - barrier / w
+            step = -_solved(terms, 2.0 * weights / information**3, w, barrier, gradient)
             decrement = -float(step @ gradient)
             if not decrement > 1e-3 * barrier:
                 break
@@ -155,21 +162,29 @@ def _newton(terms: ErrorTerms, shares: Array) -> Array:
     return normalised
 
 
-def _solved(matrix: csr_array, curvature: Array, w: Array, barrier: float, gradient: Array) -> Array:
+def _solved(terms: ErrorTerms, curvature: Array, w: Array, barrier: float, gradient: Array) -> Array:
     """Return (M' D M + mu / w^2)^-1 gradient, by a system of as many equations as M has rows, or columns."""
+    matrix = terms.information
     rows, columns = matrix.shape
     if columns <= rows:
-        dense = matrix.multiply(w[None, :]).toarray()
+        dense = _scaled(matrix, w).toarray()
         system = (dense * curvature[:, None]).T @ dense
         system[np.diag_indices(columns)] += barrier
         solved: Array = w * np.linalg.solve(system, w * gradient)
         return solved
     spread = w * w / barrier  # Woodbury's identity
-    system = (matrix.multiply(spread[None, :]) @ matrix.T).toarray()
+    system = (_scaled(matrix, spread) @ terms.transposed).toarray()
     system[np.diag_indices(rows)] += 1.0 / curvature
     first = spread * gradient
-    found: Array = first - spread * (matrix.T @ np.linalg.solve(system, matrix @ first))
+    found: Array = first - spread * (terms.transposed @ np.linalg.solve(system, matrix @ first))
     return found
+
+
+def _scaled(matrix: csr_array, factors: Array) -> csr_array:
+    """Return the matrix with its columns multiplied, without looking for entries anew."""
+    scaled = copy(matrix)
+    scaled.data = matrix.data * factors[matrix.indices]
+    return scaled
 
 
 def _length(

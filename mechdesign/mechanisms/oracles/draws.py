@@ -45,6 +45,21 @@ def below(limit: int, count: int, source: BitSource) -> Codes:
     return drawn - drawn // limit * limit  # quicker than the remainder, which looks at signs
 
 
+def one_below(limit: int, source: BitSource | Again) -> int:
+    """Return what :func:`below` does for one number.
+
+    Examples
+    --------
+    >>> from mechdesign.core.randomness import bit_source
+    >>> one_below(3, bit_source(1)) == int(below(3, 1, bit_source(1))[0])
+    True
+    """
+    end = TOTAL - TOTAL % limit
+    while (drawn := int(source.integers(1)[0])) >= end:
+        pass
+    return drawn % limit
+
+
 def bernoulli_words(count: int, weight: int, source: BitSource) -> Words:
     """Return words of 64 independent bits each of which is 1 with probability weight / 2**62 exactly.
 

@@ -30,6 +30,7 @@ def binomial(number: int, chance: Fraction) -> Moments:
     return _from_factorials([Fraction(_falling(number, r)) * chance**r for r in range(5)])
 
 
+@lru_cache(maxsize=1024)
 def drawn(among: int, count: int, total: int) -> Moments:
     """Return the moments of how many of ``among`` things are in a random set of ``count`` out of ``total``.
 

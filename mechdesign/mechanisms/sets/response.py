@@ -229,7 +229,10 @@ class SetResponse(AttributeMechanism[SetEstimate]):
     def score(self, places: View) -> TableScore:
         """Return the score of a table, whose attributes are in any order; refuse one that is not counted."""
         if self.joined:
-            return CellScore(self.law, self.include, self.attributes.cells(places))
+            cells = self.attributes.cells(places)
+            if cells not in self._joined_scores:
+                self._joined_scores[cells] = CellScore(self.law, self.include, cells)
+            return self._joined_scores[cells]
         if len(places) > 1 and tuple(sorted(places)) not in self.layout.places:
             names = ", ".join(self.attributes.shown()[place] for place in places)
             raise ParameterError(
@@ -244,6 +247,10 @@ class SetResponse(AttributeMechanism[SetEstimate]):
                 self._alike[kinds] = ProductScore(self.law, self.include, places)
             self._scores[places] = self._alike[kinds]
         return self._scores[places]
+
+    @cached_property
+    def _joined_scores(self) -> dict[int, CellScore]:
+        return {}
 
     @cached_property
     def _scores(self) -> dict[View, ProductScore]:

@@ -20,7 +20,7 @@ from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import choice, in_range, integer
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.operations import SEED, Column, Operation, Settings
-from mechdesign.mechanisms.oracles.draws import below
+from mechdesign.mechanisms.oracles.draws import Again, one_below
 
 HIDES = ("nothing", "release", "amount")
 
@@ -132,8 +132,9 @@ class BatchShuffler(Mechanism):
             return everything if count - fewer + self.most_dropped // 2 >= self.threshold else everything[:0]
         if count - fewer < self.threshold:
             return everything[:0]
+        again = Again(source.integers(fewer) if fewer else everything[:0], source)
         for place in range(fewer):  # who is dropped is drawn evenly, one after the other
-            other = place + int(below(count - place, 1, source)[0])
+            other = place + one_below(count - place, again)
             everything[place], everything[other] = everything[other], everything[place]
         return everything[fewer:]
 

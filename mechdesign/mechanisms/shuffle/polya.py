@@ -52,11 +52,12 @@ def polya_table(users: int, ratio: Fraction, depth: int) -> tuple[Table, Fractio
     a = CONTEXT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
     r = CONTEXT.divide(Decimal(1), Decimal(users))
     term = CONTEXT.exp(CONTEXT.multiply(r, CONTEXT.ln(CONTEXT.subtract(Decimal(1), a))))
+    add, divide, multiply, total = CONTEXT.add, CONTEXT.divide, CONTEXT.multiply, Decimal(WHOLE)
     weights = []
     for k in range(1, depth + 2):
-        step = CONTEXT.divide(CONTEXT.add(r, Decimal(k - 1)), Decimal(k))
-        term = CONTEXT.multiply(term, CONTEXT.multiply(step, a))
-        weights.append(int(CONTEXT.multiply(term, Decimal(WHOLE))))
+        step = divide(add(r, k - 1), k)
+        term = multiply(term, multiply(step, a))
+        weights.append(int(multiply(term, total)))
     beyond = Fraction(weights.pop() + 2, WHOLE) / (1 - ratio)
     table = Table([WHOLE - sum(weights), *weights])
     return table, Fraction(2 * (depth + 2), WHOLE) + beyond

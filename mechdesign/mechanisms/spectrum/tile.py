@@ -80,6 +80,11 @@ class Tiling:
         return f"t{digest('hexagons', content)[:12]}"
 
     @cached_property
+    def halfwidth(self) -> Fraction:
+        """Half the width of a hexagon, W a."""
+        return WIDTH * self.side
+
+    @cached_property
     def area(self) -> Fraction:
         """The area of a hexagon, 3 W a^2."""
         return 3 * WIDTH * self.side**2
@@ -87,7 +92,7 @@ class Tiling:
     def center(self, tile: Tile) -> Vertex:
         """Return the center of a tile."""
         column, row = tile
-        across, up = WIDTH * self.side * (2 * column + row), self.side * row * Fraction(3, 2)
+        across, up = self.halfwidth * (2 * column + row), self.side * row * Fraction(3, 2)
         return self.origin[0] + across, self.origin[1] + up
 
     def vertices(self, tile: Tile) -> tuple[Vertex, ...]:
@@ -112,8 +117,8 @@ class Tiling:
 
     def _scaled(self, x: Number, y: Number, tile: Tile = (0, 0)) -> Vertex:
         """Return X and Y of a place, seen from the center of a tile."""
-        center = self.center(tile)
-        return (Fraction(x) - center[0]) / (WIDTH * self.side), (Fraction(y) - center[1]) / self.side
+        center = self.origin if tile == (0, 0) else self.center(tile)
+        return (Fraction(x) - center[0]) / self.halfwidth, (Fraction(y) - center[1]) / self.side
 
     def contains(self, tile: Tile, x: Number, y: Number) -> bool:
         """Return whether a closed tile contains a place."""
@@ -125,9 +130,14 @@ class Tiling:
         across, up = self._scaled(x, y)
         found = []
         for row in range(math.ceil((up - 1) * 2 / 3), math.floor((up + 1) * 2 / 3) + 1):
+            left = 1 - abs(up - Fraction(3 * row, 2))  # how much of |X| / 2 the closed tiles of the row allow
             low, high = math.ceil((across - 1 - row) / 2), math.floor((across + 1 - row) / 2)
-            found += [(column, row) for column in range(low, high + 1) if self.contains((column, row), x, y)]
-        return sorted(found, key=self.center)
+            found += [
+                (column, row)
+                for column in range(low, high + 1)
+                if abs(across - (2 * column + row)) <= 2 * left
+            ]
+        return found if len(found) == 1 else sorted(found, key=self.center)
 
     def tile_of(self, x: Number, y: Number) -> Tile:
         """Return the tile of a place: of those that contain it the one with the least center."""
@@ -139,10 +149,10 @@ class Tiling:
         The nearest point of a symmetric convex set lies in the quadrant of the place, where the hexagon has
         two sides: one upright, up to (W a, a/2), and one from there to (0, a).
         """
-        if self.contains(tile, x, y):
-            return Fraction(0)
-        center, wide, high = self.center(tile), WIDTH * self.side, self.side
+        center, wide, high = self.center(tile), self.halfwidth, self.side
         across, up = abs(Fraction(x) - center[0]), abs(Fraction(y) - center[1])
+        if across <= wide and across / (2 * wide) + up / high <= 1:
+            return Fraction(0)
         upright = (across - wide) ** 2 + max(up - high / 2, Fraction(0)) ** 2
         part = (wide * (wide - across) + (up - high / 2) * high / 2) / (wide**2 + high**2 / 4)
         part = min(max(part, Fraction(0)), Fraction(1))

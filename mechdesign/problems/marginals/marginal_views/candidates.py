@@ -113,7 +113,7 @@ def views_up_to(problem: MarginalViews, limit: int, most: int, spared: Sequence[
     order = max(map(len, problem.wanted)) + ROUNDING
     sums = {_bits(one): math.fsum(spared[i] for i in one) for one in problem.wanted}
     cells = {_bits(one): problem.cells(one) for one in problem.wanted}
-    added: dict[int, int] = {}  # by how much attributes multiply the cells
+    added: dict[int, tuple[int, float]] = {}  # by how much attributes multiply the cells and raise the sum
     waiting = [one for one, size in cells.items() if size <= limit]
     while waiting:
         if len(cells) > most:
@@ -125,11 +125,12 @@ def views_up_to(problem: MarginalViews, limit: int, most: int, spared: Sequence[
                 continue
             more = step & ~view
             if more not in added:
-                added[more] = problem.cells(_attributes(more))
-            total = sums[view] + math.fsum(spared[i] for i in _attributes(more))
-            if cells[view] * added[more] <= limit and total < order:
-                sums[union] = total
-                cells[union] = cells[view] * added[more]
+                places = _attributes(more)
+                added[more] = problem.cells(places), math.fsum(spared[i] for i in places)
+            factor, extra = added[more]
+            if cells[view] * factor <= limit and sums[view] + extra < order:
+                sums[union] = sums[view] + extra
+                cells[union] = cells[view] * factor
                 waiting.append(union)
     if len(cells) > most:
         return None

@@ -83,15 +83,20 @@ def _is_extreme(channel: Array, problem: RandomizedResponse) -> bool:
     """Whether the active constraints (row sums, p >= 0, p_ij <= e^eps p_i'j) have full rank."""
     n, m = channel.shape
     exponential = math.exp(problem.epsilon)
-    active = [np.kron(np.eye(n)[row], np.ones(m)) for row in range(n)]
+    columns = channel.T
+    tight = np.abs(columns[:, :, None] - exponential * columns[:, None, :]) < RANK_TOLERANCE
+    tight[:, np.arange(n), np.arange(n)] = False
+    zero = np.argwhere(columns < RANK_TOLERANCE)
+    report, more, less = np.nonzero(tight)
+    if n + len(zero) + len(report) < n * m:
+        return False
     unit = np.eye(n * m).reshape(n, m, n * m)
-    for report in range(m):
-        column = channel[:, report]
-        active += [unit[row, report] for row in np.flatnonzero(column < RANK_TOLERANCE)]
-        tight = np.abs(column[:, None] - exponential * column) < RANK_TOLERANCE
-        np.fill_diagonal(tight, False)
-        active += [unit[i, report] - exponential * unit[k, report] for i, k in np.argwhere(tight)]
-    return bool(np.linalg.matrix_rank(np.array(active), tol=RANK_TOLERANCE) == n * m)
+    active = [
+        unit.sum(axis=1),
+        unit[zero[:, 1], zero[:, 0]],
+        unit[more, report] - exponential * unit[less, report],
+    ]
+    return bool(np.linalg.matrix_rank(np.concatenate(active), tol=RANK_TOLERANCE) == n * m)
 
 
 def _by_halfspaces(problem: RandomizedResponse) -> Array:

@@ -31,6 +31,9 @@ Array = NDArray[np.float64]
 PIECES = 96
 """Cells of the free ratio, on each of which a bound is taken."""
 
+RISING = 1.0 - np.cos(np.linspace(0.0, math.pi, PIECES + 1))
+"""Twice the places of the ends of these cells between 0 and 1: closer together near both ends."""
+
 MULTIPLIERS, FINER = 16, 4
 """Values of mu that are tried, and how often so many between the best one's neighbors; each gives a bound."""
 
@@ -82,26 +85,30 @@ def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
     >>> gains(2, 2.0, 1.0, np.array([0.0])).round(6)  # one answer is sure: chi^2 = 1
     array([1.])
     """
-    top = min(ratio, float(size))
     best = np.zeros(len(multipliers))  # the even law
+    for worths, entropies in _pieces(size, ratio):
+        worth = price * worths[:, None, :] - multipliers[:, None] * entropies[:, None, :]
+        best = np.maximum(best, worth.max(axis=0).max(axis=1))
+    return best
+
+
+@lru_cache(maxsize=64)
+def _pieces(size: int, ratio: float) -> tuple[tuple[Array, Array], ...]:
+    """Return for each number of full ratios chi^2 and the bound of KL on each piece of y, at its two ends."""
+    top, found = min(ratio, float(size)), []
     for full in range(min(size - 1, math.floor(size / top)) + 1):
         others, left = size - full - 1, max(0.0, size - full * top)
         low, high = (left / (others + 1), min(top, left)) if others else (left, left)
         if low > top:  # the others cannot all be so large
             continue
-        turns = np.linspace(0.0, math.pi, PIECES + 1)
-        ends = low + (high - low) * (1.0 - np.cos(turns)) / 2.0
+        ends = low + (high - low) * RISING / 2.0
         middles = (ends[1:] + ends[:-1]) / 2.0
         law = _PeakedLaw(size, full, top, others, left)
         chi, entropy, slope = law.chi(ends), law.entropy(middles), law.slope(middles)
-        worth = np.maximum(
-            *(
-                price * there[None, :] - multipliers[:, None] * (entropy + slope * (end - middles))[None, :]
-                for end, there in ((ends[:-1], chi[:-1]), (ends[1:], chi[1:]))
-            )
-        )
-        best = np.maximum(best, worth.max(axis=1))
-    return best
+        both = ends[:-1], ends[1:]
+        tangents = np.stack([entropy + slope * (end - middles) for end in both])
+        found.append((np.stack([chi[:-1], chi[1:]]), tangents))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
