@@ -67,6 +67,17 @@ def _few_coins(coins: int) -> Mass:
     return binomial(coins, HALF)
 
 
+def fair_coins(coins: int) -> Mass:
+    """Return the law of so many fair coins; short ones are kept.
+
+    Examples
+    --------
+    >>> fair_coins(2).mass
+    array([0.25, 0.5 , 0.25])
+    """
+    return _few_coins(coins) if coins <= MOST_KEPT else binomial(coins, HALF)
+
+
 def _among(coins: int, own: float, other: float, exponential: float) -> Divergence:
     law = _few_coins(coins) if coins <= MOST_KEPT else binomial(coins, HALF)
     if own >= other:  # up to half of the coins B(j) >= B(j-1), and no term is positive
@@ -188,7 +199,7 @@ def group_divergence(trials: int, flip: Fraction, bits: int, epsilon: float) -> 
     shares = np.add.reduceat(number.upper(), starts) * (1.0 + (longest + 2) * UNIT)
     total = 0.0
     for start, share in zip(starts.tolist(), shares.tolist(), strict=True):
-        coins = binomial(number.low + start, HALF)
+        coins = fair_coins(number.low + start)
         total += share * hockey_stick(coins.convolved(held), coins.convolved(free), epsilon)
     return min(1.0, total * (1.0 + (len(starts) + 4) * UNIT) + number.tail)
 

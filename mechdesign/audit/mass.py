@@ -153,13 +153,14 @@ def binomial(trials: int, chance: Fraction) -> Mass:
     >>> law.low, law.mass, law.tail
     (0, array([0.25, 0.5 , 0.25]), 1e-280)
     """
-    if not 0 <= trials <= MOST_TRIALS or not 0 <= chance <= 1:
+    hit, whole = chance.numerator, chance.denominator
+    if not 0 <= trials <= MOST_TRIALS or not 0 <= hit <= whole:
         raise ParameterError("binomial", f"{trials} trials of probability {float(chance):g} are out of range")
-    if trials == 0 or chance in (0, 1):
-        return Mass(trials if chance == 1 else 0, np.ones(1))
-    odds = chance / (1 - chance)
-    mode = min(trials, math.floor((trials + 1) * chance))
-    variance = trials * float(chance) * float(1 - chance)
+    if trials == 0 or hit in (0, whole):
+        return Mass(trials if hit else 0, np.ones(1))
+    odds, against = hit / (whole - hit), (whole - hit) / hit  # quotients of integers are rounded once
+    mode = min(trials, (trials + 1) * hit // whole)
+    variance = trials * (hit / whole) * ((whole - hit) / whole)
     reach = math.ceil(CUT + math.sqrt(CUT * CUT + 2.0 * CUT * variance)) + 2
     if reach > WIDEST:
         raise ParameterError(
@@ -167,13 +168,13 @@ def binomial(trials: int, chance: Fraction) -> Mass:
         )
     last, first = min(trials, mode + reach), max(0, mode - reach)
     above = np.arange(mode, last, dtype=np.float64)  # j, for the step from j to j + 1
-    up = (trials - above) / (above + 1.0) * float(odds)
+    up = (trials - above) / (above + 1.0) * odds
     below = np.arange(mode, first, -1, dtype=np.float64)  # j, for the step from j to j - 1
-    down = below / (trials - below + 1.0) * float(1 / odds)
+    down = below / (trials - below + 1.0) * against
     mass = np.concatenate([np.cumprod(down)[::-1], np.ones(1), np.cumprod(up)])
     steps = max(len(up), len(down))
-    tail = _beyond(mass[-1], (trials - last) / (last + 1.0) * float(odds)) if last < trials else 0.0
-    tail += _beyond(mass[0], first / (trials - first + 1.0) * float(1 / odds)) if first else 0.0
+    tail = _beyond(mass[-1], (trials - last) / (last + 1.0) * odds) if last < trials else 0.0
+    tail += _beyond(mass[0], first / (trials - first + 1.0) * against) if first else 0.0
     total = float(np.sum(mass))
     # Four roundings a step, as many again in the sum and one for each of its terms, one for the quotient;
     # the missing tail makes shares smaller.

@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.blanket import HALF, blanket_divergence, coin_groups
-from mechdesign.audit.mass import SLACK, UNIT, Divergence, binomial, grown
+from mechdesign.audit.blanket import blanket_divergence, coin_groups, fair_coins
+from mechdesign.audit.mass import SLACK, UNIT, Divergence, grown
 
 Array = NDArray[np.float64]
 
@@ -123,7 +123,7 @@ def _row(coins: list[int], shares: list[float], step: float) -> tuple[int, Array
     parts: list[tuple[NDArray[np.int64], Array]] = [(np.zeros(1, dtype=np.int64), np.zeros(1))]
     beyond = 0.0
     for count, share in zip(coins, shares, strict=True):
-        law = binomial(count, HALF)
+        law = fair_coins(count)
         number = law.low + 1 + np.arange(len(law.mass), dtype=np.float64)  # with the own message
         rest = count + 1.0 - number
         mass = law.upper() * share * (1.0 + SLACK)
