@@ -166,12 +166,13 @@ def _powers(law: _Law, count: int, found: _Law | None) -> _Law | None:
 
 def _tilt_for(first: Array, second: Array, zeros: int, ones: int, wanted: float) -> float:
     """Return the tilt with which the sum has about this mean."""
-    places = np.arange(len(first), dtype=np.float64)
+    places, laws = np.arange(len(first), dtype=np.float64), np.stack([first, second])
+    below = places - places[-1]
     low, high = -200.0, 200.0
     for _ in range(60):
         tilt = (low + high) / 2.0
-        factor = np.exp(tilt * (places - (places[-1] if tilt > 0 else 0.0)))
-        means = [float((law * factor * places).sum() / (law * factor).sum()) for law in (first, second)]
+        tilted = laws * np.exp(tilt * (below if tilt > 0 else places))
+        means = ((tilted * places).sum(axis=1) / tilted.sum(axis=1)).tolist()
         mean = (zeros + 0.5) * means[0] + (ones + 0.5) * means[1]
         low, high = (tilt, high) if mean < wanted else (low, tilt)
     return (low + high) / 2.0
