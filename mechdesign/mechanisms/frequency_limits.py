@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from mechdesign.mechanisms.intervals import (
     AverageLaw,
-    Limits,
     ScoreTestLimits,
     law_of_average,
     tail_of,
@@ -51,14 +50,20 @@ def few_users(users: int) -> tuple[str, ...]:
     return (f"fewer than {FEWEST} users: the intervals may miss the frequency more often than stated",)
 
 
-def told_by_intervals(names: Sequence[str], errors: Array, limits: Limits) -> tuple[Array, tuple[str, ...]]:
+def told_by_intervals(
+    names: Sequence[str], errors: Array, limits: FrequencyLimits | RepeatedLimits
+) -> tuple[Array, tuple[str, ...]]:
     """Return the standard errors, larger where the 95 % interval is much wider than they say, and a note.
 
     An answer that is hardly ever reported has no report by chance, and then no variance in its estimate; the
     interval knows better. The note names the answers whose interval is wider than all that is possible.
     """
-    down, up = limits.distances(tail_of(0.95))
-    told = (down + up) / (2.0 * NormalDist().inv_cdf(0.975))
+    tail, normal = tail_of(0.95), 2.0 * NormalDist().inv_cdf(0.975)
+    widest = limits.widest(tail)
+    if (widest < (1.0 - 1e-9) * WIDER * normal * errors).all() and (widest < 1.0).all():
+        return errors, ()
+    down, up = limits.distances(tail)
+    told = (down + up) / normal
     wide = np.flatnonzero(down + up > 1.0).tolist()
     more = f" and {len(wide) - 3} more" if len(wide) > 3 else ""
     shown = ", ".join(f"'{names[answer]}'" for answer in wide[:3])
@@ -150,13 +155,17 @@ class FrequencyLimits(ScoreTestLimits):
 class RepeatedLimits:
     """Limits that many answers share: those of ``limits`` at the places ``index``."""
 
-    limits: Limits
+    limits: ScoreTestLimits
     index: NDArray[np.int64]
 
     def distances(self, tail: float) -> tuple[Array, Array]:
         """Return the distances of the limits from the estimates."""
         down, up = self.limits.distances(tail)
         return down[self.index], up[self.index]
+
+    def widest(self, tail: float) -> Array:
+        """Return upper bounds of the widths of the intervals, without searching for them."""
+        return self.limits.widest(tail)[self.index]
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         """Return whether the intervals reach so far."""

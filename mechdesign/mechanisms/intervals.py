@@ -248,7 +248,7 @@ def score_distances(
     tail : float
     """
     guess = np.asarray(start, dtype=np.float64)
-    side = np.array([-1.0, 1.0]).reshape(2, *(1 for _ in guess.shape))
+    side = _sides(guess)
 
     def accepted(distance: Array) -> NDArray[np.bool_]:
         return not_rejected(law(distance, side), distance, tail)
@@ -266,6 +266,11 @@ def score_distances(
         inside, outside = bisected(accepted, inside, outside, levels)
         left -= levels
     return outside[0], outside[1]
+
+
+def _sides(values: Array) -> Array:
+    """Return -1 and 1 along an axis before those of the values."""
+    return np.array([-1.0, 1.0]).reshape(2, *(1 for _ in values.shape))
 
 
 def halvings_together(size: int) -> int:
@@ -338,6 +343,20 @@ class ScoreTestLimits(ABC):
             self._searched[tail] = score_distances(self._law, start, tail)
         down, up = self._searched[tail]
         return down.copy(), up.copy()
+
+    def widest(self, tail: float) -> Array:
+        """Return upper bounds of the widths of the intervals, by the first steps of the search alone.
+
+        The search doubles its start up to a distance that is rejected, and then halves: for the first four
+        multiples of the start their verdicts are all it looks at. Infinite where an interval is wider.
+        """
+        start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
+        side, multiples = _sides(start), np.array([1.0, 2.0, 3.0, 4.0])
+        distance = np.multiply.outer(multiples, np.stack([start, start]))
+        one, two, three, four = ~not_rejected(self._law(distance, side), distance, tail)
+        most = np.select([one, two, four & three, four], [1.0, 2.0, 3.0, 4.0], np.inf)
+        width: Array = (most[0] + most[1]) * start
+        return width
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         """Return whether the intervals reach so far."""
