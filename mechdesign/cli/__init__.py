@@ -53,7 +53,8 @@ def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:
     from mechdesign.core.printable import printable
 
     _prepare_output()
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = parser(given[0] if given else "").parse_args(given)
     interrupts.begin()
     try:
         code: int = options.run(options)

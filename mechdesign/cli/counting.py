@@ -12,7 +12,16 @@ REPORTS = "files written by randomize or by clients, folders of them, patterns, 
 
 def add_commands(command: AddCommand) -> None:
     """Add these commands to the parser."""
-    count = command("count", _count, "count reports of many files into one small file, to merge and estimate")
+    command(
+        "count",
+        _count,
+        "count reports of many files into one small file, to merge and estimate",
+        _count_options,
+    )
+    command("merge", _merge, "add the counts of several count files", _merge_options)
+
+
+def _count_options(count: argparse.ArgumentParser) -> None:
     count.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     count.add_argument("inputs", nargs="+", metavar="REPORTS", help=REPORTS)
     count.add_argument("--column", action="append", help="which column, when there are several")
@@ -24,7 +33,9 @@ def add_commands(command: AddCommand) -> None:
     identical_option(count)
     dask_option(count)
     _output(count)
-    merge = command("merge", _merge, "add the counts of several count files")
+
+
+def _merge_options(merge: argparse.ArgumentParser) -> None:
     merge.add_argument("inputs", nargs="+", metavar="COUNTS", help="files written by count or merge")
     merge.add_argument(
         "--mechanism", metavar="FILE", help="the mechanism file, where it is too large for the count files"

@@ -11,7 +11,12 @@ from mechdesign.core.errors import ParameterError
 
 def add_commands(command: AddCommand) -> None:
     """Add the command to the parser."""
-    init = command("init", _init, "write a commented model of a survey from a file's header and a codebook")
+    command(
+        "init", _init, "write a commented model of a survey from a file's header and a codebook", _options
+    )
+
+
+def _options(init: argparse.ArgumentParser) -> None:
     init.add_argument("data", metavar="DATA", help="CSV with a header line, or Parquet")
     init.add_argument(
         "--codebook", metavar="FILE", help="CSV or TOML: the possible answers, known without the data"

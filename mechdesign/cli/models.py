@@ -30,16 +30,42 @@ if TYPE_CHECKING:
 
 def add_commands(command: AddCommand) -> None:
     """Add these commands to the parser."""
-    listing = command("list", _list, "list the models, or the problems and their methods")
+    command("list", _list, "list the models, or the problems and their methods", _list_options)
+    command(
+        "show",
+        _show,
+        "show a model: statement, source, parameters, claims; or a problem's parameters",
+        _show_options,
+    )
+    command(
+        "solve", _solve, "solve a model and print value, bound, certificates and variables", _solve_options
+    )
+    text = "run every method on models, side by side, with certificates and claims"
+    command("compare", _compare, text, _compare_options)
+    text = "exit 1 when methods disagree, a certificate fails or a claim's verdict flips"
+    command("check", _check, text, _check_options)
+    command("findings", _findings, "list the refuted claims, and those not decidable here", _findings_options)
+    command("sweep", _sweep, "solve a model over its sweep, with its simulation", _sweep_options)
+    command(
+        "tradeoff",
+        _tradeoff,
+        "tabulate the error over epsilon, and the users that a target error requires",
+        _tradeoff_options,
+    )
+
+
+def _list_options(listing: argparse.ArgumentParser) -> None:
     listing.add_argument("family", nargs="?", help="only this family")
     listing.add_argument("--problems", action="store_true", help="list problems and methods instead")
     listing.add_argument("--json", action="store_true", help="print JSON")
-    show = command(
-        "show", _show, "show a model: statement, source, parameters, claims; or a problem's parameters"
-    )
+
+
+def _show_options(show: argparse.ArgumentParser) -> None:
     model_options(show)
     show.add_argument("--all", action="store_true", help="show every claim of a model, however many")
-    solve = command("solve", _solve, "solve a model and print value, bound, certificates and variables")
+
+
+def _solve_options(solve: argparse.ArgumentParser) -> None:
     model_options(solve)
     add_users(solve)
     method_options(solve)
@@ -49,26 +75,31 @@ def add_commands(command: AddCommand) -> None:
         help="print what parameters are worth, which constraints bind, or which of them conflict",
     )
     figure_option(solve, "the design")
-    for name, run, summary in (
-        ("compare", _compare, "run every method on models, side by side, with certificates and claims"),
-        ("check", _check, "exit 1 when methods disagree, a certificate fails or a claim's verdict flips"),
-    ):
-        added = command(name, run, summary)
-        model_options(added, several=True)
-        run_options(added)
+
+
+def _compare_options(added: argparse.ArgumentParser) -> None:
+    _check_options(added, verbose=False)
+    add_users(added)
+
+
+def _check_options(added: argparse.ArgumentParser, verbose: bool = True) -> None:
+    model_options(added, several=True)
+    run_options(added)
+    added.add_argument(
+        "--all", action="store_true", help="all shipped models (check does that when none is named)"
+    )
+    if verbose:
         added.add_argument(
-            "--all", action="store_true", help="all shipped models (check does that when none is named)"
+            "-v", "--verbose", action="store_true", help="print every method and claim of all models"
         )
-        if name == "compare":
-            add_users(added)
-        else:
-            added.add_argument(
-                "-v", "--verbose", action="store_true", help="print every method and claim of all models"
-            )
-    found = command("findings", _findings, "list the refuted claims, and those not decidable here")
+
+
+def _findings_options(found: argparse.ArgumentParser) -> None:
     found.add_argument("family", nargs="?", help="only this family")
     found.add_argument("--json", action="store_true", help="print JSON")
-    sweep = command("sweep", _sweep, "solve a model over its sweep, with its simulation")
+
+
+def _sweep_options(sweep: argparse.ArgumentParser) -> None:
     model_options(sweep)
     sweep.add_argument("--method", help="the method's name")
     sweep.add_argument(
@@ -85,9 +116,8 @@ def add_commands(command: AddCommand) -> None:
     run_options(sweep)
     figure_option(sweep, "the sweep, as the model's [[figure]] tables say")
 
-    trade = command(
-        "tradeoff", _tradeoff, "tabulate the error over epsilon, and the users that a target error requires"
-    )
+
+def _tradeoff_options(trade: argparse.ArgumentParser) -> None:
     model_options(trade)
     add_users(trade)
     trade.add_argument("--error", type=float, action="append", help="a target standard error (repeatable)")

@@ -29,11 +29,15 @@ class Parser(argparse.ArgumentParser):
 
 
 class AddCommand(Protocol):
-    """Adds a command to the parser and returns the parser of its options."""
+    """Adds a command to the parser, with its options where the parser needs them."""
 
     def __call__(
-        self, name: str, run: Callable[[argparse.Namespace], int], summary: str
-    ) -> argparse.ArgumentParser:
+        self,
+        name: str,
+        run: Callable[[argparse.Namespace], int],
+        summary: str,
+        add_options: Callable[[argparse.ArgumentParser], None],
+    ) -> None:
         """Add it."""
 
 

@@ -32,11 +32,13 @@ class _Version(argparse.Action):
 
 
 @cache
-def parser() -> argparse.ArgumentParser:
+def parser(first: str = "") -> argparse.ArgumentParser:
     """Return the parser; each command sets ``run``, a function of the parsed options.
 
-    Made once a process: whoever calls the command line from Python many times waits for it only once.
-    Parsing leaves it as it was; lists of values are copied before a value is appended.
+    Where ``first``, the first word of the command line, is a command, the parser has that command alone: the
+    others take longer to make than many a command runs. Otherwise it has all, for the help and the errors.
+    Each is made once a process. Parsing leaves it as it was; lists of values are copied before a value is
+    appended.
     """
     main = Parser(
         prog="mechdesign", description="Provably best mechanisms for collecting data under privacy."
@@ -44,10 +46,16 @@ def parser() -> argparse.ArgumentParser:
     main.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = main.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
 
-    def command(name: str, run: Callable[[argparse.Namespace], int], summary: str) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=summary, description=summary)
-        added.set_defaults(run=run)
-        return added
+    def command(
+        name: str,
+        run: Callable[[argparse.Namespace], int],
+        summary: str,
+        add_options: Callable[[argparse.ArgumentParser], None],
+    ) -> None:
+        if first in ("", name):
+            added = commands.add_parser(name, help=summary, description=summary)
+            added.set_defaults(run=run)
+            add_options(added)
 
     demo.add_commands(command)
     models.add_commands(command)
@@ -59,4 +67,4 @@ def parser() -> argparse.ArgumentParser:
     pages.add_commands(command)
     sources.add_commands(command)
     tables.add_commands(command)
-    return main
+    return main if commands.choices else parser()

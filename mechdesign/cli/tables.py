@@ -16,7 +16,10 @@ MOST_ROWS = 60
 def add_commands(command: AddCommand) -> None:
     """Add this command to the parser."""
     summary = "print the numbers of a source's tables and figures next to the computed ones"
-    table = command("table", _table, summary)
+    command("table", _table, summary, _options)
+
+
+def _options(table: argparse.ArgumentParser) -> None:
     table.add_argument("model", metavar="MODEL", help="a slug such as auction/setting_three, or a .toml file")
     table.add_argument("--json", action="store_true", help="print JSON")
     table.add_argument("-o", "--output", metavar="FILE", help=".csv, .parquet, .xlsx or .json")
