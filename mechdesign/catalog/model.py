@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.catalog.data import DataSettings
-from mechdesign.catalog.figure_table import FigureTable
 from mechdesign.core.problem import Problem
 
 if TYPE_CHECKING:
+    from mechdesign.catalog.figure_table import FigureTable
     from mechdesign.papers.claims.claim import Claim
 
 

@@ -67,7 +67,7 @@ def _count(options: argparse.Namespace) -> int:
     from mechdesign.report.counting import counting_operation
     from mechdesign.report.data_set import data_set, opened_data
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.results import MECHANISM, require_suffix
+    from mechdesign.report.suffixes import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
     mechanism = load_mechanism(options.mechanism)
@@ -96,7 +96,7 @@ def _merge(options: argparse.Namespace) -> int:
     from mechdesign.report.count_file import merged
     from mechdesign.report.data_set import count_set
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.results import MECHANISM, require_suffix
+    from mechdesign.report.suffixes import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
     paths = count_set(options.inputs)

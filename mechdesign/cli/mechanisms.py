@@ -171,7 +171,7 @@ def _choose_ordered(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms.intake import Intake
     from mechdesign.problems.workload.choose import choose_ordered
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.results import MECHANISM, require_suffix
+    from mechdesign.report.suffixes import MECHANISM, require_suffix
 
     if options.attributes is not None:
         raise ParameterError("--attributes", "is not for --ordered", "drop one of them")
@@ -198,7 +198,7 @@ def _choose(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms.intake import Intake
     from mechdesign.problems.mean import choose
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.results import MECHANISM, require_suffix
+    from mechdesign.report.suffixes import MECHANISM, require_suffix
 
     if options.ordered is not None:
         return _choose_ordered(options)
@@ -234,7 +234,7 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.solve import solve
     from mechdesign.mechanisms import load_mechanism
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.results import MECHANISM, require_suffix
+    from mechdesign.report.suffixes import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
     model, given = model_of(options), shuffled_of(options)

@@ -312,7 +312,8 @@ def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog.runs import require_points
     from mechdesign.core.text import table
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.results import RESULTS, require_suffix, write_results
+    from mechdesign.report.results import write_results
+    from mechdesign.report.suffixes import RESULTS, require_suffix
     from mechdesign.report.tables import sweep_columns, sweep_json, sweep_table
 
     model = load_swept(options.model, overrides_of(options.set))

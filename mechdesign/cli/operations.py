@@ -25,7 +25,7 @@ from mechdesign.report.counting import COUNTING
 from mechdesign.report.data_set import data_set, opened_data
 from mechdesign.report.outputs import require_output
 from mechdesign.report.randomizing import is_folder
-from mechdesign.report.results import DATA, RESULTS, require_suffix
+from mechdesign.report.suffixes import DATA, RESULTS, require_suffix
 from mechdesign.report.writing import write_blocks
 
 

@@ -33,7 +33,8 @@ def _table(options: argparse.Namespace) -> int:
     from mechdesign.papers.claims import check_models
     from mechdesign.papers.claims.numbers import source_numbers
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.results import RESULTS, require_suffix, write_results
+    from mechdesign.report.results import write_results
+    from mechdesign.report.suffixes import RESULTS, require_suffix
 
     model = load_model(options.model)
     if options.output:

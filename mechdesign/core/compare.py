@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
 from mechdesign.core.method import Method
 from mechdesign.core.notebook import html_table
+from mechdesign.core.numbers import rounding_allowance
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of, solve
@@ -238,11 +238,6 @@ def verdict_on_certificates(run: Solution) -> str:
 
 def _without(cells: Sequence[str], place: int) -> list[str]:
     return [*cells[:place], *cells[place + 1 :]]
-
-
-def rounding_allowance(value: float, terms: int = 64) -> float:
-    """Return tau: what summing some terms of this size in double precision may lose."""
-    return terms * sys.float_info.epsilon * abs(value)
 
 
 def disagreements(runs: Sequence[Solution]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
@@ -16,6 +15,8 @@ NARROWEST = 8
 
 def terminal_width() -> int:
     """Return how wide tables may be: the terminal's width, but 80 to 120; 100 where there is no terminal."""
+    import shutil  # takes longer than most commands have text to align
+
     return min(120, max(80, shutil.get_terminal_size((100, 24)).columns))
 
 

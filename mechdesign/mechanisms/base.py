@@ -34,12 +34,12 @@ from mechdesign.mechanisms.about import About, WithAbout
 from mechdesign.mechanisms.door import WithTables
 from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.kinds import derived, import_all, import_naming
-from mechdesign.mechanisms.operations import Operation
-from mechdesign.mechanisms.recipes import Answer, Recipe, no_recipe
 from mechdesign.mechanisms.written import converted, digest, read, written
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
+    from mechdesign.mechanisms.operations import Operation
+    from mechdesign.mechanisms.recipes import Answer, Recipe
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
@@ -148,10 +148,14 @@ class Mechanism(Explained, WithTables, WithAbout):
         MethodError
             Where reports are not drawn in whole numbers, naming the exact mechanism that would do.
         """
+        from mechdesign.mechanisms.recipes import no_recipe  # clients in other languages
+
         raise no_recipe(self.type)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report as a plain value, from the bits of a source, as every client draws it."""
+        from mechdesign.mechanisms.recipes import no_recipe  # clients in other languages
+
         raise no_recipe(self.type)
 
     def figures(self) -> list[Figure]:

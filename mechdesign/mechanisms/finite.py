@@ -34,11 +34,11 @@ from mechdesign.mechanisms.frequency_limits import (
 )
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.plausible import implausible
-from mechdesign.mechanisms.recipes import Steps, listed, row_hex
 from mechdesign.mechanisms.repair import PrivacyTarget, as_floats, make_private
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
+    from mechdesign.mechanisms.recipes import Steps
 
 CHUNK = 1 << 16
 """Answers are randomized in pieces of this size, which fit the processor's cache."""
@@ -196,6 +196,8 @@ class FiniteChannel(FrequencyMechanism):
 
     def client_steps(self) -> Steps:
         """Return the cumulative rows and the names of the reports."""
+        from mechdesign.mechanisms.recipes import listed, row_hex  # clients in other languages
+
         rows = [row_hex(row) for row in self._cumulative.tolist()]
         return {"step": "row", "rows": rows, "labels": listed(self.report_labels)}
 

@@ -30,10 +30,10 @@ from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.oracles.moments import Moments, bernoulli
 from mechdesign.mechanisms.oracles.oracle import Oracle, Shares
 from mechdesign.mechanisms.plausible import implausible
-from mechdesign.mechanisms.recipes import Steps, listed, whole_hex
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
+    from mechdesign.mechanisms.recipes import Steps
 
 Array = NDArray[np.float64]
 
@@ -313,6 +313,8 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     def client_steps(self) -> Steps:
         """Return where the weights end, and the answers that are reported where these are not all."""
+        from mechdesign.mechanisms.recipes import listed, whole_hex  # clients in other languages
+
         weights, all_kept = self.weights, self.kept_in_order
         return {
             "step": "kary",

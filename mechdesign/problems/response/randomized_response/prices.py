@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from mechdesign.core.problem import Problem
 from mechdesign.problems.response.randomized_response import metric
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 from mechdesign.problems.response.randomized_response.rows import compact_program
-from mechdesign.solvers.linear import LinearResult, lagrangian
+
+if TYPE_CHECKING:
+    from mechdesign.solvers.linear import LinearResult
 
 Array = NDArray[np.float64]
 
@@ -28,6 +30,8 @@ class ChannelPrices:
 
     def lagrangian(self, problem: Problem[Any]) -> float | None:
         """Return the expected utility less what the multipliers charge for the rows of another problem."""
+        from mechdesign.solvers.linear import lagrangian
+
         assert isinstance(problem, RandomizedResponse)
         gains, offset = problem.centred_weights()
         found = lagrangian(compact_program(problem, gains), self.result)
