@@ -17,12 +17,12 @@ from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.estimate import ListedEstimate
-from mechdesign.mechanisms.intervals import Limits
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.report_counts import ReportMechanism
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
+    from mechdesign.mechanisms.intervals import Limits
     from mechdesign.mechanisms.operations import Operation, Settings
 
 Array = NDArray[np.float64]
