@@ -5,22 +5,25 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from typing import NoReturn
 
-from mechdesign.cli import (
-    accounts,
-    counting,
-    demo,
-    drafts,
-    exports,
-    mechanisms,
-    models,
-    pages,
-    sources,
-    tables,
-)
 from mechdesign.cli.options import Parser
 from mechdesign.core.version import installed_version
+
+MODULES = {
+    "demo": "demo",
+    "models": "list show solve compare check findings sweep tradeoff",
+    "mechanisms": "choose build audit randomize estimate run",
+    "counting": "count merge",
+    "accounts": "ledger",
+    "drafts": "init",
+    "exports": "export",
+    "pages": "report",
+    "sources": "sources",
+    "tables": "table",
+}
+"""The modules of the commands in the order of the help, each with the commands that it adds."""
 
 
 class _Version(argparse.Action):
@@ -40,6 +43,9 @@ def parser(first: str = "") -> argparse.ArgumentParser:
     Each is made once a process. Parsing leaves it as it was; lists of values are copied before a value is
     appended.
     """
+    homes = [module for module, names in MODULES.items() if first in names.split()]
+    if first and not homes:
+        return parser()
     main = Parser(
         prog="mechdesign", description="Provably best mechanisms for collecting data under privacy."
     )
@@ -57,14 +63,6 @@ def parser(first: str = "") -> argparse.ArgumentParser:
             added.set_defaults(run=run)
             add_options(added)
 
-    demo.add_commands(command)
-    models.add_commands(command)
-    mechanisms.add_commands(command)
-    counting.add_commands(command)
-    accounts.add_commands(command)
-    drafts.add_commands(command)
-    exports.add_commands(command)
-    pages.add_commands(command)
-    sources.add_commands(command)
-    tables.add_commands(command)
-    return main if commands.choices else parser()
+    for module in homes or MODULES:
+        import_module(f"mechdesign.cli.{module}").add_commands(command)
+    return main

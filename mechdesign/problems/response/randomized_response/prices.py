@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.prices import Binding
 from mechdesign.core.problem import Problem
 from mechdesign.problems.response.randomized_response import metric
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 from mechdesign.problems.response.randomized_response.rows import compact_program
 
 if TYPE_CHECKING:
+    from mechdesign.core.prices import Binding
     from mechdesign.solvers.linear import LinearResult
 
 Array = NDArray[np.float64]
@@ -42,6 +42,8 @@ class ChannelPrices:
 
         The rows are p_ij <= e^eps p_i'j + t; a price is per unit of t.
         """
+        from mechdesign.core.prices import Binding
+
         problem, prices = self.problem, self.result.upper_multipliers
         n, m, distance = problem.size, problem.reports, problem.distances()
         shrink: Array = np.full(n * (n - 1), np.exp(-problem.epsilon))
@@ -56,6 +58,8 @@ class ChannelPrices:
         return [*found, Binding("delta", float(excess.sum()), int((excess > 0).sum()))]
 
     def _of_reports(self, prices: Array) -> list[Binding]:
+        from mechdesign.core.prices import Binding
+
         problem = self.problem
         same = problem.labels if problem.reports == problem.size else None
         names = problem.report_labels or same or range(problem.reports)
