@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli import accounts, foreign
@@ -288,6 +287,8 @@ def _build(options: argparse.Namespace) -> int:
         if forecast is not None:
             print(f"  {forecast}")
         if outlook is not None:
+            from textwrap import indent
+
             print(indent(str(outlook), "  "))
     return FINE
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli.figures import FigureOutput, figure_option
@@ -206,6 +205,8 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _solve(options: argparse.Namespace) -> int:
+    from textwrap import indent
+
     from mechdesign.core.encoding import encode
     from mechdesign.core.figure import design_figures
     from mechdesign.core.solve import solve

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
@@ -79,8 +78,10 @@ def _narrowed(widths: Sequence[int], least: Sequence[int], loose: Sequence[int],
 
 def _lines(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
     """Return a row as one or more lines whose cells fit their widths."""
+    from textwrap import wrap
+
     cells = [
-        textwrap.wrap(cell, width, break_on_hyphens=False) if len(cell) > width else [cell]
+        wrap(cell, width, break_on_hyphens=False) if len(cell) > width else [cell]
         for cell, width in zip(row, widths, strict=True)
     ]
     return [_aligned(part, widths, numeric) for part in zip_longest(*cells, fillvalue="")]

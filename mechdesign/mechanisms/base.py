@@ -46,7 +46,7 @@ FORMAT = "mechdesign-mechanism"
 VERSION = 2
 """Version 2 writes large integers as strings; version 1, with numbers only, is still read."""
 
-MARKUP = re.compile(r"(?::\w+:)?`+~?([^`]+)`+")
+MARKUP = r"(?::\w+:)?`+~?([^`]+)`+"
 """Code and references in a docstring, which people read as plain words."""
 
 AGAIN = "rebuild it"
@@ -121,7 +121,7 @@ class Mechanism(Explained, WithTables, WithAbout):
         'Of 1000 users whose answer is 1, about 250 report 0 and about 750 report 1.'
         """
         purpose = " ".join((type(self).__doc__ or self.type).split("\n\n")[0].split())
-        return (MARKUP.sub(r"\1", purpose),)
+        return (re.sub(MARKUP, r"\1", purpose),)
 
     def operations(self) -> tuple[Operation, ...]:
         """Return what the mechanism does with tables: the columns each operation takes and gives."""

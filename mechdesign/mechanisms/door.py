@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mechdesign.mechanisms.missing import MissingRule
     from mechdesign.mechanisms.operations import Operation, Settings
 
-OPTION = re.compile(r"--([a-z][a-z-]*)(?: (refuse|drop|category)\b)?")
+OPTION = r"--([a-z][a-z-]*)(?: (refuse|drop|category)\b)?"
 
 
 def run_on_tables(mechanism: Mechanism, name: str, tables: Sequence[Any], options: Mapping[str, Any]) -> Any:
@@ -111,7 +111,7 @@ def in_python(operation: Operation) -> Iterator[None]:
     try:
         yield
     except MechDesignError as error:
-        parts = {name: OPTION.sub(written, getattr(error, name)) for name in ("where", "what", "remedy")}
+        parts = {name: re.sub(OPTION, written, getattr(error, name)) for name in ("where", "what", "remedy")}
         raise error.changed(**parts, in_shell=False) from None
 
 
