@@ -176,6 +176,8 @@ def _count_part(mechanism: Any, part: Any) -> Part:
 
 def _merge_parts(mechanism: Any, *parts: Part) -> Part:
     """Merge the counts of partitions, on a worker."""
+    from mechdesign.mechanisms.operations import Settings
+
     server = new_server(mechanism)
     for document, _ in parts:
         server.take(SavedCounts("data frame", document), Settings())
