@@ -111,6 +111,7 @@ def _merge(options: argparse.Namespace) -> int:
 
 def _said(options: argparse.Namespace, file: object, *notes: str) -> int:
     """Say what was written."""
+    from mechdesign.core.text import counted
     from mechdesign.report.count_file import CountFile
 
     assert isinstance(file, CountFile)  # only imported here, as it takes time
@@ -125,7 +126,7 @@ def _said(options: argparse.Namespace, file: object, *notes: str) -> int:
             }
         )
         return FINE
-    plural = "s" * (len(file.files) != 1)
-    line = f"{options.output}: {file.users} {file.unit} from {len(file.files)} file{plural}"
+    users, files = counted(file.users, file.unit.removesuffix("s")), counted(len(file.files), "file")
+    line = f"{options.output}: {users} from {files}"
     print("; ".join([line, *(note for note in notes if note)]))
     return FINE

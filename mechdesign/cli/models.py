@@ -311,7 +311,7 @@ def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_swept, model_figures, run_sweep, sweep
     from mechdesign.catalog.plotted import plotted_quantities
     from mechdesign.catalog.runs import require_points
-    from mechdesign.core.text import table
+    from mechdesign.core.text import counted, table
     from mechdesign.report.outputs import require_output
     from mechdesign.report.results import write_results
     from mechdesign.report.suffixes import RESULTS, require_suffix
@@ -340,7 +340,7 @@ def _sweep(options: argparse.Namespace) -> int:
     if options.json:
         print_json(sweep_json(rows, plotted))
     elif options.output:
-        print(f"{options.output}: {len(rows)} points of {model.slug}")
+        print(f"{options.output}: {counted(len(rows), 'point')} of {model.slug}")
     else:
         print(f"{model.slug}: {model.title}\n{table(header, lines)}")
     return FINE

@@ -30,6 +30,7 @@ def _options(table: argparse.ArgumentParser) -> None:
 def _table(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_model, model_figures, sweep
     from mechdesign.core.encoding import encode
+    from mechdesign.core.text import counted
     from mechdesign.papers.claims import check_models
     from mechdesign.papers.claims.numbers import source_numbers
     from mechdesign.report.outputs import require_output
@@ -57,7 +58,7 @@ def _table(options: argparse.Namespace) -> int:
             [dict(zip(names, encode(row), strict=True)) for row in zip(*columns.values(), strict=True)]
         )
     elif options.output:
-        print(f"{options.output}: {count} numbers of {model.slug}")
+        print(f"{options.output}: {counted(count, 'number')} of {model.slug}")
     else:
         print(f"{model.slug}: {model.title}\n{_text(columns, count)}")
     return FINE if all(result.as_expected for result in check.claims) else MISMATCH

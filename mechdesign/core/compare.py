@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mechdesign.core.certificate import format_figure
+from mechdesign.core.certificate import OPTIMALITY, format_figure
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
 from mechdesign.core.method import Method
@@ -147,6 +147,8 @@ class Comparison:
     def _unclaimed(self, run: Solution) -> str:
         if run.scope:
             return f"optimality is not claimed; {run.scope}"
+        if any(item.property == OPTIMALITY and item.holds for item in run.certificates):
+            return "proven optimal by its bound"
         gap = self.gap_to_best_bound(run)
         if gap is None:
             return "optimality is not claimed, and no method has a bound to judge it by"

@@ -140,10 +140,12 @@ def counted(number: int, noun: str) -> str:
 
     Examples
     --------
-    >>> counted(1, "row"), counted(0, "row"), counted(1200, "user")
-    ('1 row', '0 rows', '1200 users')
+    >>> counted(1, "row"), counted(0, "row"), counted(1200, "user"), counted(2, "entry")
+    ('1 row', '0 rows', '1200 users', '2 entries')
     """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun[:-1]}ies" if noun.endswith(("ry", "ty")) else f"{number} {noun}s"
 
 
 def listed(texts: Sequence[str], count: int | None = None) -> str:
