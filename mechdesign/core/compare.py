@@ -147,7 +147,8 @@ class Comparison:
     def _unclaimed(self, run: Solution) -> str:
         if run.scope:
             return f"optimality is not claimed; {run.scope}"
-        if any(item.property == OPTIMALITY and item.holds for item in run.certificates):
+        proven = any(item.property == OPTIMALITY and item.holds for item in run.certificates)
+        if proven and run.status == "optimal":
             return "proven optimal by its bound"
         gap = self.gap_to_best_bound(run)
         if gap is None:
