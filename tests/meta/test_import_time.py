@@ -81,7 +81,7 @@ def commands_of(made):
 
 
 def test_build_imports_neither_what_draws_nor_what_only_other_commands_need(tmp_path):
-    """``build`` takes twice the import of NumPy: nothing of this is needed for a closed form."""
+    """Nothing of this is needed for a closed form, and importing it takes longer than solving."""
     unused = ("mechdesign.core.figure", "mechdesign.core.marks", "mechdesign.report.results", "shutil")
     unused += ("mechdesign.solvers.linear", "mechdesign.mechanisms.operations", "mechdesign.audit.metric")
     unused += ("mechdesign.mechanisms.recipes", "mechdesign.mechanisms.intervals", "statistics", "secrets")
