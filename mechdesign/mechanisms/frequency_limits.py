@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from mechdesign.mechanisms.intervals import (
     AverageLaw,
     ScoreTestLimits,
     law_of_average,
+    normal_quantile,
     tail_of,
     within,
 )
@@ -58,7 +58,7 @@ def told_by_intervals(
     An answer that is hardly ever reported has no report by chance, and then no variance in its estimate; the
     interval knows better. The note names the answers whose interval is wider than all that is possible.
     """
-    tail, normal = tail_of(0.95), 2.0 * NormalDist().inv_cdf(0.975)
+    tail, normal = tail_of(0.95), 2.0 * normal_quantile(0.975)
     widest = limits.widest(tail)
     if (widest < (1.0 - 1e-9) * WIDER * normal * errors).all() and (widest < 1.0).all():
         return errors, ()
