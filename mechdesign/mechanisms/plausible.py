@@ -42,6 +42,8 @@ def implausible(
     ()
     """
     estimates, errors = np.atleast_1d(np.asarray(value, float)), np.atleast_1d(np.asarray(error, float))
+    if not ((estimates < low) | (estimates > high)).any():
+        return ()
     bounds = [np.broadcast_to(np.asarray(end, float), estimates.shape) for end in (low, high)]
     outside = np.maximum(bounds[0] - estimates, estimates - bounds[1])
     with np.errstate(divide="ignore", invalid="ignore"):
