@@ -27,6 +27,9 @@ FLAT = 1e-9
 PLACES = 257
 """Places at which polynomials are held; an odd number, so that the middle is one."""
 
+KEPT = 16
+"""So many curves of sampled reports are kept."""
+
 SLOPES = 9
 """How many slopes of c^2 against s are tried."""
 
@@ -55,6 +58,18 @@ class Curves:
         """Return the curves of a report made with probability 1/times, and then multiplied by ``times``."""
         if times == 1.0:
             return self
+        if times not in self._sampled:
+            if len(self._sampled) >= KEPT:
+                self._sampled.clear()
+            self._sampled[times] = self._made(times)
+        return self._sampled[times]
+
+    @cached_property
+    def _sampled(self) -> dict[float, Self]:
+        """The latest of them, whose envelopes are then found once."""
+        return {}
+
+    def _made(self, times: float) -> Self:
         second, third, fourth = self.second * times, self.third * times**2, self.fourth * times**3
         return type(self)(self.places, second, third, fourth, self.step * times)
 

@@ -147,10 +147,10 @@ def _induced(size: Counts, kept: Counts, order: int) -> Counts:
     parts = parts[parts >= order]
     if not np.isfinite(size[parts[parts < len(size)]][:, -1]).all() or parts[-1] >= len(size):
         return np.full(size.shape[1], math.inf)
-    block_sizes = np.arange(size.shape[1])
     total = np.zeros(size.shape[1])
-    for part in parts:
-        total += kept[part] * np.where(block_sizes >= part, 1.0, size[part])
+    for part in parts.tolist():
+        total[:part] += kept[part] * size[part, :part]
+        total[part:] += kept[part]
     return total
 
 
@@ -186,6 +186,13 @@ def splits(first: Counts, second: Counts) -> Counts:
     """
     block = len(first) - 1
     padded = np.concatenate([np.full(block, math.inf), second])
-    rows = np.arange(block + 1)[:, None] - np.arange(block + 1)[None, :] + block
-    table: Counts = first * padded[rows]
+    table: Counts = first * padded[_rest(block)]
     return table
+
+
+@lru_cache(maxsize=64)
+def _rest(block: int) -> NDArray[np.int64]:
+    """Return l - a + l_max in row l and column a."""
+    sizes = np.arange(block + 1)
+    rest: NDArray[np.int64] = sizes[:, None] - sizes + block
+    return rest
