@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from mechdesign.mechanisms import FiniteChannel, PrivacyTarget
+from mechdesign.mechanisms import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
 from mechdesign.mechanisms.intervals import (
     BinomialLimits,
     NormalLimits,
@@ -18,6 +18,7 @@ from mechdesign.mechanisms.intervals import (
     law_of_average,
     score_distances,
     tail_chance,
+    tail_of,
 )
 from mechdesign.mechanisms.mean import (
     AttributeSampling,
@@ -300,3 +301,24 @@ def test_columns_are_the_limits_of_their_sums(estimator, kind):
         down, up = inner.limits(parts, 0.0, times).distances(0.025)
         assert found.value[column] - low[column] == pytest.approx(float(down) * factor, rel=1e-6)
         assert high[column] - found.value[column] == pytest.approx(float(up) * factor, rel=1e-6)
+
+
+@pytest.mark.parametrize("users", [20, 300, 20_000])
+@pytest.mark.parametrize("population", [False, True])
+def test_errors_are_told_by_the_intervals_where_these_are_much_wider(users, population):
+    """The bound of the widths, which saves most searches, changes nothing: against the definition."""
+    replaced = []
+    for epsilon in (0.5, 2.0, 4.0, 8.0):
+        mechanism = KaryResponse.from_channel(KaryChannel(4, np.arange(4), epsilon))
+        for seed in range(5):
+            answers = np.random.default_rng(seed).choice(4, users, p=[0.97, 0.02, 0.01, 0.0])
+            found = mechanism.estimate(mechanism.randomize(answers, rng=seed), population)
+            down, up = found.limits.distances(tail_of(0.95))
+            assert (down + up <= found.limits.widest(tail_of(0.95))).all()
+            told, plain = (down + up) / (2 * 1.959964), found.limits.limits.standard_error()
+            plain = plain[found.limits.index]
+            wider = told > 1.5 * plain
+            replaced.append(bool(wider.any()))
+            assert found.standard_error == pytest.approx(np.where(wider, told, plain), rel=1e-6)
+            assert ("wider than 0 to 1" in str(found)) == bool((down + up > 1.0).any())
+    assert users > 300 or any(replaced)

@@ -86,3 +86,11 @@ def test_impossible_numbers_are_refused_naming_the_row(values, text):
 def test_names_that_cannot_serve_are_refused(names, text):
     with pytest.raises(ParameterError, match=text):
         Labels(2, names)
+
+
+@pytest.mark.parametrize("value", [True, 1.0, float("nan")])
+def test_what_equals_a_whole_number_is_no_label_of_digits(value):
+    labels, column = Labels(3, ["0", "1", "no"]), np.array(["no", 1, value, "0"], dtype=object)
+    assert labels.encode(column[[0, 1, 3]]).tolist() == [2, 1, 0]
+    with pytest.raises(DataError, match=rf"row 3: unknown category {value!r}"):
+        labels.encode(column)
