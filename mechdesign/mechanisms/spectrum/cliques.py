@@ -163,4 +163,3 @@ def _weighed(first: int, near: Places, apart: NDArray[np.bool_], values: Array) 
         members.append(int(near[best]))
         left &= inner[best]
     return members
-

@@ -28,6 +28,9 @@ it begins when half as much is over."""
 LAST = 0.12
 """The part of the time that is kept for better multipliers in the end."""
 
+LAST_CROWDED = 0.2
+"""The same on crowded maps, where an interior point method finds them."""
+
 PATIENCE, PROGRESS = 20, 0.01
 """The rounds stop when so many of them together closed less than this part of the gap."""
 
@@ -101,7 +104,7 @@ def bounded(channel: Channel, gap: float, seconds: float) -> BoundedAllocation:
         if len(gaps) > PATIENCE and gaps[-1] > (1.0 - PROGRESS) * gaps[-1 - PATIENCE]:
             break  # what is left is not in the rows
     if hard and planes.bound > planes.cutoff and len(planes.users) > SIMPLEX:
-        return crowded(greedy, planes, best, rounds, until, LAST * seconds)
+        return crowded(greedy, planes, best, rounds, until, LAST_CROWDED * seconds)
     planes.polish(min(until, time.monotonic() + LAST * seconds))
     bound = max(planes.proven, best.value) + 2.0 * channel.rounding
     return BoundedAllocation(best, bound, rounds, len(planes.users), len(planes.rows))

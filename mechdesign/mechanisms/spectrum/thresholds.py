@@ -226,8 +226,11 @@ class Thresholds:
             setattr(self, name, getattr(self, name)[keep])
 
     def _split(self) -> None:
-        """Split the intervals that the solution uses: at the threshold with the highest price inside, or
-        where a user in use leaves off, or in the middle."""
+        """Split the intervals that the solution uses.
+
+        A split lies at the threshold with the highest price inside, or where a user in use leaves off, or in
+        the middle.
+        """
         used = np.flatnonzero(self.values > USED)
         floor = np.maximum(self.low, NARROWEST * self.crowd.caps[self.users])
         worth = self.values[used] * (self.paid - self.crowd.paid(self.users, floor))[used]
