@@ -113,6 +113,25 @@ def test_the_optimum_stays_within_the_program_as_columns_are_closed_and_merged(
         assert program.proven >= exact.value - 1e-9 * abs(exact.value)
 
 
+def test_a_column_above_one_that_was_closed_is_not_merged_with_the_next():
+    """Radii in the merged interval would be mixtures with the end of a column that is gone."""
+    program = program_of(random_channel(1, 3, occupied=False, side=9.0).channel, 0.0, 0.0)
+    places = np.flatnonzero(program.users == 1)
+    assert len(places) > 4
+    ends = program.high[places]
+    keep = np.ones(len(program.users), dtype=bool)
+    keep[places[0]] = False  # the lowest one, so that the next one neither begins at 0 nor has one below
+    program._keep(keep)
+    program.left[:], program.idle[:] = -1e6, 100
+    program._merge()
+    mine = np.flatnonzero(program.users == 1)
+    assert ends[1] in program.high[mine]
+    assert ends[2] not in program.high[mine]  # merged with the fourth: it has one below
+    others = np.flatnonzero(program.users == 0)
+    assert program.low[others[0]] == 0.0
+    assert len(others) < len(places)
+
+
 @pytest.mark.parametrize("occupied", [True, False])
 @pytest.mark.parametrize("seed", range(20))
 def test_brute_force_finds_nothing_above_the_bound_and_idle_gaps_close(seed, occupied):
