@@ -132,6 +132,23 @@ def test_a_column_above_one_that_was_closed_is_not_merged_with_the_next():
     assert len(others) < len(places)
 
 
+def test_what_is_closed_is_poor_together_with_its_neighbors_and_above_0():
+    program = program_of(random_channel(1, 3, occupied=False, side=9.0).channel, 0.0, 0.0)
+    program.total, program.cutoff = 1.0, 1.0
+    first = np.flatnonzero(program.users == 1)
+    program.left[:] = 0.0
+    program.left[first[[1, 3, 4, 5]]] = -1.0  # one alone, and the three at the top
+    ends = program.high[first]
+    program._close()
+    mine = program.high[program.users == 1]
+    assert program.closed
+    assert [end in mine for end in ends] == [True, True, True, True, False, False]
+    program.left[:] = -1.0
+    program._close()
+    assert (program.low[np.unique(program.users, return_index=True)[1]] == 0.0).all()  # the lowest stay
+    assert len(program.users) == 3
+
+
 @pytest.mark.parametrize("occupied", [True, False])
 @pytest.mark.parametrize("seed", range(20))
 def test_brute_force_finds_nothing_above_the_bound_and_idle_gaps_close(seed, occupied):
