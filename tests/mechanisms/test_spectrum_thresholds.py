@@ -134,7 +134,8 @@ def test_a_column_above_one_that_was_closed_is_not_merged_with_the_next():
 
 def test_what_is_closed_is_poor_together_with_its_neighbors_and_above_0():
     program = program_of(random_channel(1, 3, occupied=False, side=9.0).channel, 0.0, 0.0)
-    program.total, program.cutoff = 1.0, 1.0
+    program.total, program.cutoff, program.bound = 1.0, 1.0, 0.5
+    assert program.proven == 0.5
     first = np.flatnonzero(program.users == 1)
     program.left[:] = 0.0
     program.left[first[[1, 3, 4, 5]]] = -1.0  # one alone, and the three at the top
@@ -142,6 +143,7 @@ def test_what_is_closed_is_poor_together_with_its_neighbors_and_above_0():
     program._close()
     mine = program.high[program.users == 1]
     assert program.closed
+    assert program.proven == 1.0  # what was closed may reach the cutoff
     assert [end in mine for end in ends] == [True, True, True, True, False, False]
     program.left[:] = -1.0
     program._close()
