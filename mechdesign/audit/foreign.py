@@ -209,7 +209,7 @@ class ForeignChannel:
         )
 
     def audit(self, reports: int = 1) -> ForeignAudit:
-        """Return the exact epsilon of so many independent reports of the same answer."""
+        """Return the exact epsilon of ``reports`` independent reports of the same answer."""
         number = whole("reports", reports)
         if number < 1:
             raise ParameterError("reports", f"{number} is below 1", "give the number of reports")

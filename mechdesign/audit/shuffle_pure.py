@@ -60,7 +60,7 @@ class _Law:
 
 
 def crowds(others: int) -> list[tuple[int, int]]:
-    """Return numbers (zeros, ones) such that all data of so many others are some of these and further users.
+    """Return pairs (zeros, ones) such that all data of ``others`` users are one of these and further users.
 
     Examples
     --------

@@ -37,7 +37,7 @@ CUT = 1e-9
 def rows_divergence(
     trials: int, chance: Fraction, rows: int, epsilon: float, delta: float = 1e-6
 ) -> Divergence:
-    """Return the divergence of one unit in each of so many rows, rounded up.
+    """Return the divergence of one unit in each of ``rows`` rows, rounded up.
 
     Parameters
     ----------

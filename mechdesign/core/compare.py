@@ -122,7 +122,7 @@ class Comparison:
         return html_table(title, COLUMNS, self.rows(), [line.strip() for line in self._remarks()])
 
     def text(self, users: int | None = None) -> str:
-        """Return the table, what fails, who disagrees, and how good answers will be with so many users."""
+        """Return the table, what fails, who disagrees, and the expected errors with ``users`` users."""
         rows, header = self.rows(), list(COLUMNS)
         if all(run.claims_optimality or not run.found for run in self.runs):  # then nobody needs the column
             place = header.index("gap to best")

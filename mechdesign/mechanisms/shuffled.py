@@ -1,7 +1,7 @@
 """A local mechanism whose reports are shuffled: its own guarantee, and the central one of all reports.
 
 The central guarantee needs three things that no audit of numbers can see: a shuffler that is trusted to mix
-the reports and to keep nothing, at least so many honest reports, and reports without names, times or
+the reports and to keep nothing, a stated number of honest reports, and reports without names, times or
 addresses. A user who trusts none of that still has the local guarantee.
 """
 

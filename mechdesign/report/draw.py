@@ -315,7 +315,7 @@ def require_suffix(path: str | os.PathLike[str]) -> None:
 
 
 def numbered(path: str | os.PathLike[str], count: int) -> list[str]:
-    """Return the names of so many pictures: the first as given, then ``-2``, ``-3`` before the suffix.
+    """Return the names of ``count`` pictures: the first as given, then ``-2``, ``-3`` before the suffix.
 
     Examples
     --------

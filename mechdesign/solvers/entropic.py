@@ -144,7 +144,7 @@ def entropic_least_squares(
     distance : float
         Stop when the distribution is proven to be so near to the exact one, in variation distance.
     steps : int
-        At most so many.
+        Largest number of steps.
 
     Returns
     -------

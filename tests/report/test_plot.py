@@ -220,7 +220,7 @@ def test_the_whole_way_of_a_survey_in_pictures(folder, capsys):
 
 
 def test_users_for_an_error_are_the_fewest(folder, capsys):
-    """The error falls with their number: so many are enough, one fewer is not."""
+    """The error falls with the number of users: the given number is enough, one fewer is not."""
     from mechdesign.report.tradeoff import tradeoff
 
     found = tradeoff(SURVEY, users=5000, errors=[0.02], epsilons=[1.0, 2.0])

@@ -30,7 +30,7 @@ def noisiest_variance(oracle: Oracle) -> float:
 
 
 def require_oracle(number: int, oracle: object, cells: int) -> Oracle:
-    """Return an oracle that fits a view of so many cells, or raise ParameterError."""
+    """Return an oracle that fits a view of ``cells`` cells, or raise ParameterError."""
     where = f"oracles: view {number}"
     if not isinstance(oracle, Oracle):
         raise ParameterError(where, f"{type(oracle).__name__} is not a frequency oracle of this package")

@@ -376,7 +376,7 @@ def _covering(views: list[View], attributes: Attributes) -> tuple[View, ...]:
 
 
 def _reportable(attributes: Attributes, view: View) -> int:
-    """Return the number of cells of a view, or raise when no oracle of this package reports so many."""
+    """Return the number of cells of a view, or raise when no oracle of this package reports this many."""
     cells, most = attributes.cells(view), SupportOracle.most_categories
     if cells > most:
         names = ", ".join(attributes.shown()[place] for place in view[:8]) + ("..." if len(view) > 8 else "")

@@ -83,7 +83,7 @@ class SupportOracle(Oracle):
         return self.labels.size
 
     def require_counts(self, counts: Sequence[int], users: int) -> None:
-        """Raise DataError for counters that so many reports cannot have left; see SupportCounts."""
+        """Raise DataError for counters that the reports of ``users`` users cannot give; see SupportCounts."""
 
     def written(self, reports: NDArray[Any]) -> Values:
         """Return reports as they stand in a table."""

@@ -98,7 +98,7 @@ class UnaryEncoding(SupportOracle):
         return Fraction(self.keep, TOTAL), Fraction(self.add, TOTAL)
 
     def supported(self, cells: int) -> tuple[Moments, Moments]:
-        """Return the moments of how many of so many bits are set: each is on its own."""
+        """Return the moments of how many of ``cells`` bits are set: each bit is independent."""
         own, other = self.support_shares()
         rest = binomial(cells - 1, other)
         return mixed(own, one_more(rest), rest), binomial(cells, other)

@@ -210,7 +210,7 @@ def witness_text(witness: Mapping[str, Any], over: str | None = None) -> str:
 
 
 def suggested(claim: Claim, figures: Figures, digits: int = 5) -> str:
-    """Return the line that a model file would need: what was found, to so many digits.
+    """Return the line that a model file would need: what was found, to ``digits`` digits.
 
     Examples
     --------

@@ -137,7 +137,7 @@ def fitted(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
 
 
 def _within_bits(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
-    """Return the protocol with its noise in messages of so many bits in all, or why there is none."""
+    """Return the protocol that sends at most ``case.max_bits`` bits per user, or why there is none."""
     cap = case.local_cap
     if case.pure and kind.local and not kind.protocol.is_pure:  # what is private by itself needs no delta
         cap = case.promise.epsilon if cap is None else min(cap, case.promise.epsilon)

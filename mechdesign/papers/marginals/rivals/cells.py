@@ -122,7 +122,7 @@ class CellOracle:
         return estimates
 
     def summed_variance(self, cells: int | None = None) -> float:
-        """Return users times the summed variance of a marginal table of so many cells, for fixed people.
+        """Return users times the summed variance of a marginal table of ``cells`` cells, for fixed people.
 
         A cell of the marginal is the sum of D / ``cells`` cells. Whoever has it adds P (1 - P), the cells
         that he has not Q (1 - Q) each; so the sum does not depend on the data.

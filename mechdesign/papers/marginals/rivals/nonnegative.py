@@ -67,7 +67,7 @@ def non_negative(
     total : float, optional
         What every table is to sum to; the weighted average of the sums by default.
     rounds : int
-        At most so many.
+        Largest number of rounds.
 
     Raises
     ------

@@ -104,7 +104,7 @@ def _kept(problem: MarginalViews, views: Sequence[View], shares: Array, bound: f
     terms = judging.terms(problem, views)
 
     def value(least: int) -> float:
-        """Return the value when so many of the smallest shares are dropped."""
+        """Return the value when the ``least`` smallest shares are dropped."""
         left = shares.copy()
         left[order[:least]] = 0.0
         left /= left.sum()

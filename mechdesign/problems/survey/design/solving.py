@@ -161,7 +161,7 @@ def no_joint_results(problem: SurveyDesign) -> str | None:
 
 
 def by_rule(count: Callable[[SurveySetting], int]) -> Callable[[SurveyDesign], Outcome]:
-    """Return the method that asks so many questions of each user, evenly."""
+    """Return the method that asks each user ``count(setting)`` questions, evenly."""
 
     def run(problem: SurveyDesign) -> Outcome:
         if problem.epsilon == 0.0:
