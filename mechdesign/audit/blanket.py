@@ -25,7 +25,7 @@ FINENESS = 8
 """Numbers of coins are grouped, this many groups to a standard deviation; each counts as its smallest."""
 
 WIDTH = 2e-5
-"""Groups need not be narrower than this part of the number of coins: about so much of the noise is lost."""
+"""Groups need not be narrower than this part of the number of coins: about this part of the noise is lost."""
 
 
 def coins_divergence(coins: int, own: Fraction, other: Fraction, epsilon: float) -> Divergence:

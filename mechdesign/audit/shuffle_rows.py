@@ -30,7 +30,7 @@ TAIL = 40
 """The attack leaves out numbers of coins of the probability e^(-2 TAIL) at most."""
 
 CUT = 1e-9
-"""So small a part of delta is cut off above the lattice, and added to the divergence."""
+"""The part of delta that is cut off above the lattice, and added to the divergence."""
 
 
 @lru_cache(maxsize=1024)

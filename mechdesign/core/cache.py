@@ -27,7 +27,7 @@ from mechdesign.core.foreign import MEASURED, pickled_with_owners, source_digest
 VARIABLE = "MECHDESIGN_CACHE"
 """The environment variable that names the folder; ``off`` keeps nothing."""
 KEPT_DAYS = 30
-"""Entries of other versions that were not used for so long are removed."""
+"""Entries of other versions that were not used for this many days are removed."""
 SEAL = 32
 """Bytes of the digest that an entry begins with."""
 FOLDER, ENTRY = re.compile(r"[0-9a-f]{16}"), re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{64}\..*\.part")

@@ -44,7 +44,7 @@ class Estimated(Tidy):
     """What was asked, such as the column's name; it stands in tables."""
 
     def _ends(self, level: float, together: int = 1) -> tuple[Any, Any]:
-        """Return the ends of the intervals of a level for ``together`` values at once, by Bonferroni's rule."""
+        """Return the ends of a level's intervals, of ``together`` values at once by Bonferroni's rule."""
         limits: Limits = getattr(self, "limits", None) or NormalLimits(self.standard_error)
         down, up = limits.distances(tail_of(level, together))
         return self.value - down, self.value + up

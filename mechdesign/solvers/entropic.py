@@ -142,7 +142,7 @@ def entropic_least_squares(
     start : (rows,) array, optional
         Multipliers of a similar program.
     distance : float
-        Stop when the distribution is proven to be so near to the exact one, in variation distance.
+        Stop when the distribution is proven to be within this variation distance of the exact one.
     steps : int
         Largest number of steps.
 

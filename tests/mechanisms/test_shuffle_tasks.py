@@ -202,7 +202,7 @@ def test_the_test_hides_users_as_the_histogram_does():
 
 
 def skewed(distance: float, size: int) -> np.ndarray:
-    """Half of the categories by so much likelier, in total variation: the hardest to tell."""
+    """Half of the categories are likelier, by ``distance`` in total variation: the hardest to tell."""
     return np.where(np.arange(size) % 2 == 0, 1.0 + 2.0 * distance, 1.0 - 2.0 * distance) / size
 
 

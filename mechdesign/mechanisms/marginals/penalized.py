@@ -105,7 +105,7 @@ class PenalizedTables:
         return self._tied(wanted, CLUSTER, CLUSTER_CELLS)
 
     def _tied(self, wanted: Sequence[int], most: int, most_cells: int) -> View:
-        """Return some attributes with those most tied to them, as far as their table stays so small."""
+        """Return some attributes with those most tied to them: at most ``most``, of ``most_cells`` cells."""
         inside, cells = set(wanted), math.prod(self.sizes[place] for place in wanted)
         ties = {
             other: sum(self.observed.tie(place, other) for place in wanted)

@@ -69,8 +69,8 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
     shares : sequence of int or Fraction, optional
         In which proportion the views are drawn; even by default.
     users : int, optional
-        How many are planned; by default ten thousand a view. With so few that nothing can be estimated
-        it is not collected with, but on purpose.
+        Planned number of users; by default ten thousand per view. If they are too few to
+        estimate anything, it is not collected with, unless this is explicitly requested.
 
     Examples
     --------

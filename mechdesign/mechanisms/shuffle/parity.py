@@ -180,7 +180,7 @@ class DistinctParity(HistogramProtocol):
     halves: ClassVar[bool] = True
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of the estimate when so many categories are held."""
+        """Return the variance of the estimate when users hold ``count`` categories."""
         p, d = self.noise.odd, float(self.labels.size)
         result: Array = (count / 4.0 + (d - count) * p * (1.0 - p)) / self.noise.gain**2
         return result

@@ -28,7 +28,7 @@ LAST = 0.12
 """The part of the time that is kept for better multipliers in the end."""
 
 PATIENCE, PROGRESS = 20, 0.01
-"""The rounds stop when so many of them together closed less than this part of the gap."""
+"""The rounds stop when PATIENCE of them together closed less than the part PROGRESS of the gap."""
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def simulation(
 
 
 def _dealt(types: Array, counts: Array, users: int) -> Array:
-    """Return the types of ``users`` users, in the proportions of the counts as nearly as whole users allow."""
+    """Return the types of ``users`` users, as near to the proportions of the counts as whole users allow."""
     ends = np.rint(np.cumsum(counts) / counts.sum() * users).astype(np.int64)
     return np.repeat(types, np.diff(ends, prepend=0))
 

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 ROUNDS = 3000
 CLOSE = 1e-9
-"""Rounds stop when no cell is below minus so much of the total, and no multiplier pushes a positive one."""
+"""Rounds stop when no cell is below minus this part of the total, and no multiplier pushes a positive one."""
 
 
 @dataclass(frozen=True, eq=False)

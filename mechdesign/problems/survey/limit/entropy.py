@@ -87,7 +87,7 @@ def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
     for full in range(min(size - 1, math.floor(size / top)) + 1):
         others, left = size - full - 1, max(0.0, size - full * top)
         low, high = (left / (others + 1), min(top, left)) if others else (left, left)
-        if low > top:  # the others cannot all be so large
+        if low > top:  # the others cannot all be this large
             continue
         turns = np.linspace(0.0, math.pi, PIECES + 1)
         ends = low + (high - low) * (1.0 - np.cos(turns)) / 2.0
@@ -202,7 +202,7 @@ def _budgeted(questions: Sequence[AlikeQuestions], share: float) -> float:
 
 
 def entropy_bound(effects: Effects, epsilon: float, told: Array) -> float:
-    """Return the bound by entropy at the prices of a mixture that tells so much of each kind of question."""
+    """Return the bound by entropy at the prices of a mixture that tells ``told`` of each kind of question."""
     given = proofs.factors((1.0 / told).tolist())
     each = proofs.prices(effects, given)
     questions = tuple(
