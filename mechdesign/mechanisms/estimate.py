@@ -101,7 +101,7 @@ class ListedEstimate(Estimated):
     digits, error_digits : str
         How estimates are printed, and errors in a ``repr``.
     most : int or None
-        So many rows are printed; None for all.
+        Number of rows to print; None for all.
     """
 
     reporters: ClassVar[str] = "reports"

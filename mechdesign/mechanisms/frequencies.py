@@ -34,7 +34,7 @@ REMEDY = (
     "even prior (the same number for every answer) or, made for that, the problem 'frequency-oracle'; a much "
     "larger epsilon can do as well, and build says so"
 )
-"""What helps where answers of a mechanism for plain privacy are reported alike."""
+"""What helps where a mechanism for plain privacy reports several answers the same way."""
 
 
 @dataclass(frozen=True, repr=False)

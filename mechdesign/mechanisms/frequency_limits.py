@@ -174,7 +174,7 @@ def score_moments(scores: Array, channel: Array, shares: Array) -> tuple[Array, 
         The score of each answer for each report.
     channel : (n, m) array
     shares : (..., n) array
-        Frequencies of the answers, which weigh the others; alike where only the answer itself has any. Of
+        Frequencies of the answers, which weigh the others; all equal where only the answer itself has any. Of
         several tables of frequencies only ``others`` has several.
     """
     size = len(channel)

@@ -71,7 +71,7 @@ class NumberNoise:
     highest: float = np.inf
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep a named noise one object in other processes too: methods ask whether it is that one."""
+        """Keep a named noise one object, also in other processes: methods ask whether it is that one."""
         if NOISES.get(self.name) is self:
             return noise_of, (self.name,)
         return NumberNoise, tuple(getattr(self, item.name) for item in fields(self))

@@ -132,7 +132,7 @@ def tradeoff(
     ----------
     problem : Problem
         One with an ``epsilon`` whose mechanism estimates something. Where the mechanism is made for a number
-        of users, as in the shuffle model, it is made anew for each; its error is then one of a share or a
+        of users, as in the shuffle model, it is made again for each; its error is then one of a share or a
         mean, and the users that it takes are found to 1 %.
     users : int, optional
         By default those that the problem plans with, else 10 000.

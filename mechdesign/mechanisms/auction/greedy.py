@@ -4,7 +4,7 @@ Phase 1: who has no positive weight wins. Phase 2: while tasks are open, the use
 open task of its own wins, the first one of equals. A winner is paid the largest price that would still have
 won.
 
-How many open tasks a user has changes only when a task is closed. So ratios are divided anew at most once a
+How many open tasks a user has changes only when a task is closed. So ratios are divided again at most once a
 task, not once a winner; and the run without a winner, which its payment comes from, starts where the winner
 entered: before that the two runs are the same, and the user lost at its own price, so those stages do not
 decide.

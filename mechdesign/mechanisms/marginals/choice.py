@@ -11,9 +11,9 @@ from mechdesign.mechanisms.oracles.oracle import Oracle
 def effect_variance(oracle: Oracle) -> float:
     """Return users times the variance of a table's coordinates other than its sum, the cells being even.
 
-    All cells being alike, it is variance less covariance. The scores of the k-ary response and of subsets
+    For any two cells it is variance less covariance. The scores of the k-ary response and of subsets
     sum to 1, so the covariance is -v/(D - 1); those of two independent bits, a draw of users apart, have
-    none, and the draw gives -1/D^2, which stands for the other oracles too, whose supports are pairwise
+    none, and the draw gives -1/D^2, which also stands for the other oracles, whose supports are pairwise
     nearly independent.
     """
     variance, cells = cell_variance(oracle), oracle.labels.size

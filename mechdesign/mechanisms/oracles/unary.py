@@ -104,7 +104,7 @@ class UnaryEncoding(SupportOracle):
         return mixed(own, one_more(rest), rest), binomial(cells, other)
 
     def report_classes(self) -> tuple[ReportClass, ...]:
-        """Return the reports by the bits of the two answers; the other bits are alike for both."""
+        """Return the reports by the bits of the two answers; the other bits are the same for both."""
         keep, add = self.keep, self.add
         not_keep, not_add = TOTAL - keep, TOTAL - add
         return (

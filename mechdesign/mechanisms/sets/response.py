@@ -251,7 +251,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
 
     @cached_property
     def _alike(self) -> dict[tuple[tuple[int, int], ...], ProductScore]:
-        """Scores by the factors of their tables: alike wherever these stand."""
+        """Scores by the factors of their tables: equal wherever these are."""
         return {}
 
     # Accuracy

@@ -20,7 +20,7 @@ from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 Array = NDArray[np.float64]
 
 SHOWN = 30
-"""So many categories are printed."""
+"""Number of categories that are printed."""
 
 
 @dataclass(frozen=True, repr=False)

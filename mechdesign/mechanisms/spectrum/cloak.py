@@ -183,8 +183,8 @@ class SpectrumCloak(Mechanism):
         """Return registrations by slot of owners who move: the union of the tiles that each visits in it.
 
         Between two rows of a name it moves straight and evenly. Paths that meet the same closed tiles in each
-        slot are registered alike, and by nothing else told apart. It does not say that the owner's place at a
-        moment stays spread over a tile: who changes tiles is near their edge.
+        slot are registered equally, and nothing else separates them. It does not say that the owner's place at
+        a moment stays spread over a tile: who changes tiles is near their edge.
 
         Parameters
         ----------

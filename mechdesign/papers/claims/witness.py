@@ -32,7 +32,7 @@ FOUND = "found"
 POINTS = "points"
 CERTIFICATE = "certificate."
 ROUNDING = 1e-9
-"""Half a unit of the last digit is forgiven with this much more, because the comparison rounds too."""
+"""Half a unit of the last digit is forgiven with this much more, because the comparison also rounds."""
 
 
 def figures_of(claim: Claim, found: Any, solution: Solution | None) -> Figures:

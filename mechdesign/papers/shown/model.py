@@ -15,7 +15,7 @@ from mechdesign.papers.claims.check import claim_line
 from mechdesign.report.tables import abridged
 
 MOST_CLAIMS = 20
-"""So many claims of a model are shown unless all are asked for."""
+"""Number of claims of a model that are shown unless all are requested."""
 
 
 def model_text(model: Model, width: int | None = None, most_claims: int | None = None) -> str:

@@ -172,7 +172,7 @@ def protocol_field(meaning: str, kinds: Sequence[Kind]) -> Any:
 class Choosing:
     """Base of the problems of protocols: which protocol, with which noise.
 
-    The concrete class names its ``kinds``, and states ``protocol`` anew with them.
+    The concrete class names its ``kinds``, and states ``protocol`` again with them.
     """
 
     kinds: ClassVar[tuple[Kind, ...]]

@@ -27,7 +27,7 @@ def simulation(
 
     Every user picks the best item for the type it has, randomizes its value at that item's epsilon and is
     paid. Values are the same in every repetition (Beta(2, 5) on the data range), types are dealt
-    anew in the proportions of the counts.
+    again in the proportions of the counts.
 
     Parameters
     ----------

@@ -112,7 +112,7 @@ class CellOracle:
             kept = generator.binomial(people, self.own)
             added: Codes = kept + generator.binomial(users - people, self.other)
             return added
-        told = generator.binomial(people, self.gain)  # with p - q the truth, else any cell alike
+        told = generator.binomial(people, self.gain)  # with p - q the truth, else a uniform cell
         guessed: Codes = told + generator.multinomial(users - told.sum(), np.full(self.cells, 1 / self.cells))
         return guessed
 

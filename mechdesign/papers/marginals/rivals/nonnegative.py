@@ -112,7 +112,7 @@ def _nearest(space: EffectSpace, start: Array, rounds: int) -> tuple[Array, int,
         done += 1
         following = np.maximum(ahead - point, 0.0)
         step = following - multipliers
-        if float(((ahead - following) * step).sum()) > 0.0:  # the momentum leads back: start it anew
+        if float(((ahead - following) * step).sum()) > 0.0:  # the momentum leads back: restart it
             pace, ahead = 1.0, following
         else:
             quicker = 0.5 + math.sqrt(0.25 + pace**2)

@@ -46,7 +46,7 @@ def planned(cells: int, epsilon: float, oracle: str) -> Plan:
     """Return the oracle for a view with this number of cells: the best of all, or the thesis's choice.
 
     Subset selection of the best size has the least variance of all private channels; its pairs of cells are
-    all alike, so that the error of sums of cells is known exactly.
+    interchangeable, so that the error of sums of cells is known exactly.
 
     Examples
     --------

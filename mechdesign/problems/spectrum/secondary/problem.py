@@ -52,7 +52,7 @@ class SpectrumSecondary(Problem[SpectrumUser]):
     compared_with: ClassVar[str] = "all privacy radii L > 0"
 
     price: float = checked(
-        "k1: cost of a unit of area. It is paid for the privacy circle, too.",
+        "k1: cost of a unit of area. The privacy circle also costs this.",
         positive,
         limits=POSITIVE,
         form="number > 0",

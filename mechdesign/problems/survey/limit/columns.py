@@ -25,7 +25,7 @@ Column = Mapping[str, Any]
 
 
 def information(effects: Effects, epsilon: float, column: Column) -> Array:
-    """Return eta of each kind of part, averaged over its parts: alike questions change places at random.
+    """Return eta of each kind of part, averaged over its parts: similar questions change places at random.
 
     Examples
     --------
