@@ -242,8 +242,8 @@ class FiniteChannel(FrequencyMechanism):
         if target.distance is not None:
             return (
                 "the best channel for this loss rounds towards the middle: to estimate frequencies build "
-                "with the utility 'truth' and an even prior; a much larger epsilon can do as well, and build "
-                "says so"
+                "with the utility 'truth' and an even prior; a much larger epsilon can also work, and "
+                "build states whether it does"
             )
         return REMEDY
 

@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 REMEDY = (
     "the best channel for a prior never reports its rarest answers: to estimate frequencies build with an "
     "even prior (the same number for every answer) or, made for that, the problem 'frequency-oracle'; a much "
-    "larger epsilon can do as well, and build says so"
+    "larger epsilon can also work, and build states whether it does"
 )
 """What helps where a mechanism for plain privacy reports several answers the same way."""
 

@@ -73,7 +73,7 @@ class Draft:
             *("", "[model]"),
             f"title = {_toml(title)}",
             *('problem = "survey-design"', "", "[parameters]"),
-            f"epsilon = {_toml(epsilon)}  # what each user gives away at most, over all questions together",
+            f"epsilon = {_toml(epsilon)}  # limits what each user reveals, over all questions together",
             f"users = {users}  # how many you expect to report; errors are forecast for them",
             *self._examples(),
         ]

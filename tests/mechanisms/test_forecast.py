@@ -75,7 +75,7 @@ LINE = -np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0)))
         (
             md.RandomizedResponse(prior=[0.9, 0.05, 0.05], epsilon=1.0),
             md.RandomizedResponse(prior=[0.9, 0.05, 0.05], epsilon=5.0),
-            "a much larger epsilon can do as well",
+            "a much larger epsilon can also work",
         ),
         (
             md.RandomizedResponse(prior=[0.05] * 20, epsilon=0.1, distance="line", utility=LINE),
@@ -85,7 +85,7 @@ LINE = -np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0)))
         (
             md.RandomizedResponse(prior=[0.05] * 20, epsilon=0.1, distance="line", utility=LINE),
             md.RandomizedResponse(prior=[0.05] * 20, epsilon=1.0, distance="line", utility=LINE),
-            "a much larger epsilon can do as well",
+            "a much larger epsilon can also work",
         ),
         (
             md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.0),

@@ -157,8 +157,8 @@ def too_much_work(slot: Slot) -> str:
     if first <= MOST_WORK:
         return ""
     return (
-        f"{slot.users} users with {sum(needs)} open places and {len(ahead)} who win anyway take more than "
-        f"{MOST_WORK:.0e} comparisons; divide the users into areas with an auction each"
+        f"{slot.users} users, of whom {len(ahead)} win in any case, and {sum(needs)} places to fill take "
+        f"more than {MOST_WORK:.0e} comparisons; divide the users into areas with an auction each"
     )
 
 

@@ -233,7 +233,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         if len(places) > 1 and tuple(sorted(places)) not in self.layout.places:
             names = ", ".join(self.attributes.shown()[place] for place in places)
             raise ParameterError(
-                "tables", f"the table of {names} is not counted", "build with it among the wanted tables"
+                "tables", f"the table of {names} is not counted", "add it to the tables that you build with"
             )
         return self._score(places)
 

@@ -366,7 +366,7 @@ class Protocol(ProtocolClient):
             [Bars(x=[0, 1], y=[self.rmse, error])],
             x_names=(self.type, other),
         )
-        return [Figure("What it costs to trust nobody but the shuffler", [panel])]
+        return [Figure("The error of trusting only the shuffler", [panel])]
 
     # Files
 

@@ -115,7 +115,7 @@ class SpectrumCloak(Mechanism):
         if not self.cut.holds_place(east, north):
             limits = "[{:g}, {:g}] x [{:g}, {:g}]".format(*(float(self.cut.area[k]) for k in (0, 2, 1, 3)))
             raise DataError(
-                f"({east:.10g}, {north:.10g}) is outside the area {limits}", remedy="correct the place"
+                f"({east:.10g}, {north:.10g}) is outside the area {limits}", remedy="correct the location"
             )
         return self.cut.group_of(east, north)
 
@@ -137,7 +137,7 @@ class SpectrumCloak(Mechanism):
         """Return what one owner registers; its place is compared with its tiles once more, exactly."""
         found = Registered(self.tiles_of(x, y), self.class_of(protection))
         if self.tiling.nearest(found.tiles, x, y) != 0:
-            raise CertificateError("cloak", "a place outside its own tile", "report this as a bug")
+            raise CertificateError("cloak", "a location outside its own tile", "report this as a bug")
         return found
 
     def register(self, owners: Iterable[Mapping[str, Any]]) -> dict[str, Registered]:
@@ -183,7 +183,7 @@ class SpectrumCloak(Mechanism):
         """Return registrations by slot of owners who move: the union of the tiles that each visits in it.
 
         Between two rows of a name it moves straight and evenly. Paths that meet the same closed tiles in each
-        slot are registered equally, and nothing else separates them. It does not say that the owner's place at
+        slot are registered equally; nothing else separates them. It does not say that the owner's place at
         a moment stays spread over a tile: who changes tiles is near their edge.
 
         Parameters
@@ -324,7 +324,7 @@ def _places(given: Any, area: Rectangle | None) -> tuple[Vertex, ...]:
         return ()
     numbers = finite_array("places", given, 2)
     if numbers.shape[1] != 2 or not len(numbers):
-        raise ParameterError("places", "expected a list of [x, y]", "give two numbers for each place")
+        raise ParameterError("places", "expected a list of [x, y]", "give two numbers for each location")
     found = [
         (Fraction(coordinate("places", x)), Fraction(coordinate("places", y))) for x, y in numbers.tolist()
     ]

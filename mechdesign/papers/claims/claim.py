@@ -295,7 +295,7 @@ def _check_tolerances(claim: Claim) -> None:
             limit = "number >= 0 and below 1" if most == 1.0 else "finite number >= 0"
             raise ParameterError(key, f"{value!r} is not a {limit}")
     if claim.tolerance and claim.relative_tolerance:
-        raise ParameterError("tolerance", "is given beside relative_tolerance", "give one of them")
+        raise ParameterError("tolerance", "is given together with relative_tolerance", "give one of them")
 
 
 def _check_trend(claim: Claim) -> None:

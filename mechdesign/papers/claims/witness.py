@@ -101,7 +101,7 @@ def lost(claim: Claim, figures: Figures) -> str:
         if key not in figures:
             return f"its witness names '{key}', which is not there; name one of {', '.join(figures)}"
         if not agrees(recorded, figures[key]):
-            return f"its witness says {key} = {recorded}; found again {encode(figures[key])}"
+            return f"its witness states {key} = {recorded}; recomputed {encode(figures[key])}"
     return _wrong(claim, figures) if witness else ""
 
 
@@ -121,7 +121,7 @@ def _lost_trend(claim: Claim, found: Series) -> str:
             return f"its witness names {found.over} = {point}, which is not in the sweep"
         again = found.numbers[place]
         if not agrees(recorded, again):
-            return f"its witness says {recorded} at {found.over} = {point}; found again {again}"
+            return f"its witness states {recorded} at {found.over} = {point}; recomputed {again}"
     return ""
 
 

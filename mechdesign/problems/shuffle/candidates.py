@@ -193,8 +193,8 @@ class Choosing:
         "The most messages that a user may send.", low=1, high=1 << 30, default=None
     )
     honest: float = real(
-        "In (0, 1]: the fraction of users who follow the protocol, whatever the others do. The error is that "
-        "when all do.",
+        "In (0, 1]: the fraction of users who follow the protocol, whatever the others do. The error is "
+        "stated for the case that all users follow it.",
         low=0.0,
         high=1.0,
         low_open=True,

@@ -225,7 +225,7 @@ class Rival(Sealed, ABC):
             if oracle.mechanism.epsilon > self.report_epsilon:
                 raise CertificateError(
                     "oracles",
-                    f"one for {oracle.cells} cells promises epsilon {oracle.mechanism.epsilon:g}",
+                    f"one for {oracle.cells} cells has a guarantee of epsilon {oracle.mechanism.epsilon:g}",
                     f"a report has {self.report_epsilon:g}",
                 )
         return self.replaced(_oracles={oracle.cells: oracle for oracle in oracles})

@@ -65,7 +65,7 @@ class SpectrumSecondary(Problem[SpectrumUser]):
     )
     radius: float = checked("r0: range that the user requests.", positive, limits=POSITIVE, form="number > 0")
     beta: float = real(
-        "In (0, 1): with this probability a report of the client may be farther than L from the true place.",
+        "In (0, 1): the probability that a report may be farther than L from the true location.",
         low=0.0,
         high=1.0,
         low_open=True,

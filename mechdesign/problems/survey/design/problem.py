@@ -153,8 +153,9 @@ class SurveyDesign(Problem[Survey]):
     )
     goal: Literal["mean", "worst", "users", "epsilon"] = choice(
         "What is minimized. ``mean``: the weighted mean of the errors relative to answers in clear. "
-        "``worst``: the largest ratio of a standard error to the wanted one. ``users``: how many people take "
-        "all errors to what is wanted. ``epsilon``: the epsilon that does so with ``users``.",
+        "``worst``: the largest ratio of a standard error to the requested one. ``users``: the number of "
+        "users for which all errors are as requested. ``epsilon``: the epsilon for which ``users`` users give "
+        "these errors.",
         GOALS,
         default="mean",
     )
