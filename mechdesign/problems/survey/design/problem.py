@@ -154,7 +154,7 @@ class SurveyDesign(Problem[Survey]):
     goal: Literal["mean", "worst", "users", "epsilon"] = choice(
         "What is minimized. ``mean``: the weighted mean of the errors relative to answers in clear. "
         "``worst``: the largest ratio of a standard error to the requested one. ``users``: the number of "
-        "users for which all errors are as requested. ``epsilon``: the epsilon for which ``users`` users give "
+        "users for which all errors are as requested. ``epsilon``: the epsilon at which ``users`` users give "
         "these errors.",
         GOALS,
         default="mean",
