@@ -282,7 +282,7 @@ def _surface(points: CurvePoints, table: FigureTable) -> Panel:
     up = axis_of(table.series, sweep[table.series], table.series_path)
     if across.is_named or up.is_named:
         name = table.x if across.is_named else table.series
-        raise ParameterError("kind", f"a surface needs numbers, and '{name}' has none", "say where: x_path")
+        raise ParameterError("kind", f"a surface needs numbers, and '{name}' has none", "set x_path")
     columns, rows = np.argsort(across.numbers), np.argsort(up.numbers)
     z = [
         [

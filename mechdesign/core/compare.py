@@ -149,7 +149,7 @@ class Comparison:
             return f"optimality is not claimed; {run.scope}"
         gap = self.gap_to_best_bound(run)
         if gap is None:
-            return "optimality is not claimed, and no method has a bound to judge it by"
+            return "optimality is not claimed, and no method has a bound to compare it with"
         bound = format_figure(self.best_bound)
         return f"optimality is not claimed; gap {gap + 0.0:.3g} to the best proven bound {bound}"
 

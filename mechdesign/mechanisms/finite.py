@@ -236,7 +236,7 @@ class FiniteChannel(FrequencyMechanism):
         """Return what makes the frequencies estimable: it depends on why they are not."""
         target = self.target
         if target.epsilon == 0.0 and target.delta == 0.0:
-            return "with epsilon = 0 and delta = 0 reports say nothing; build with a larger epsilon"
+            return "with epsilon = 0 and delta = 0 reports contain no information; build with epsilon > 0"
         if self.report_labels.size < self.labels.size:
             return f"give at least as many reports as answers ({self.labels.size})"
         if target.distance is not None:

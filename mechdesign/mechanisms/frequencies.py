@@ -119,7 +119,7 @@ def project_to_simplex(vector: Array) -> Array:
 def reported_alike(names: Sequence[str], blank: bool) -> EstimationError:
     """Return the error for answers that have the same reports; blank: because no report says anything."""
     shown = ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")
-    nothing = "with epsilon = 0 and delta = 0 reports say nothing; build with a larger epsilon"
+    nothing = "with epsilon = 0 and delta = 0 reports contain no information; build with epsilon > 0"
     return EstimationError(
         "channel",
         f"{len(names)} answers ({shown}) lead to the same reports, so their frequencies cannot be separated",

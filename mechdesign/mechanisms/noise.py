@@ -284,9 +284,7 @@ def tabulated(epsilon: Any, variance: Any) -> NumberNoise:
             "noise.epsilon", f"entry {where} ({nodes[where]:g}) does not increase", "sort the table, above 0"
         )
     if values.min() < LEAST or values.max() > MOST or nodes[0] < LEAST or nodes[-1] > MOST:
-        raise ParameterError(
-            "noise", f"a number of the table is outside [{LEAST:g}, {MOST:g}]", "leave it out"
-        )
+        raise ParameterError("noise", f"a number of the table is outside [{LEAST:g}, {MOST:g}]", "omit it")
     slopes = -np.diff(values) / np.diff(nodes)
     if (slopes <= 0).any():
         where = int(np.argmax(slopes <= 0)) + 1

@@ -18,7 +18,7 @@ from mechdesign.report.files import open_table
 
 LOOKING = (
     "PRIVACY: the users' answers were read for {}. The labels and ranges",
-    "of these tell something about people, which epsilon does not cover: compare them with a public",
+    "of these reveal something about people that epsilon does not cover: compare them with a public",
     "codebook (init --codebook), or draft from names and types alone (init --private).",
 )
 

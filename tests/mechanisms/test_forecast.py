@@ -90,7 +90,7 @@ LINE = -np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0)))
         (
             md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.0),
             md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.5),
-            "with epsilon = 0 and delta = 0 reports say nothing",
+            "with epsilon = 0 and delta = 0 reports contain no information",
         ),
         (
             md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=3.0, utility=[[1, 0], [0, 1], [0, 1]]),

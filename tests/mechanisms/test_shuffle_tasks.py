@@ -100,7 +100,7 @@ def test_parities_alone_are_private_and_only_just():
     least = 1 / (1 + exp_upper(1.0))
     assert least <= odd <= least * (1 + Fraction(1, 1 << 40))
     assert not hides_parity(promise, flip * 99 // 100)
-    with pytest.raises(CertificateError, match="the parities say more than epsilon allows"):
+    with pytest.raises(CertificateError, match="the parities reveal more than epsilon allows"):
         DistinctParity(promise, "exact", 3, flip=flip * 99 // 100, shares=9)
     with pytest.raises(
         CertificateError, match="the parities say more"

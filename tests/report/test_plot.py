@@ -180,7 +180,7 @@ def test_sweep_draws_and_does_not_overwrite(folder, capsys):
         (["sweep", "small.toml", "--figure", "-"], "--figure -: is neither .png nor .svg"),
         (
             ["solve", "joint/many_reports", "--figure", "a.svg"],
-            "--figure a.svg: nothing to draw of a design of joint-collection; leave it out",
+            "--figure a.svg: nothing to draw of a design of joint-collection; omit it",
         ),
         (["tradeoff", "contract/monotone"], "privacy-contract: has no epsilon to trade for an error"),
         (["tradeoff", "small.toml", "--error", "0"], "error: 0 is not > 0"),

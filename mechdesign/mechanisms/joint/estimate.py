@@ -107,7 +107,7 @@ class JointEstimate(Tidy):
         self.reference = None if reference is None else choice("reference", reference, REFERENCES)
         if not self.is_penalized and (self.penalty is not None or self.reference is not None):
             what = "penalty" if self.penalty is not None else "reference"
-            raise ParameterError(what, "the most likely distribution has none", "leave it out")
+            raise ParameterError(what, "the most likely distribution has none", "omit it")
         self.mechanism, self.population, self.linked = mechanism, population, linked
         self.patterns, self.counts = patterns, counts
         self.view = tuple(range(mechanism.attributes.count)) if view is None else tuple(view)

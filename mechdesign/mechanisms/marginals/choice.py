@@ -38,7 +38,7 @@ def require_oracle(number: int, oracle: object, cells: int) -> Oracle:
         raise ParameterError(where, "the k-ary response has delta > 0 or keeps some answers only")
     own, other = oracle.support_shares()
     if own <= other:
-        raise ParameterError(where, "its reports say nothing about the answers", "raise epsilon")
+        raise ParameterError(where, "its reports contain no information about the answers", "raise epsilon")
     if oracle.labels.size != cells:
         raise ParameterError(where, f"is for {oracle.labels.size} cells, the view has {cells}")
     if oracle.labels.names is not None:

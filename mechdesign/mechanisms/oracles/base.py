@@ -64,7 +64,9 @@ class SupportOracle(Oracle):
         own, other = self.support_shares()
         if own <= other:
             raise ParameterError(
-                "epsilon", "is so small that reports say nothing about the answers", "give a larger one"
+                "epsilon",
+                "is so small that reports contain no information about the answers",
+                "give a larger one",
             )
 
     # What a subclass is

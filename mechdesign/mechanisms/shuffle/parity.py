@@ -54,7 +54,7 @@ class Parities(Noise):
         self.check_weight("flip", 1, MOST_FLIP)
         self.check("shares", LEAST_SHARES, MOST_SHARES)
         if not hides_parity(self.promise, self.flip):
-            raise CertificateError("flip", "the parities say more than epsilon allows", "rebuild it")
+            raise CertificateError("flip", "the parities reveal more than epsilon allows", "rebuild it")
         if self.gain < LEAST_GAIN:
             raise OutOfReachError(
                 f"the bits of {self.promise.users} users, enough when {self.promise.honest_users} are "

@@ -87,9 +87,7 @@ class SpectrumCloak(Mechanism):
         self.least_area = None if least_area is None else positive("least_area", least_area)
         self.least_places = None if least_places is None else integer("least_places", least_places, 1)
         if self.least_places is not None and not self.places:
-            raise ParameterError(
-                "least_places", "no places are given to count", "give places, or leave it out"
-            )
+            raise ParameterError("least_places", "no places are given to count", "give places, or omit it")
         self.slot = positive("slot", slot)
         if self.cut is not None:
             self.cut.groups  # noqa: B018  # too many tiles are refused here and not at the first owner
@@ -330,7 +328,5 @@ def _places(given: Any, area: Rectangle | None) -> tuple[Vertex, ...]:
     ]
     for x, y in found:
         if area is not None and not (area[0] <= x <= area[2] and area[1] <= y <= area[3]):
-            raise ParameterError(
-                "places", f"({float(x):g}, {float(y):g}) is outside the area", "leave it out"
-            )
+            raise ParameterError("places", f"({float(x):g}, {float(y):g}) is outside the area", "omit it")
     return tuple(dict.fromkeys(found))

@@ -92,7 +92,7 @@ def lost(claim: Claim, figures: Figures) -> str:
     >>> lost(claim, {"found": 0.8304})
     ''
     >>> lost(claim, {"found": 0.8504})
-    'its witness says found = 0.83; found again 0.8504'
+    'its witness states found = 0.83; recomputed 0.8504'
     """
     witness = dict(claim.witness)
     if claim.is_trend and witness:

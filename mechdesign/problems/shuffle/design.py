@@ -209,7 +209,7 @@ def _central(problem: Problem) -> float:
         raise ParameterError(
             f"shuffled: {problem.name}",
             "its delta is of each report, and the proofs are for 0",
-            "leave it out and give that of the shuffled reports",
+            "omit it and give that of the shuffled reports",
         )
     return float(vars(problem)["epsilon"])
 

@@ -57,7 +57,7 @@ class CellOracle:
     def useful(self) -> CellOracle:
         """Return it, or raise ParameterError where reports say nothing."""
         if self.own <= self.other:
-            raise ParameterError("epsilon", "is so small that reports say nothing", "give a larger one")
+            raise ParameterError("epsilon", "is so small that reports contain no information", "raise it")
         return self
 
     @property

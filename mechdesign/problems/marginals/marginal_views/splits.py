@@ -17,7 +17,7 @@ from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 from mechdesign.problems.marginals.marginal_views.workload import View
 from mechdesign.solvers.reciprocals import Array, ErrorTerms
 
-NOTHING = "with epsilon = 0 reports say nothing; give a larger epsilon"
+NOTHING = "with epsilon = 0 reports contain no information; give a larger epsilon"
 
 MOST_NOTES = 40
 """Views and marginals that are named one by one."""

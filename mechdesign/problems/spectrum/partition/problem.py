@@ -78,7 +78,7 @@ def _delta(problem: SpectrumPartition, field: str, value: Any) -> float:
 
 def _require_slack(problem: SpectrumPartition, field: str) -> None:
     if problem.notion != "slack":
-        raise ParameterError(field, "is for notion 'slack'", f"leave it out for '{problem.notion}'")
+        raise ParameterError(field, "is for notion 'slack'", f"omit it for '{problem.notion}'")
 
 
 @frozen_problem(eq=False)

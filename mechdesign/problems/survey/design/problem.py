@@ -126,7 +126,7 @@ class SurveyDesign(Problem[Survey]):
         "``range``; for a number also ``bins`` (a histogram instead of the mean) and ``spread`` (the planned "
         "standard deviation); ``frequencies``, the planned shares of the categories (even ones by default); "
         "``cumulative = true``, where the cumulative shares of ordered answers are wanted; "
-        "``skip = true`` allows to leave it out; ``importance`` (1) and ``error`` (the "
+        "``skip = true`` allows to omit it; ``importance`` (1) and ``error`` (the "
         "wanted standard error, of a category's share or of the mean).",
         _questions,
         form="list of tables",

@@ -23,7 +23,7 @@ from mechdesign.problems.survey.design.setting import SurveySetting
 
 Array = NDArray[np.float64]
 
-NOTHING = "with epsilon = 0 reports say nothing; give a larger epsilon"
+NOTHING = "with epsilon = 0 reports contain no information; give a larger epsilon"
 
 Class = type[Independent]
 
