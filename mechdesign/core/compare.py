@@ -273,7 +273,7 @@ def _beyond_its_own_bound(run: Solution) -> list[str]:
 
 def _contradiction(first: Solution, second: Solution) -> list[str]:
     if first.found != second.found:
-        return [f"{first.method} says {first.status}, {second.method} says {second.status}"]
+        return [f"{first.method} has status {first.status}, {second.method} has status {second.status}"]
     if not first.found:
         return []
     texts = []

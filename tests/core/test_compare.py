@@ -114,7 +114,7 @@ def test_published_formulas_are_shown_and_not_asked():
 def test_feasibility_must_agree_and_failures_are_told():
     good = lying("good", 1.0, TRUTH)
     assert disagreements([good, lying("other", 1.0, None, status="infeasible")]) == [
-        "good says optimal, other says infeasible"
+        "good has status optimal, other has status infeasible"
     ]
     broken = lying("broken", 1.0, None, status="failed")
     assert disagreements([good, broken]) == []

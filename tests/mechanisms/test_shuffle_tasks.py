@@ -103,7 +103,7 @@ def test_parities_alone_are_private_and_only_just():
     with pytest.raises(CertificateError, match="the parities reveal more than epsilon allows"):
         DistinctParity(promise, "exact", 3, flip=flip * 99 // 100, shares=9)
     with pytest.raises(
-        CertificateError, match="the parities say more"
+        CertificateError, match="the parities reveal more"
     ):  # noise for all is not enough for half
         DistinctParity(Promise(500, 1.0, 1e-6, 0.5), "exact", 3, flip=flip, shares=9)
     few = DistinctParity(promise, "exact", 3, flip=flip, shares=3)
