@@ -25,7 +25,7 @@ FINENESS = 8
 """Numbers of coins are grouped, this many groups to a standard deviation; each counts as its smallest."""
 
 WIDTH = 2e-5
-"""Groups need not be narrower than this part of the number of coins: about so much of the noise is lost."""
+"""Groups need not be narrower than this part of the number of coins: about this part of the noise is lost."""
 
 
 def coins_divergence(coins: int, own: Fraction, other: Fraction, epsilon: float) -> Divergence:
@@ -63,7 +63,7 @@ MOST_KEPT = 1 << 14
 
 @lru_cache(maxsize=1024)
 def _few_coins(coins: int) -> Mass:
-    """Return the law of so many fair coins; a calibration asks for the same numbers over and over."""
+    """Return the law of ``coins`` fair coins; a calibration asks for the same numbers over and over."""
     return binomial(coins, HALF)
 
 
@@ -114,7 +114,7 @@ def blanket_divergence(
 def crowd_divergence(
     crowds: tuple[tuple[int, Fraction], ...], own: Fraction, other: Fraction, epsilon: float
 ) -> Divergence:
-    """Return the same for coins from several independent crowds, each of so many messages with its chance.
+    """Return the same for coins from independent crowds, each given by its number of messages and its chance.
 
     Examples
     --------

@@ -32,7 +32,7 @@ MOST_DOUBTFUL = 64
 
 
 def cells(others: int) -> Iterator[tuple[int, int]]:
-    """Yield (a, b) such that all data of so many others are some of them with further users added.
+    """Yield (a, b) such that all data of ``others`` users are some of them with further users added.
 
     Examples
     --------

@@ -32,7 +32,7 @@ PRECISION = 1e-6
 """To which part of it the largest local epsilon is found; always from below."""
 
 MARGIN = 1e-9
-"""Searches ask for so much less than delta, so that another processor's rounding does not refuse them."""
+"""Part of delta that searches stay below it, so that another processor's rounding does not refuse them."""
 
 Row = tuple[Fraction, ...]
 

@@ -109,7 +109,7 @@ class SteppedProgram:
             After this time no further block of steps is begun.
         error : float
         blocks : int
-            So many blocks at most.
+            Largest number of blocks.
         """
         until = time.monotonic() + seconds
         rows, columns, entries = self._entries()

@@ -236,7 +236,7 @@ class RSumRM(SumProtocol):
         local_cap: float | None = None,
         digits: int = 0,
     ) -> Self:
-        """Return the one with about the best levels, so many of them where ``digits`` says so."""
+        """Return the protocol with about the best levels; ``digits`` sets their number unless it is 0."""
         noise = DigitResponses.fitting(promise, precision, Allowed(max_messages), digits)
         return cls._of(noise, "exact").keeping(Allowed(max_messages, local_cap))
 

@@ -31,7 +31,7 @@ NoiseT = TypeVar("NoiseT", bound="Noise")
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a user may send: so many messages, and so large an epsilon before they are shuffled."""
+    """What a user may send: the most messages, and their largest epsilon before they are shuffled."""
 
     max_messages: int | None = None
     local_cap: float | None = None
@@ -206,11 +206,11 @@ def fewest_dummies(
     made : callable
         From trials and a weight to noise.
     most : int
-        Of the trials; None is returned where so many are too few.
+        Largest number of trials; None is returned where even these are too few.
     full : int
         The largest weight.
     enough : callable, optional
-        Whether so many trials of the largest weight are private; the noise's own answer by default.
+        Whether a number of trials of the largest weight is private; the noise's own answer by default.
     """
     trials = least_passing(enough or (lambda count: made(count, full).holds), 1, most, 40)
     if trials is None:

@@ -259,7 +259,7 @@ class HistMM(HistogramProtocol):
         return np.full(len(count), self.promise.users * float(chance * (1 - chance)))
 
     def squares_at(self, count: Array) -> Array:
-        """Return the mean squared error of categories that so many users hold: small ones count as 0."""
+        """Return the mean squared error of categories that ``count`` users hold; small counts become 0."""
         return truncated_squares(self.promise.users, self.noise.chance, np.floor(count))
 
     @cached_property

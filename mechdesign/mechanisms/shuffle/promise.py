@@ -48,7 +48,7 @@ class Promise:
     Parameters
     ----------
     users : int
-        N, at least 2. The protocol is for exactly so many.
+        N, at least 2. The protocol is for exactly N users.
     epsilon : float
         From 2**-20 to 40, of the shuffled messages of the honest users.
     delta : float

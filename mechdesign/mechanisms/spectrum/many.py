@@ -32,7 +32,7 @@ LAST_CROWDED = 0.2
 """The same on crowded maps, where an interior point method finds them."""
 
 PATIENCE, PROGRESS = 20, 0.01
-"""The rounds stop when so many of them together closed less than this part of the gap."""
+"""The rounds stop when PATIENCE of them together closed less than the part PROGRESS of the gap."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def play(
     policy : {"online", "static", "forced", "deadline"}
         ``deadline`` is the online one, but who can no longer afford to lose a slot wins whatever it asks.
     patience : int, optional
-        A user who loses so many slots in a row leaves.
+        A user leaves after losing this many slots in a row.
     paying : bool
         Whether payments are computed.
     """

@@ -28,7 +28,7 @@ def run(problem: ShuffleLocalBudget) -> Outcome:
     found, beyond = bracket(enough, central, LARGEST, guessed(problem.setting, central))
     variables = {"local_epsilon": found}
     if beyond <= found:  # everything is enough
-        return Outcome("optimal", variables, found, "no larger one is looked at", SOLVER)
+        return Outcome("optimal", variables, found, "the largest local epsilon that is considered", SOLVER)
     data, fails = _attack(problem, beyond)
     return Outcome(
         "optimal" if fails else "feasible",

@@ -32,7 +32,7 @@ PIECES = 96
 """Cells of the free ratio, on each of which a bound is taken."""
 
 MULTIPLIERS, FINER = 16, 4
-"""Values of mu that are tried, and how often so many between the best one's neighbors; each gives a bound."""
+"""Values of mu per round, and further rounds between the best one's neighbors; each value gives a bound."""
 
 ACCURACY = 1e-3
 """Cells of t are halved until the largest bound is known to this part, or there are too many."""
@@ -59,7 +59,7 @@ def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
     """Return an upper bound of price chi^2 - mu KL over laws on k points, of ratios to the even law up to B.
 
     For a law with the ratios r_i, of the mean 1, chi^2 is the mean of r^2 - 1 and KL that of r ln r. At the
-    best law so many ratios are B, at most one is any y, and the others are equal, x: 2 price r - mu ln r is
+    best law some ratios are B, at most one is any y, and the others are equal, x: 2 price r - mu ln r is
     convex in r and so has a value at most twice, at its larger place at most once; and no ratio is 0, where
     the slope of r ln r is infinite. On a piece of y both means are convex: the first is at most its larger
     end, the second at least where its tangents in the ends meet.
@@ -87,7 +87,7 @@ def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
     for full in range(min(size - 1, math.floor(size / top)) + 1):
         others, left = size - full - 1, max(0.0, size - full * top)
         low, high = (left / (others + 1), min(top, left)) if others else (left, left)
-        if low > top:  # the others cannot all be so large
+        if low > top:  # the others cannot all be this large
             continue
         turns = np.linspace(0.0, math.pi, PIECES + 1)
         ends = low + (high - low) * (1.0 - np.cos(turns)) / 2.0
@@ -106,7 +106,7 @@ def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
 
 @dataclass(frozen=True)
 class _PeakedLaw:
-    """Laws on k points with so many full ratios, one ratio y, and the others equal."""
+    """Laws on k points with ``full`` ratios B, one ratio y, and the others equal."""
 
     size: int
     full: int
@@ -202,7 +202,7 @@ def _budgeted(questions: Sequence[AlikeQuestions], share: float) -> float:
 
 
 def entropy_bound(effects: Effects, epsilon: float, told: Array) -> float:
-    """Return the bound by entropy at the prices of a mixture that tells so much of each kind of question."""
+    """Return the bound by entropy at the prices of a mixture that tells ``told`` of each kind of question."""
     given = proofs.factors((1.0 / told).tolist())
     each = proofs.prices(effects, given)
     questions = tuple(
