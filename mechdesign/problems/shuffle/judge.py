@@ -12,6 +12,7 @@ from mechdesign.audit.shuffle_attack import Kinds, ShuffleAttack, channel_attack
 from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of, kary_atoms
 from mechdesign.audit.shuffle_sums import MOST_USERS, Divergence, clones_law, kary_law
+from mechdesign.core.foreseen import foreseen
 from mechdesign.problems.shuffle.randomizers import KnownRandomizer
 from mechdesign.problems.shuffle.theorems import LARGEST, TheoremSetting
 
@@ -32,6 +33,9 @@ KEPT = 2
 
 ITERATIONS = 48
 """Halvings of the interval of central epsilons."""
+
+NEARBY = 0.97
+"""The largest local epsilon is mostly some percent below what the normal limit says."""
 
 MOST_LOCAL = 20.0
 """Channels with a larger local epsilon have few reports in common, and are bounded by that epsilon alone."""
@@ -159,16 +163,17 @@ def least_epsilon(curve: Curve, delta: float, high: float) -> float:
     """
     if high == 0.0 or curve(0.0) <= delta:
         return 0.0
-    low = 0.0
-    for _ in range(ITERATIONS):
-        middle = low + (high - low) / 2.0
-        if high - low <= 1e-9 * high or not low < middle < high:
-            break
-        if curve(middle) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
+
+    def search(enough: Callable[[float], bool]) -> tuple[float, float]:
+        low, above = 0.0, high
+        for _ in range(ITERATIONS):
+            middle = low + (above - low) / 2.0
+            if above - low <= 1e-9 * above or not low < middle < above:
+                break
+            low, above = (low, middle) if enough(middle) else (middle, above)
+        return above, low
+
+    return foreseen(search, curve, delta, (0.125 * high, 0.25 * high), rising=False)[0]
 
 
 @lru_cache(maxsize=64)
@@ -238,6 +243,23 @@ def guessed(setting: Setting, central_epsilon: float) -> float:
     if setting.randomizer.kind == "k-ary" and size == 2:
         return 2.0 * math.asinh(math.sqrt(half))
     return math.log1p(half + math.sqrt(half * half + 2.0 * half * size))
+
+
+def largest_local(
+    curve: Curve, delta: float, low: float, guess: float, precision: float = 1e-7
+) -> tuple[float, float]:
+    """Return a local epsilon at which a bound of delta holds and one next to it, as :func:`bracket` does.
+
+    ``curve`` is the bound as a function of the local epsilon; at ``low`` it is known to hold.
+    """
+    near = min(max(guess, low), LARGEST)
+    return foreseen(
+        lambda enough: bracket(lambda local: local <= low or enough(local), low, LARGEST, guess, precision),
+        curve,
+        delta,
+        (near, max(low, NEARBY * near)),
+        rising=True,
+    )
 
 
 def bracket(
