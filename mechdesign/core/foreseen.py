@@ -13,7 +13,7 @@ from collections.abc import Callable
 Search = Callable[[Callable[[float], bool]], tuple[float, float]]
 """Asks whether numbers are enough; returns the last one that is, and next to it one that is not."""
 
-ROUNDS = 24
+ROUNDS = 12
 """After so many looks that foresaw nothing the search asks for itself."""
 
 MOST_POINTS = 4

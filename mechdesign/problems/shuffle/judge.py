@@ -161,7 +161,10 @@ def least_epsilon(curve: Curve, delta: float, high: float) -> float:
 
     ``high`` has to be one for which delta is known to hold, such as the local epsilon.
     """
-    if high == 0.0 or curve(0.0) <= delta:
+    if high == 0.0:
+        return 0.0
+    most = curve(0.0)
+    if most <= delta:
         return 0.0
 
     def search(enough: Callable[[float], bool]) -> tuple[float, float]:
@@ -173,7 +176,28 @@ def least_epsilon(curve: Curve, delta: float, high: float) -> float:
             low, above = (low, middle) if enough(middle) else (middle, above)
         return above, low
 
-    return foreseen(search, curve, delta, (0.125 * high, 0.25 * high), rising=False)[0]
+    near = min(_central(most, delta), 0.9 * high)
+    return foreseen(search, curve, delta, (near, 0.95 * near), rising=False)[0]
+
+
+def _normal(mean: float, epsilon: float) -> float:
+    """Return the divergence of two normal laws with the variance 1, about."""
+    one = math.erfc((epsilon / mean - mean / 2.0) / math.sqrt(2.0))
+    two = math.erfc((epsilon / mean + mean / 2.0) / math.sqrt(2.0))
+    return (one - math.exp(epsilon) * two) / 2.0
+
+
+def _central(most: float, delta: float) -> float:
+    """Return about the central epsilon of a delta where that of 0 is ``most``, as if the law were normal."""
+    low, high = 1e-12, 16.0
+    for _ in range(50):
+        mean = math.sqrt(low * high)
+        low, high = (mean, high) if _normal(mean, 0.0) <= most else (low, mean)
+    mean, (low, high) = low, (0.0, 64.0)
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if _normal(mean, middle) <= delta else (middle, high)
+    return high
 
 
 @lru_cache(maxsize=64)
@@ -234,9 +258,7 @@ def guessed(setting: Setting, central_epsilon: float) -> float:
     low, high = 1e-9, 1e3
     for _ in range(60):
         middle = math.sqrt(low * high)
-        one = math.erfc((central_epsilon / middle - middle / 2.0) / math.sqrt(2.0))
-        two = math.erfc((central_epsilon / middle + middle / 2.0) / math.sqrt(2.0))
-        small = one - math.exp(central_epsilon) * two <= 2.0 * setting.delta
+        small = _normal(middle, central_epsilon) <= setting.delta
         low, high = (middle, high) if small else (low, middle)
     half = low * low * setting.users / 4.0
     size = max(setting.randomizer.size, 2)
