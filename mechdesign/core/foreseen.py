@@ -8,13 +8,16 @@ two numbers that it would ask about are looked at. Where they are as foreseen, t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
-Search = Callable[[Callable[[float], bool]], tuple[float, float]]
-"""Asks whether numbers are enough; returns the last one that is, and next to it one that is not."""
+Number = TypeVar("Number", int, float)
 
 ROUNDS = 12
-"""After so many looks that foresaw nothing the search asks for itself."""
+"""After so many looks that foresaw nothing the numbers that are known are halved,"""
+
+MOST_ROUNDS = 100
+"""and after so many the search asks for itself."""
 
 MOST_POINTS = 4
 """So many values say where the curve has the level."""
@@ -24,33 +27,32 @@ FAR = 4.0
 
 
 def foreseen(
-    search: Search,
-    curve: Callable[[float], float],
+    search: Callable[[Callable[[Number], bool]], tuple[Number, Number]],
+    curve: Callable[[Number], float],
     level: float,
-    near: tuple[float, float],
+    near: Sequence[Number],
     rising: bool,
-) -> tuple[float, float]:
-    """Return what a search finds, for a monotone and nearly smooth curve at most evaluated next to its level.
+) -> tuple[Number, Number]:
+    """Return what a search by yes and no finds, for a monotone curve, by few of its values.
 
     Parameters
     ----------
     search : callable
-        Handed a function that tells of a number whether it is enough. What it returns has to be numbers
-        that it asked about, or that need no answer.
+        Handed a function that tells of a number whether it is enough, it returns the last one that is and
+        next to it one that is not. It has to ask about them, or to know them without.
     curve : callable
         At least 0; a number is enough where the curve is at most the level.
     level : float
         Above 0.
-    near : (float, float)
-        Two numbers that the level is near to, within the range of the curve.
+    near : sequence of float
+        Two numbers or more that the level is near to, within the range of the curve.
     rising : bool
         Whether the curve rises, so that small numbers are enough; else large ones are.
 
     Returns
     -------
     (float, float)
-        The last number that is enough and the next one that is not: of both, as far as the search asked about
-        them, the curve has been evaluated.
+        What the search returns. At both, where it asked about them, the curve has been evaluated.
 
     Examples
     --------
@@ -62,68 +64,80 @@ def foreseen(
     ...         low, high = (middle, high) if enough(middle) else (low, middle)
     ...     return low, high
     >>> calls = count()
-    >>> low, high = foreseen(halved, lambda x: math.exp(x) + 0 * next(calls), 1e9, (20.0, 21.0), rising=True)
-    >>> math.exp(low) <= 1e9 < math.exp(high), (low, high) == halved(lambda x: math.exp(x) <= 1e9), next(calls)
-    (True, True, 4)
+    >>> curve = lambda x: math.exp(x) + 0 * next(calls)
+    >>> low, high = foreseen(halved, curve, 1e9, (20.0, 21.0), rising=True)
+    >>> math.exp(low) <= 1e9 < math.exp(high), next(calls)
+    (True, 4)
+    >>> (low, high) == halved(lambda x: math.exp(x) <= 1e9)
+    True
     """
-    seen: dict[float, float] = {}
+    seen: dict[Number, float] = {}
 
-    def enough(number: float) -> bool:
+    def enough(number: Number) -> bool:
         if number not in seen:
             seen[number] = curve(number)
         return seen[number] <= level
 
     for number in near:
         enough(number)
-    for _ in range(ROUNDS):
-        guess = _crossing(seen, level, rising)
+    for turn in range(MOST_ROUNDS):
+        guess = _crossing(seen, level, rising, turn < ROUNDS)
         if guess is None:
             break
         place, doubt = guess
-        asked: set[float] = set()
-
-        def supposed(number: float, place: float = place, asked: set[float] = asked) -> bool:
-            asked.add(number)
-            return (number <= place) == rising
-
+        supposed = _Supposed(place, rising)
         last, beyond = search(supposed)
-        # The number that is enough is asked about last: callers look at it again.
-        new = beyond in asked - seen.keys()
+        asked = supposed.asked
+        unknown = beyond in asked and beyond not in seen
+        # The number that is enough is looked at last: callers look at it again.
         if beyond != last and beyond in asked and enough(beyond):
             continue
-        if new and doubt > abs(beyond - last):
+        if unknown and doubt > abs(beyond - last):
             continue
         if last not in asked or enough(last):
             return last, beyond
     return search(enough)
 
 
-def _crossing(seen: dict[float, float], level: float, rising: bool) -> tuple[float, float] | None:
+class _Supposed:
+    """Answers as if the curve had the level at a place; what it was asked about is kept."""
+
+    def __init__(self, place: float, rising: bool) -> None:
+        self.place, self.rising = place, rising
+        self.asked: set[float] = set()
+
+    def __call__(self, number: float) -> bool:
+        self.asked.add(number)
+        return (number <= self.place) == self.rising
+
+
+def _crossing(
+    seen: Mapping[Number, float], level: float, rising: bool, smooth: bool
+) -> tuple[float, float] | None:
     """Return where the curve has the level, by what has been seen of it, and how doubtful that is."""
-    points = sorted((math.log(value / level), number) for number, value in seen.items() if value > 0.0)
-    points = sorted(points, key=lambda point: abs(point[0]))[:MOST_POINTS]
-    numbers = [number for _, number in points]
-    if len(points) < 2:
-        return None
-    # The number as a polynomial of the logarithm, at 0, by Neville's scheme.
-    table, before = numbers, numbers[0]
-    for order in range(1, len(points)):
-        pairs = zip(points, points[order:], table, table[1:], strict=False)
-        steps = [(left[0], right[0], one, two) for left, right, one, two in pairs]
-        if any(left == right for left, right, *_ in steps):
-            break
-        before, table = table[0], [
-            (right * one - left * two) / (right - left) for left, right, one, two in steps
-        ]
-    place = table[0]
     below = [number for number, value in seen.items() if (value <= level) == rising]
     above = [number for number, value in seen.items() if (value <= level) != rising]
-    reach = FAR * (max(numbers) - min(numbers))
-    least = max(below) if below else min(numbers) - reach
-    most = min(above) if above else max(numbers) + reach
-    if not least < most or not math.isfinite(place):
+    reach = FAR * (max(seen) - min(seen))
+    least = float(max(below)) if below else min(seen) - reach
+    most = float(min(above)) if above else max(seen) + reach
+    if not least < most:
         return None
-    if least < place < most:
-        return place, abs(place - before)
-    # What the values say is not so: it is somewhere between.
-    return (least + most) / 2.0, math.inf
+    place, doubt = _interpolated(seen, level) if smooth else (math.nan, math.inf)
+    return (place, doubt) if least < place < most else ((least + most) / 2.0, math.inf)
+
+
+def _interpolated(seen: Mapping[Number, float], level: float) -> tuple[float, float]:
+    """Return the number as a polynomial of the curve's logarithm at the level, by Neville's scheme."""
+    logs = [(math.log(value / level), float(number)) for number, value in seen.items() if value > 0.0]
+    points = sorted(logs, key=lambda point: abs(point[0]))[:MOST_POINTS]
+    table, before = [number for _, number in points], math.nan
+    for order in range(1, len(points)):
+        pairs = [(points[at][0], points[at + order][0]) for at in range(len(points) - order)]
+        if any(left == right for left, right in pairs):
+            break
+        before = table[0]
+        table = [
+            (right * table[at] - left * table[at + 1]) / (right - left)
+            for at, (left, right) in enumerate(pairs)
+        ]
+    return (table[0], abs(table[0] - before)) if table else (math.nan, math.inf)
