@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    from scipy.sparse import csc_array, csr_array
 
 Array = NDArray[np.float64]
 
@@ -66,8 +67,13 @@ class ErrorTerms:
 
     def prices(self, shares: Array) -> Array:
         """Return by how much the mean error falls per share of each way to ask: - its gradient."""
-        found: Array = self.information.T @ (self.weights * self.errors(shares) ** 2)
+        found: Array = self.transposed @ (self.weights * self.errors(shares) ** 2)
         return found
+
+    @cached_property
+    def transposed(self) -> csc_array:
+        """The sparse array the other way round."""
+        return self.information.T
 
 
 @dataclass(frozen=True)
@@ -134,14 +140,14 @@ def _newton(terms: ErrorTerms, shares: Array) -> Array:
     The minimum of f(w) + sum w has sum w = f(w), and w / sum w minimises f on the simplex, because f is
     homogeneous of degree -1.
     """
-    matrix = terms.information
+    matrix, transposed = terms.information, terms.transposed
     weights = terms.weights / terms.mean(shares)  # so that the optimum is about 1
     w = np.maximum(shares, 1e-3 / len(shares))
     barrier = 0.1 / len(w)
     while barrier * len(w) > CLOSE / 5.0:
         for _ in range(CENTERING):
             information = matrix @ w
-            gradient = 1.0 - matrix.T @ (weights / information**2) - barrier / w
+            gradient = 1.0 - transposed @ (weights / information**2) - barrier / w
             step = -_solved(matrix, 2.0 * weights / information**3, w, barrier, gradient)
             decrement = -float(step @ gradient)
             if not decrement > 1e-3 * barrier:
