@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from scipy.sparse import csc_array, csr_array
+    from scipy.sparse import csr_array
 
 Array = NDArray[np.float64]
 
@@ -71,9 +71,9 @@ class ErrorTerms:
         return found
 
     @cached_property
-    def transposed(self) -> csc_array:
-        """The sparse array the other way round."""
-        return self.information.T
+    def transposed(self) -> csr_array:
+        """The array the other way round, row by row."""
+        return self.information.T.tocsr()
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def _newton(terms: ErrorTerms, shares: Array) -> Array:
         for _ in range(CENTERING):
             information = matrix @ w
             gradient = 1.0 - transposed @ (weights / information**2) - barrier / w
-            step = -_solved(matrix, 2.0 * weights / information**3, w, barrier, gradient)
+            step = -_solved(terms, 2.0 * weights / information**3, w, barrier, gradient)
             decrement = -float(step @ gradient)
             if not decrement > 1e-3 * barrier:
                 break
@@ -161,8 +161,9 @@ def _newton(terms: ErrorTerms, shares: Array) -> Array:
     return normalised
 
 
-def _solved(matrix: csr_array, curvature: Array, w: Array, barrier: float, gradient: Array) -> Array:
+def _solved(terms: ErrorTerms, curvature: Array, w: Array, barrier: float, gradient: Array) -> Array:
     """Return (M' D M + mu / w^2)^-1 gradient, by a system of as many equations as M has rows, or columns."""
+    matrix, transposed = terms.information, terms.transposed
     rows, columns = matrix.shape
     if columns <= rows:
         dense = matrix.multiply(w[None, :]).toarray()
@@ -171,10 +172,12 @@ def _solved(matrix: csr_array, curvature: Array, w: Array, barrier: float, gradi
         solved: Array = w * np.linalg.solve(system, w * gradient)
         return solved
     spread = w * w / barrier  # Woodbury's identity
-    system = (matrix.multiply(spread[None, :]) @ matrix.T).toarray()
+    scaled = matrix.copy()
+    scaled.data *= spread[scaled.indices]
+    system = (scaled @ transposed).toarray()
     system[np.diag_indices(rows)] += 1.0 / curvature
     first = spread * gradient
-    found: Array = first - spread * (matrix.T @ np.linalg.solve(system, matrix @ first))
+    found: Array = first - spread * (transposed @ np.linalg.solve(system, matrix @ first))
     return found
 
 
