@@ -14,7 +14,7 @@ from mechdesign.problems.shuffle.theorems import Theorem
 from mechdesign.problems.shuffle.verdicts import OPTIMALITY
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=256)
 def _refuted(setting: Setting, central_epsilon: float) -> tuple[float, str]:
     return refuted_local(setting, central_epsilon)
 
