@@ -154,10 +154,6 @@ class BinaryDivergence:
         """Return the bound of delta at a central epsilon >= 0."""
         return max(part(epsilon) for part in self.parts())
 
-    def enough(self, epsilon: float, delta: float) -> bool:
-        """Return whether the bound is at most delta."""
-        return self.until(epsilon, delta) <= delta
-
     def until(self, epsilon: float, delta: float) -> float:
         """Return the bound, or that of the first range of the data for which it is above delta."""
         worst = 0.0
