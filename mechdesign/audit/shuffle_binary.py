@@ -154,9 +154,14 @@ class BinaryDivergence:
         """Return the bound of delta at a central epsilon >= 0."""
         return max(part(epsilon) for part in self.parts())
 
-    def enough(self, epsilon: float, delta: float) -> bool:
-        """Return whether the bound is at most delta."""
-        return all(part(epsilon) <= delta for part in self.parts())
+    def until(self, epsilon: float, delta: float) -> float:
+        """Return the bound, or that of the first range of the data for which it is above delta."""
+        worst = 0.0
+        for part in self.parts():
+            worst = max(worst, part(epsilon))
+            if worst > delta:
+                break
+        return worst
 
     def least(self, delta: float, high: float) -> float:
         """Return a central epsilon at which delta is proven, one range of the data after the other."""

@@ -22,7 +22,7 @@ from mechdesign.mechanisms.shuffle.client import levels_part
 from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, listed_wholes
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_within
 from mechdesign.mechanisms.shuffle.responses import most_other, responses, worst_variance
 from mechdesign.mechanisms.shuffle.tasks import Array, SumProtocol
 from mechdesign.mechanisms.sum_limits import Cumulants, WorstLimits, response_cumulants
@@ -311,8 +311,9 @@ def _level_delta(promise: Promise, size: int, other: int, part: int) -> float:
 def _least_other(promise: Promise, size: int, part: int, levels: int) -> int:
     """Return the least weight that is private at a part of epsilon and a level's part of delta."""
     allowed = promise.delta / levels * (1.0 - 2.0**-40)
-    found = least_passing(
-        lambda weight: _level_delta(promise, size, weight, part) <= allowed,
+    found = least_within(
+        lambda weight: _level_delta(promise, size, weight, part),
+        allowed,
         1,
         most_other(size),
         end=TOTAL // size,

@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -82,8 +82,28 @@ def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
     >>> gains(2, 2.0, 1.0, np.array([0.0])).round(6)  # one answer is sure: chi^2 = 1
     array([1.])
     """
-    top = min(ratio, float(size))
+    return _worth(_pieces(size, ratio), price, multipliers)
+
+
+def _worth(pieces: list[_Piece], price: float, multipliers: Array) -> Array:
+    """Return the bound of :func:`gains` over all pieces."""
     best = np.zeros(len(multipliers))  # the even law
+    for piece in pieces:
+        worth = np.maximum(
+            *(price * chi[None, :] - multipliers[:, None] * entropy[None, :] for chi, entropy in piece)
+        )
+        best = np.maximum(best, worth.max(axis=1))
+    return best
+
+
+_Piece = tuple[tuple[Array, Array], tuple[Array, Array]]
+"""At the lower ends and at the upper ends of ranges of y: chi^2, and the tangents of KL."""
+
+
+def _pieces(size: int, ratio: float) -> list[_Piece]:
+    """Return the laws on so many points with ratios up to this one, by the number of those that are B."""
+    top = min(ratio, float(size))
+    found = []
     for full in range(min(size - 1, math.floor(size / top)) + 1):
         others, left = size - full - 1, max(0.0, size - full * top)
         low, high = (left / (others + 1), min(top, left)) if others else (left, left)
@@ -94,14 +114,9 @@ def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
         middles = (ends[1:] + ends[:-1]) / 2.0
         law = _PeakedLaw(size, full, top, others, left)
         chi, entropy, slope = law.chi(ends), law.entropy(middles), law.slope(middles)
-        worth = np.maximum(
-            *(
-                price * there[None, :] - multipliers[:, None] * (entropy + slope * (end - middles))[None, :]
-                for end, there in ((ends[:-1], chi[:-1]), (ends[1:], chi[1:]))
-            )
-        )
-        best = np.maximum(best, worth.max(axis=1))
-    return best
+        lower, upper = (entropy + slope * (end - middles) for end in (ends[:-1], ends[1:]))
+        found.append(((chi[:-1], lower), (chi[1:], upper)))
+    return found
 
 
 @dataclass(frozen=True)
@@ -160,12 +175,14 @@ def most_worth(questions: tuple[AlikeQuestions, ...], epsilon: float) -> float:
     edges = np.exp(np.linspace(math.log(start), 0.0, 25)).tolist()
     edges[-1] = 1.0
 
+    budgeted = lru_cache(maxsize=None)(partial(_budgeted, questions))  # of a cell, and of its first half
+
     def bound(a: float, b: float) -> float:
         rho = excess * b / (1.0 + excess * b)
         simple = largest * _total(a, b, excess)
         if rho * rho * largest * (1.0 / a - 1.0) <= 0.0:
             return 0.0
-        return min(simple, rho * rho * _budgeted(questions, a))
+        return min(simple, rho * rho * budgeted(a))
 
     floor = largest * excess**2 * start  # all t up to the first edge: (E - 1)^2 t (1 - t)/(1 + (E - 1) t)^2
     heap = [(-bound(a, b), a, b) for a, b in pairwise(edges)]
@@ -191,10 +208,11 @@ def _budgeted(questions: Sequence[AlikeQuestions], share: float) -> float:
     """Return the least over mu of mu ln(1/t) + the sum of the questions' gains."""
     budget, scale = math.log(1.0 / share), max(item.price for item in questions)
     best, multipliers = math.inf, scale * np.exp(np.linspace(-9.0, 3.0, MULTIPLIERS))
+    pieces = [_pieces(item.size, 1.0 / share) for item in questions]
     for _ in range(1 + FINER):
         totals = multipliers * budget
-        for item in questions:
-            totals += item.count * gains(item.size, 1.0 / share, item.price / (item.size - 1), multipliers)
+        for item, laws in zip(questions, pieces, strict=True):
+            totals += item.count * _worth(laws, item.price / (item.size - 1), multipliers)
         best, place = min(best, float(totals.min())), int(totals.argmin())
         around = multipliers[max(0, place - 1)], multipliers[min(len(multipliers) - 1, place + 1)]
         multipliers = np.geomspace(*around, MULTIPLIERS)
