@@ -16,7 +16,7 @@ import shutil
 import sys
 import time
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,11 @@ class Cache:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.root = Path(folder)
-        self.folder = self.root / code_digest()
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of what this version computed; only whoever looks at entries waits for its name."""
+        return self.root / code_digest()
 
     def get(self, key: str) -> tuple[Any] | None:
         """Return the result in a tuple; None when there is none that can be read and trusted."""
