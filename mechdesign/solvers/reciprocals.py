@@ -8,7 +8,6 @@ the last sum is sum_v u_v p_v <= max p. There is equality at the optimum, where 
 from __future__ import annotations
 
 import math
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -52,11 +51,6 @@ class ErrorTerms:
     weights: Array
     information: csr_array
 
-    @cached_property
-    def transposed(self) -> csr_array:
-        """The information by way to ask."""
-        return self.information.T.tocsr()
-
     def errors(self, shares: Array) -> Array:
         """Return each error for one user in all; infinite where nothing tells."""
         with np.errstate(divide="ignore"):
@@ -75,6 +69,11 @@ class ErrorTerms:
         """Return by how much the mean error falls per share of each way to ask: - its gradient."""
         found: Array = self.transposed @ (self.weights * self.errors(shares) ** 2)
         return found
+
+    @cached_property
+    def transposed(self) -> csr_array:
+        """The array the other way round, row by row."""
+        return self.information.T.tocsr()
 
 
 @dataclass(frozen=True)
@@ -164,27 +163,22 @@ def _newton(terms: ErrorTerms, shares: Array) -> Array:
 
 def _solved(terms: ErrorTerms, curvature: Array, w: Array, barrier: float, gradient: Array) -> Array:
     """Return (M' D M + mu / w^2)^-1 gradient, by a system of as many equations as M has rows, or columns."""
-    matrix = terms.information
+    matrix, transposed = terms.information, terms.transposed
     rows, columns = matrix.shape
     if columns <= rows:
-        dense = _scaled(matrix, w).toarray()
+        dense = matrix.multiply(w[None, :]).toarray()
         system = (dense * curvature[:, None]).T @ dense
         system[np.diag_indices(columns)] += barrier
         solved: Array = w * np.linalg.solve(system, w * gradient)
         return solved
     spread = w * w / barrier  # Woodbury's identity
-    system = (_scaled(matrix, spread) @ terms.transposed).toarray()
+    scaled = matrix.copy()
+    scaled.data *= spread[scaled.indices]
+    system = (scaled @ transposed).toarray()
     system[np.diag_indices(rows)] += 1.0 / curvature
     first = spread * gradient
-    found: Array = first - spread * (terms.transposed @ np.linalg.solve(system, matrix @ first))
+    found: Array = first - spread * (transposed @ np.linalg.solve(system, matrix @ first))
     return found
-
-
-def _scaled(matrix: csr_array, factors: Array) -> csr_array:
-    """Return the matrix with its columns multiplied, without looking for entries anew."""
-    scaled = copy(matrix)
-    scaled.data = matrix.data * factors[matrix.indices]
-    return scaled
 
 
 def _length(
