@@ -124,7 +124,7 @@ def test_bad_data_is_refused():
     for call, text in (
         (lambda: menu.choose([0.0]), "theta: entry 0 is not positive"),
         (lambda: menu.randomize([2.0], [0]), "answers: reach outside"),
-        (lambda: menu.randomize([0.5, 0.5], [0]), "answers: has 2 entries for 1 items"),
+        (lambda: menu.randomize([0.5, 0.5], [0]), "answers: has 2 entries for 1 item;"),
         (lambda: menu.payments([3]), r"items: a number is outside -1 \.\.\. 2"),
         (lambda: menu.estimate([0.5], [0, 1]), "reports: 1 for 2 buyers"),
     ):

@@ -95,7 +95,7 @@ def test_columns_of_other_names_and_clipping(built, tmp_path, capsys):
     assert "row 1: (1, 9) is outside" in capsys.readouterr().err
     assert not out.exists()
     assert main([*arguments, "--clip"]) == 0
-    assert "1 points moved into the area" in capsys.readouterr().out
+    assert "1 point moved into the area" in capsys.readouterr().out
     assert [name.partition("__")[0] for name in read(out)[0]] == ["east", "north"]
 
 
