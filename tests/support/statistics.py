@@ -15,19 +15,22 @@ SLIGHTLY = 1e-6
 
 def binomial_limits(trials: int, chance: float, error: float) -> tuple[int, int]:
     """Return (low, high) with Pr[count < low] and Pr[count > high] each at most error / 2, exactly."""
-    exact, half = Fraction(chance), Fraction(error) / 2
-    masses = [
-        comb(trials, count) * exact**count * (1 - exact) ** (trials - count) for count in range(trials + 1)
-    ]
-    return _first_above(masses, half), trials - _first_above(masses[::-1], half)
+    hit, bottom = Fraction(chance).as_integer_ratio()
+    top, whole = (Fraction(error) / 2).as_integer_ratio()
+    limit = top * bottom**trials // whole
+    return _first_above(trials, hit, bottom - hit, limit), trials - _first_above(
+        trials, bottom - hit, hit, limit
+    )
 
 
-def _first_above(masses: list[Fraction], limit: Fraction) -> int:
-    running, count = Fraction(0), 0
-    while running + masses[count] <= limit:
-        running += masses[count]
+def _first_above(trials: int, hit: int, miss: int, limit: int) -> int:
+    """Return the least count at which the weights of 0, 1, ... together are above a limit."""
+    running, count = 0, 0
+    while True:
+        running += comb(trials, count) * hit**count * miss ** (trials - count)
+        if running > limit:
+            return count
         count += 1
-    return count
 
 
 def reaches(estimate: Any, truth: Any, level: float) -> np.ndarray:
