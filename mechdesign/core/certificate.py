@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.printable import printable
+
+if TYPE_CHECKING:
+    from mechdesign.core.solution import Solution
 
 OPTIMALITY = "optimality"
 """The property that nothing is better, among a set of mechanisms that has to be named."""
@@ -131,28 +134,8 @@ class CertificateAudit(TextInNotebooks):
         return "\n".join(str(certificate) for certificate in self.certificates)
 
 
-class Bounded(Protocol):
-    """What a certificate of optimality looks at: a value, and how far it can be from the optimum."""
-
-    @property
-    def value(self) -> float:
-        """The objective."""
-
-    @property
-    def bound(self) -> float | None:
-        """The proven bound on the optimum, if there is one."""
-
-    @property
-    def bound_source(self) -> str:
-        """How the bound is proven."""
-
-    @property
-    def gap(self) -> float:
-        """The distance between value and bound, infinite without a bound."""
-
-
 def optimality(
-    found: Bounded,
+    found: Solution[Any],
     left: float | None = None,
     scale: float | None = None,
     *,
@@ -166,7 +149,7 @@ def optimality(
 
     Parameters
     ----------
-    found : Bounded
+    found : Solution
         A solution; without a bound its certificate fails.
     left : float, optional
         What is left to be gained, in the units of ``scale``; the gap by default. What would run may be

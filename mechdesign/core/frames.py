@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError, suggestion
 from mechdesign.core.tables import ROWS, Block, Coded, Values
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.missing import MissingRule
 
 PANDAS = "pandas"
 BACKENDS = (PANDAS, "polars", "pyarrow")
@@ -85,15 +88,6 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: str = PANDAS) -> Any
     return made.to_native()
 
 
-class Missing(Protocol):
-    """What to do with rows without a value."""
-
-    def apply(
-        self, block: Mapping[str, Values], missing: Mapping[str, Mask]
-    ) -> tuple[Block, NDArray[np.int64] | None]:
-        """Return the block that is left, and the numbers of its rows when some were dropped."""
-
-
 class FrameTable:
     """A data frame or a series as a source of blocks.
 
@@ -114,7 +108,7 @@ class FrameTable:
 
     name = "data frame"
 
-    def __init__(self, native: Any, missing: Missing) -> None:
+    def __init__(self, native: Any, missing: MissingRule) -> None:
         narwhals = _narwhals()
         try:
             found = narwhals.from_native(native, eager_only=True, allow_series=True)

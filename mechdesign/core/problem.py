@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
 
 import numpy as np
 
@@ -14,47 +14,11 @@ from mechdesign.core.fields import fields_of, values_of
 from mechdesign.core.text import abridged
 from mechdesign.core.types import MechanismT_co
 
+if TYPE_CHECKING:
+    from mechdesign.core.solution import Solution
+
 Sense = Literal["max", "min"]
 Variables = Mapping[str, Any]
-
-
-class Candidate(Protocol):
-    """What a problem may know of the solution that it judges; :class:`Solution` is one."""
-
-    @property
-    def kind(self) -> str:
-        """``analytic``, ``numeric``, ``heuristic`` or ``published``."""
-
-    @property
-    def status(self) -> str:
-        """``optimal`` or ``feasible``, as the method says."""
-
-    @property
-    def value(self) -> float:
-        """The objective, as the problem computed it."""
-
-    @property
-    def bound(self) -> float | None:
-        """The proven bound on the optimum, if there is one."""
-
-    @property
-    def bound_source(self) -> str:
-        """How the bound is proven."""
-
-    @property
-    def gap(self) -> float:
-        """The distance between value and bound, infinite without a bound."""
-
-    @property
-    def variables(self) -> Variables:
-        """The variables by their stable names."""
-
-    @property
-    def realisation(self) -> Any:
-        """What the mechanism is built from where the method knows more than the variables say."""
-
-    def mechanism(self) -> Any:
-        """Return what :meth:`Problem.mechanism` makes of it, built once."""
 
 
 class Problem(ABC, Generic[MechanismT_co]):
@@ -119,7 +83,7 @@ class Problem(ABC, Generic[MechanismT_co]):
         """Return by how much each group of constraints is violated (0 when satisfied)."""
 
     @abstractmethod
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return the certificates of a solution of this problem."""
 
     def value_label(self) -> str:
@@ -140,7 +104,7 @@ class Problem(ABC, Generic[MechanismT_co]):
         return self.compared_with
 
     def optimality(
-        self, solution: Candidate, left: float | None = None, scale: float | None = None, **more: Any
+        self, solution: Solution[Any], left: float | None = None, scale: float | None = None, **more: Any
     ) -> Certificate:
         """Return whether a bound leaves little; see :func:`~mechdesign.core.certificate.optimality`."""
         return optimality(solution, left, scale, within=self.optimal_within, **more)
@@ -167,7 +131,7 @@ class Problem(ABC, Generic[MechanismT_co]):
         """How many users it is planned for, for whom forecasts are made; None where no parameter says."""
         return None
 
-    def planned_error(self, solution: Candidate) -> tuple[float, str, str] | None:
+    def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str] | None:
         """Return the error for the users of the problem, what kind of error it is, and of what.
 
         Only where the mechanism is made for a number of users, a parameter ``users``. Elsewhere mechanisms
@@ -175,7 +139,7 @@ class Problem(ABC, Generic[MechanismT_co]):
         """
         return None
 
-    def mechanism(self, solution: Candidate) -> MechanismT_co:
+    def mechanism(self, solution: Solution[Any]) -> MechanismT_co:
         """Return the mechanism that runs; the default refuses and says what to build instead."""
         self.require_mechanism()
         raise NotImplementedError(f"{type(self).__name__}: says neither what runs nor why nothing does")

@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.conflict import conflicting
@@ -22,6 +22,9 @@ from mechdesign.core.kept import kept_starts
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.prices import Binding, PricedSolution, most_expensive
 from mechdesign.core.problem import Problem
+
+if TYPE_CHECKING:
+    from mechdesign.core.solution import Solution
 
 SECONDS = 20.0
 """For how long a solution is solved again nearby, all parameters together."""
@@ -46,42 +49,6 @@ ALIKE = 0.01
 
 SHOWN = 8
 """Binding constraints that are printed."""
-
-
-class Solved(Protocol):
-    """What is needed of a solution."""
-
-    @property
-    def problem(self) -> Problem[Any]:
-        """What was solved."""
-
-    @property
-    def found(self) -> bool:
-        """Whether there are variables."""
-
-    @property
-    def status(self) -> str:
-        """How it ended."""
-
-    @property
-    def value(self) -> float:
-        """The objective."""
-
-    @property
-    def gap(self) -> float:
-        """The distance from the bound."""
-
-    @property
-    def seconds(self) -> float:
-        """How long it took."""
-
-    @property
-    def prices(self) -> PricedSolution | None:
-        """The multipliers, where the method has them."""
-
-    @property
-    def again(self) -> Callable[[Problem[Any]], Any] | None:
-        """The same method with the same options, for another problem."""
 
 
 @dataclass(frozen=True)
@@ -269,7 +236,7 @@ class Sensitivity:
         }
 
 
-def sensitivity(solution: Solved, seconds: float = SECONDS) -> Sensitivity:
+def sensitivity(solution: Solution[Any], seconds: float = SECONDS) -> Sensitivity:
     """Return what the parameters of a solution are worth; of an infeasible problem, what conflicts.
 
     Parameters
@@ -299,7 +266,7 @@ def sensitivity(solution: Solved, seconds: float = SECONDS) -> Sensitivity:
     return Sensitivity(worths, binding, reason="" if worths else reason)
 
 
-def _worth(solution: Solved, name: str, end: float) -> Worth:
+def _worth(solution: Solution[Any], name: str, end: float) -> Worth:
     problem = solution.problem
     at = float(getattr(problem, name))
     slope = None if solution.prices is None else _slope(problem, name, at, solution.prices)
@@ -338,7 +305,7 @@ def _slope(problem: Problem[Any], name: str, at: float, prices: PricedSolution) 
     return None if further is None else (4.0 * high - 3.0 * middle - further) / (2.0 * step)
 
 
-def _side(solution: Solved, name: str, at: float, sign: float, end: float) -> Side | None:
+def _side(solution: Solution[Any], name: str, at: float, sign: float, end: float) -> Side | None:
     """Return the derivative to one side from three optima, by Richardson's extrapolation."""
     gap = solution.gap if math.isfinite(solution.gap) else 0.0
     part = min(max(4.0 * (gap / abs(solution.value)) ** (1.0 / 3.0), NEAR), FAR) if solution.value else NEAR

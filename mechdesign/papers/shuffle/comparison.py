@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.problems.shuffle.candidates import Choosing, fitted, most_bits
 
 
-def figures_of(problem: Choosing, solution: Candidate, rivals: Mapping[str, float]) -> dict[str, Any]:
+def figures_of(problem: Choosing, solution: Solution[Any], rivals: Mapping[str, float]) -> dict[str, Any]:
     """Return the quantities of a solution: its own figures, and how it compares with errors of others."""
     protocol = problem.built(solution.variables)
     found: dict[str, Any] = {

@@ -12,7 +12,8 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, choice, frozen_problem, real, whole
 from mechdesign.core.numbers import shown
-from mechdesign.core.problem import Candidate, Variables
+from mechdesign.core.problem import Variables
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.shuffle import OutOfReachError, Promise, Protocol
 from mechdesign.mechanisms.shuffle.promise import (
     LARGEST_EPSILON,
@@ -248,7 +249,7 @@ class Choosing:
         parameters.update({public: value for public, value in self.drawn.items() if public in drawn})
         return known[name](self.case.promise, parameters.pop("calibration"), **parameters)
 
-    def mechanism(self, solution: Candidate) -> Protocol:
+    def mechanism(self, solution: Solution[Any]) -> Protocol:
         """Return the protocol that runs, or refuse it where its privacy is not proven."""
         return self.built(solution.variables).require()
 
@@ -266,7 +267,7 @@ class Choosing:
         """The users that a protocol is made for."""
         return self.users
 
-    def planned_error(self, solution: Candidate) -> tuple[float, str, str]:
+    def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str]:
         """Return the error as a part of the users, whose number is public."""
         return solution.value / self.planned_users, "root mean squared error", self.share
 
@@ -291,7 +292,7 @@ class Choosing:
         delta = protocol.least_delta if case.pure else 0.0
         return {"messages": messages, "bits": bits, "local_epsilon": local, "delta": delta}
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return the protocol's own certificates, those of what was asked for, and a claimed optimum."""
         protocol, case = self.built(solution.variables), self.case
         found: list[Certificate] = list(protocol.certificates())

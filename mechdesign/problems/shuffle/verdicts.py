@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from mechdesign.core.certificate import Certificate, optimality as closeness
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.shuffle.exact import exact_delta, why_not_exact
 from mechdesign.problems.shuffle.judge import (
     Curve,
@@ -54,7 +55,7 @@ def central_privacy(setting: Setting, epsilon: float) -> Certificate:
     )
 
 
-def optimality(solution: Candidate) -> Certificate:
+def optimality(solution: Solution[Any]) -> Certificate:
     """Return whether an exact attack leaves less than a hundredth of the epsilon open."""
     part = solution.gap / solution.value if solution.value > 0 else solution.gap
     figures = {"gap": solution.gap, "relative_gap": part}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Line, Reference
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.papers.auction.horizon.quantities import PATIENCE
 from mechdesign.problems.auction.horizon.play import play
 from mechdesign.problems.auction.horizon.problem import AuctionHorizon
@@ -14,7 +16,7 @@ from mechdesign.problems.auction.horizon.problem import AuctionHorizon
 NAMES = {"online": "online", "static": "static", "forced": "forced to keep shares in each slot"}
 
 
-def figures(problem: AuctionHorizon, solution: Candidate) -> list[Figure]:
+def figures(problem: AuctionHorizon, solution: Solution[Any]) -> list[Figure]:
     """Return the policies slot by slot, when a user leaves who loses 20 slots in a row."""
     policies = ["online", "static", *(["forced"] if problem.participation > 0 else [])]
     played = {policy: play(problem, policy, PATIENCE) for policy in policies}

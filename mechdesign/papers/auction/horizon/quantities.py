@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.auction.horizon.play import play
 from mechdesign.problems.auction.horizon.problem import AuctionHorizon
 
@@ -16,7 +16,7 @@ PATIENCE = 20
 """Slots that a user loses in a row before it leaves, as for figure 5.2."""
 
 
-def quantities(problem: AuctionHorizon, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: AuctionHorizon, solution: Solution[Any]) -> dict[str, Any]:
     """Return payments, costs, shares, backlogs and who stays: online, static and forced policy.
 
     ``*_paid`` is what the center pays per slot (definition 5.2.3 of the source) and ``*_cost`` what its

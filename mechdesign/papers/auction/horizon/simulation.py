@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from mechdesign.core.parameters import replace_parameters
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.noise import noise_of
 from mechdesign.papers.auction.horizon.quantities import PATIENCE
 from mechdesign.problems.auction.horizon.play import Played, play
@@ -15,7 +16,7 @@ from mechdesign.problems.auction.horizon.problem import AuctionHorizon
 
 
 def simulation(
-    problem: AuctionHorizon, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
+    problem: AuctionHorizon, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Run online auction and baselines on users drawn again, and fuse the winners' perturbed values.
 

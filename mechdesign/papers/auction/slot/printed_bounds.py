@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.auction.slot.fitting import harmonic
 from mechdesign.problems.auction.slot.problem import AuctionSlot
 
@@ -22,7 +22,7 @@ MOST_USERS = 12
 """All sets of so many users are looked at."""
 
 
-def printed_bounds(problem: AuctionSlot, solution: Candidate) -> dict[str, Any]:
+def printed_bounds(problem: AuctionSlot, solution: Solution[Any]) -> dict[str, Any]:
     """Return how far both inequalities are from failing; negative where they fail, nothing for large slots.
 
     ``lemma_slack`` is P* + m n - M*; ``printed_bound`` the right side of the theorem, ``printed_sum`` its

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.auction import greedy
 from mechdesign.papers.auction.slot.printed_bounds import printed_bounds
 from mechdesign.problems.auction.slot.fitting import harmonic, largest_gain
 from mechdesign.problems.auction.slot.problem import AuctionSlot
 
 
-def quantities(problem: AuctionSlot, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: AuctionSlot, solution: Solution[Any]) -> dict[str, Any]:
     """Return costs, payments, their ratio, and the ratio to the bound next to the proven one.
 
     ``phase_two_ratio`` is the weight of the winners that phase 2 chose over the bound of what they cover;

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.contract.allocation import own_costs, within_budget
 from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
 
 
-def quantities(problem: PrivacyContract, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: PrivacyContract, solution: Solution[Any]) -> dict[str, Any]:
     """Return alpha, total payment, buyers, users' surplus, and the ratio of errors to full information.
 
     ``surplus_of_highest`` is what a user of the highest type keeps, ``surplus_spread`` by how much what one

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.contract.menu import NOT_BUYING, ContractMenu
 from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
 
@@ -20,7 +21,7 @@ MAX_CHECKED = 100
 
 
 def simulation(
-    problem: PrivacyContract, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
+    problem: PrivacyContract, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Run the menu on users with private types and skewed values, many times.
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.contract.privacy_contract_continuous.problem import PrivacyContractContinuous
 
 
-def quantities(problem: PrivacyContractContinuous, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: PrivacyContractContinuous, solution: Solution[Any]) -> dict[str, Any]:
     """Return alpha for ``users`` users, the payment per user, the number of items, and eq. (4.35).
 
     ``surplus_of_highest`` is what the highest type keeps, p - theta eps; the thesis sets it to 0.

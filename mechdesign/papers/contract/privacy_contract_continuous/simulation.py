@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.contract.privacy_contract_continuous.problem import PrivacyContractContinuous
 
 
 def simulation(
     problem: PrivacyContractContinuous,
-    solution: Candidate,
+    solution: Solution[Any],
     users: int,
     repetitions: int,
     rng: np.random.Generator,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.deployed.frequencies.problem import DeployedFrequencies
 from mechdesign.problems.deployed.frequencies.systems import KaryRandomizer, RapporSystem
 
@@ -13,7 +13,7 @@ MANY = (2, 10, 100)
 """Reports of one value whose exact epsilon is stated."""
 
 
-def quantities(problem: DeployedFrequencies, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: DeployedFrequencies, solution: Solution[Any]) -> dict[str, Any]:
     """Return the exact epsilon, and how many times the variance of the optimum the system has.
 
     ``over_optimum`` is that ratio, also that of the users needed for equal errors; ``standard_error`` that

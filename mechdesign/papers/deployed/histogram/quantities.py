@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.deployed.histogram.problem import DeployedHistogram
 
 
-def quantities(problem: DeployedHistogram, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: DeployedHistogram, solution: Solution[Any]) -> dict[str, Any]:
     """Return the proven and the attacked delta of a solution, and its variance over that of the bound.
 
     ``times_the_bound`` is the ratio of the variance to that of noise which an attack refutes.

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from mechdesign.audit.repeated import RepeatedBits
-from mechdesign.core.problem import Candidate
 from mechdesign.core.randomness import TOTAL
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.joint import JointResponse
 from mechdesign.mechanisms.joint.spreads import single_spreads
 from mechdesign.problems.joint.collection.closed_form import lower_bound
@@ -18,7 +18,7 @@ from mechdesign.problems.joint.collection.problem import JointCollection
 MOST_EXPONENT = 300.0
 
 
-def quantities(problem: JointCollection, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: JointCollection, solution: Solution[Any]) -> dict[str, Any]:
     """Return exact privacy losses, the paper's, and sums of variances over all joint cells.
 
     ``one_report``, ``all_reports`` and ``any_number`` are the least epsilons, exactly from the weights;

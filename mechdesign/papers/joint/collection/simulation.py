@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.oracles.packed import member_counts
 from mechdesign.problems.joint.collection.problem import JointCollection
 
 
 def simulation(
-    problem: JointCollection, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
+    problem: JointCollection, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Return users times the measured mean squared error of bits of frequency 0, scaled to all bits.
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.joint.maximum import is_unique
 from mechdesign.problems.joint.distribution.problem import JointDistribution
 from mechdesign.problems.joint.distribution.reports import SimulatedReports
 
 
-def quantities(problem: JointDistribution, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: JointDistribution, solution: Solution[Any]) -> dict[str, Any]:
     """Return sizes, gaps and, for simulated users, the variation distance from their true shares.
 
     ``variation_distance`` is half the sum of the absolute differences, ``missed_share`` the true share of the

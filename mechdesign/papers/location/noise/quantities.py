@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.location.noise.problem import LocationNoise
 
 PARTS = 20_000
 """Of the integrals, by the midpoint rule."""
 
 
-def quantities(problem: LocationNoise, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: LocationNoise, solution: Solution[Any]) -> dict[str, Any]:
     """Return ``radius``, ``true_epsilon``, and what reports tell, for claims.
 
     ``scaled_radius`` is the radius in units of 1 / epsilon. ``telling_apart`` is the probability of guessing

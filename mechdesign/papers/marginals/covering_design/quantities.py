@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.marginals.covering_design.bounds import schoenheim
 from mechdesign.problems.marginals.covering_design.problem import CoveringDesign
 
 
-def quantities(problem: CoveringDesign, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: CoveringDesign, solution: Solution[Any]) -> dict[str, Any]:
     """Return Schoenheim's bound, the relative gap, and the density.
 
     ``density`` is how many blocks contain a subset on average: 1 for a Steiner system. ``relative_gap``

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.oracles.best import best_size
 from mechdesign.papers.marginals.frequency_oracle.methods import choice
 from mechdesign.problems.marginals.frequency_oracle.oracles import KINDS, kind_of
@@ -15,7 +15,7 @@ LARGEST_EXPONENT = 40.0
 """More buckets than e^40 are not asked for."""
 
 
-def quantities(problem: FrequencyOracle, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: FrequencyOracle, solution: Solution[Any]) -> dict[str, Any]:
     """Return variances, report lengths and excesses over the bound, for claims.
 
     ``optimised_unary`` and the like are users times the variance of the mechanism that would run, exactly

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle
 
 
 def simulation(
-    problem: FrequencyOracle, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
+    problem: FrequencyOracle, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Return users times the measured mean squared error of the last category, which nobody has.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.marginals.choice import effect_variance
 from mechdesign.mechanisms.marginals.errors import effect_errors
 from mechdesign.papers.marginals.marginal_views import rival_designs
@@ -23,7 +23,7 @@ MOST_EFFECTS = 6
 """Marginals of more attributes have too many effects to add up for every claim."""
 
 
-def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: MarginalViews, solution: Solution[Any]) -> dict[str, Any]:
     """Return what claims and readers ask for besides views and shares.
 
     ``size_and_count`` is [l, m], as in table 3.3 of the thesis. ``noise_of_size_3`` and the like are order x
@@ -73,7 +73,7 @@ def quantities(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
     return found
 
 
-def _effects_error(problem: MarginalViews, solution: Candidate, order: int) -> float:
+def _effects_error(problem: MarginalViews, solution: Solution[Any], order: int) -> float:
     """Return the error of the effects that a view has, for the marginal of the first attributes."""
     views = judging.as_views(solution.variables["views"])
     variances = {
@@ -87,7 +87,7 @@ def _effects_error(problem: MarginalViews, solution: Candidate, order: int) -> f
     return effect_errors(range(order), views, problem.sizes, precision)
 
 
-def _of_rival(problem: MarginalViews, solution: Candidate) -> dict[str, Any]:
+def _of_rival(problem: MarginalViews, solution: Solution[Any]) -> dict[str, Any]:
     """Return the errors of another way to collect."""
     errors = rival_designs.errors(problem, solution.variables["rival"])
     found, weights = np.array(list(errors.values())), np.array(list(problem.wanted.values()))

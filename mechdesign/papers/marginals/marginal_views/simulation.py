@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MechDesignError
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.papers.marginals.rivals import (
     AllMarginals,
@@ -55,7 +55,7 @@ def shoppers(sizes: Sequence[int], users: int, rng: np.random.Generator) -> NDAr
 
 
 def simulation(
-    problem: MarginalViews, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
+    problem: MarginalViews, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Return the mean squared errors of marginals, summed over cells, of all methods for the same people.
 
@@ -98,7 +98,7 @@ def _add(
     found.setdefault(name, []).append(float(np.mean(errors)))
 
 
-def _views(problem: MarginalViews, solution: Candidate) -> dict[str, Callable[[Any, Any], Answer]]:
+def _views(problem: MarginalViews, solution: Solution[Any]) -> dict[str, Callable[[Any, Any], Answer]]:
     release: Any = solution.mechanism()
     if not isinstance(release, MarginalRelease) or release.attributes.count < len(problem.sizes):
         return {}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.mean.variance import WORST_VARIANCES
 from mechdesign.problems.mean.channel.any_mechanism import any_mechanism_bound
 from mechdesign.problems.mean.channel.problem import MeanChannel
@@ -14,7 +14,7 @@ from mechdesign.problems.mean.channel.problem import MeanChannel
 RIVALS = ("laplace", "duchi", "piecewise", "hybrid")
 
 
-def quantities(problem: MeanChannel, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: MeanChannel, solution: Solution[Any]) -> dict[str, Any]:
     """Return the bound for any mechanism whatever, and the rivals' worst-case variances, on [0, 1].
 
     ``laplace`` and the like are the rivals' variances; ratios and differences of two are named so.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.papers.mean.interval import printed, printed_errors, printed_rows, widened
 from mechdesign.papers.mean.interval.ranks import friedman_p_value
 from mechdesign.problems.mean.interval import offsets
@@ -15,7 +15,7 @@ HALF_WAY = 0.5
 """The delta_1 at which theorem 2 is looked at; delta_2 = delta_1 / e^epsilon, the best one it states."""
 
 
-def quantities(problem: MeanInterval, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: MeanInterval, solution: Solution[Any]) -> dict[str, Any]:
     """Return offsets, true epsilon, the variance for given users, and figures of the paper, for claims.
 
     ``given_users_value`` is n times the variance for given users whose values are 0 or 1 and have the

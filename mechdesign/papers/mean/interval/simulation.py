@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.mean import MeanMechanism, Piecewise
 from mechdesign.mechanisms.mean.variance import duchi_value
 from mechdesign.papers.mean.interval.printed import COMPARED
@@ -146,7 +146,7 @@ def summary(errors: Mapping[str, list[float]]) -> dict[str, float]:
 
 
 def simulation(
-    problem: MeanInterval, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
+    problem: MeanInterval, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Run all methods on generated data sets, as many as repetitions, and summarise.
 

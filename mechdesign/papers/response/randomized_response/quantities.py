@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.papers.response.randomized_response import tableau
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 
 
-def quantities(problem: RandomizedResponse, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: RandomizedResponse, solution: Solution[Any]) -> dict[str, Any]:
     """Return the true epsilon, the least deltas and how many symbols are reported.
 
     For two answers also the simplex tableau of the paper: ``reduced_costs`` and ``basic_solutions`` of its

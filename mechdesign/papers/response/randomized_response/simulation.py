@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from mechdesign.core.errors import MethodError
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 
 
 def simulation(
-    problem: RandomizedResponse, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
+    problem: RandomizedResponse,
+    solution: Solution[Any],
+    users: int,
+    repetitions: int,
+    rng: np.random.Generator,
 ) -> dict[str, float]:
     """Return the measured utility of simulated users next to its standard error.
 

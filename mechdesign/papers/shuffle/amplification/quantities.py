@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.shuffle.amplification.problem import ShuffleAmplification
 from mechdesign.problems.shuffle.exact import exact_delta, why_not_exact
 from mechdesign.problems.shuffle.judge import attacked
 from mechdesign.problems.shuffle.verdicts import proven_delta
 
 
-def quantities(problem: ShuffleAmplification, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: ShuffleAmplification, solution: Solution[Any]) -> dict[str, Any]:
     """Return numbers about a solution.
 
     ``proven_delta`` and ``attacked_delta`` are those at the value, ``exact_delta`` the true one where it can

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.papers.shuffle.comparison import figures_of
 from mechdesign.problems.shuffle.counting.problem import ShuffleCounting
 
 
-def quantities(problem: ShuffleCounting, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: ShuffleCounting, solution: Solution[Any]) -> dict[str, Any]:
     """Return messages, bits and local epsilon, and the errors of two models next to this one.
 
     ``local_rmse`` is randomized response without a shuffler, ``laplace_rmse`` one Laplace number by a trusted

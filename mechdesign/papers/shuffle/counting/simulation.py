@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.shuffle.tasks import CountProtocol
 from mechdesign.papers.shuffle.experiment import measured, ones_and_zeros, require_users
 from mechdesign.problems.shuffle.counting.problem import ShuffleCounting
 
 
 def simulation(
-    problem: ShuffleCounting, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
+    problem: ShuffleCounting, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Run the protocol on users of whom a share holds 1, half of them where the problem names none.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.papers.shuffle.comparison import figures_of
 from mechdesign.problems.shuffle.distinct.problem import ShuffleDistinct
 
 
-def quantities(problem: ShuffleDistinct, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: ShuffleDistinct, solution: Solution[Any]) -> dict[str, Any]:
     """Return messages, bits and delta, and the error of a trusted server, ``geometric_rmse``."""
     ratio = math.exp(-problem.epsilon)
     return figures_of(problem, solution, {"geometric_rmse": math.sqrt(2.0 * ratio) / (1.0 - ratio)})

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.shuffle.tasks import HistogramProtocol
 from mechdesign.papers.shuffle.comparison import figures_of
 from mechdesign.papers.shuffle.histogram.printed import fakes_rmse, hashing_rmse, normal_counts
 from mechdesign.problems.shuffle.histogram.problem import ShuffleHistogram
 
 
-def quantities(problem: ShuffleHistogram, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: ShuffleHistogram, solution: Solution[Any]) -> dict[str, Any]:
     """Return messages, bits and local epsilon, and the errors of two models next to this one.
 
     ``local_rmse`` is k-ary randomized response without a shuffler, ``laplace_rmse`` Laplace noise of scale

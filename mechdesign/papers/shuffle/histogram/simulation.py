@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.shuffle.tasks import HistogramProtocol
 from mechdesign.papers.shuffle.experiment import measured, normal_categories, require_users
 from mechdesign.papers.shuffle.histogram.printed import normal_counts
@@ -14,7 +15,7 @@ from mechdesign.problems.shuffle.histogram.problem import ShuffleHistogram
 
 
 def simulation(
-    problem: ShuffleHistogram, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
+    problem: ShuffleHistogram, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Run the protocol on users whose categories are normal around the middle, drawn again each time.
 

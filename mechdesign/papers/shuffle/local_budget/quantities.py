@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.shuffle.judge import attacked
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
 from mechdesign.problems.shuffle.theorems import RELAXED_3, THEOREM_3, THEOREM_4, TheoremSetting
 from mechdesign.problems.shuffle.verdicts import proven_delta
 
 
-def quantities(problem: ShuffleLocalBudget, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: ShuffleLocalBudget, solution: Solution[Any]) -> dict[str, Any]:
     """Return numbers about a solution.
 
     ``theorem_4_minus_theorem_3`` compares the local epsilons of two theorems for binary randomized response,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.shuffle.range_estimate import most_parts
 from mechdesign.papers.shuffle.comparison import figures_of
 from mechdesign.problems.shuffle.range.problem import ShuffleRange
 
 
-def quantities(problem: ShuffleRange, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: ShuffleRange, solution: Solution[Any]) -> dict[str, Any]:
     """Return messages, bits and delta.
 
     ``split_rmse`` is a trusted server with Laplace noise of scale 2 L / epsilon in each of the nodes.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.papers.shuffle.comparison import figures_of, fitting, multiple
 from mechdesign.papers.shuffle.sum.printed import normal_rmse, recursive_rmse, unary_rmse
 from mechdesign.problems.shuffle.sum.problem import ShuffleSum
 
 
-def quantities(problem: ShuffleSum, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: ShuffleSum, solution: Solution[Any]) -> dict[str, Any]:
     """Return messages, bits and local epsilon, and the errors of two models next to this one.
 
     ``local_rmse`` is the two-point mechanism of Duchi et al. without a shuffler, at its worst;

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.papers.shuffle.experiment import measured, normal_numbers, require_users
 from mechdesign.papers.shuffle.sum.printed import normal_rmse
 from mechdesign.problems.shuffle.sum.problem import ShuffleSum
 
 
 def simulation(
-    problem: ShuffleSum, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
+    problem: ShuffleSum, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Run the protocol on users whose numbers are normal around 1/2, drawn again each time.
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.spectrum.channel import Channel
 from mechdesign.papers.spectrum.baseline import FIXED_PRIMARY, FIXED_SECONDARY
 from mechdesign.papers.spectrum.channel.given_widening import best_utility
 from mechdesign.problems.spectrum.channel.problem import SpectrumChannel
 
 
-def quantities(problem: SpectrumChannel, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: SpectrumChannel, solution: Solution[Any]) -> dict[str, Any]:
     """Return the baselines, the circles, and what theorem 6.5.2 is about.
 
     ``fixed_utility`` is the utility with the widening 1 of section 6.6.1 and the best radii for it, ``gain``

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.spectrum.cloak.problem import SpectrumCloakDesign
 from mechdesign.problems.spectrum.cloak.shapes import SHAPES
 from mechdesign.problems.spectrum.cubic import positive_root
 
 
-def quantities(problem: SpectrumCloakDesign, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: SpectrumCloakDesign, solution: Solution[Any]) -> dict[str, Any]:
     """Return the attacker's errors, the two losses, and the losses of others.
 
     ``side`` is the root of the area. ``mean_error`` and ``median_error`` are those of the best guess of a

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.spectrum.partition.problem import SpectrumPartition
 
 
-def quantities(problem: SpectrumPartition, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: SpectrumPartition, solution: Solution[Any]) -> dict[str, Any]:
     """Return the attacker's errors and the loss of the coarsest answer.
 
     ``mean_error`` is the least expected distance of a guess, in steps, ``guessed`` the probability that the

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.parameters import replace_parameters
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.papers.spectrum.baseline import FIXED_PRIMARY, FIXED_SECONDARY
 from mechdesign.papers.spectrum.primary.attack import attack_errors
 from mechdesign.papers.spectrum.primary.printed import printed_slope, stationary_points
@@ -21,7 +21,7 @@ SEED, ATTACKS, EXACT_ATTACKS = 1, 100, 20
 """Of the attacks, which are simulated with the same places whatever the widening is."""
 
 
-def quantities(problem: SpectrumPrimary, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: SpectrumPrimary, solution: Solution[Any]) -> dict[str, Any]:
     """Return the utility at fixed levels, the gain over it, the expected utility, and the attacker's errors.
 
     ``fixed_utility`` has the owner's widening 1 of section 6.6.1 and the user's privacy radius as given, and

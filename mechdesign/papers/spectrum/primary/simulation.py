@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.papers.spectrum.primary.attack import attack_errors
 from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary
 
 
 def simulation(
-    problem: SpectrumPrimary, solution: Candidate, users: int, repetitions: int, rng: np.random.Generator
+    problem: SpectrumPrimary, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Return the mean utility of ``users`` slots, ``repetitions`` times, with exponential widenings.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.papers.spectrum.baseline import FIXED_SECONDARY
 from mechdesign.problems.spectrum.secondary.problem import SpectrumSecondary
 
 
-def quantities(problem: SpectrumSecondary, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: SpectrumSecondary, solution: Solution[Any]) -> dict[str, Any]:
     """Return the utility at the fixed privacy radius 2 of section 6.6.1, and the gain over it.
 
     ``bought_over_income`` is the cost of buying (6.5) as a part of the income (6.4).

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.survey.design import building
 from mechdesign.problems.survey.design.anything import bounds_for_any
 from mechdesign.problems.survey.design.generation import generate
@@ -21,7 +21,7 @@ from mechdesign.problems.survey.design.solving import RULES
 Array = NDArray[np.float64]
 
 
-def quantities(problem: SurveyDesign, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: SurveyDesign, solution: Solution[Any]) -> dict[str, Any]:
     """Return what claims, figures and readers ask for besides designs and shares.
 
     ``errors`` are the expected standard errors of all wanted results with the planned users, in their order:

@@ -6,7 +6,7 @@ import math
 from itertools import product
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.sets.products import share_in
 from mechdesign.papers.survey.limit.fake_data import adaptive
 from mechdesign.papers.survey.limit.otherwise import ByFakeData
@@ -17,7 +17,7 @@ MOST_PRODUCTS = 256
 """Answers in all up to which the products of subsets are gone through."""
 
 
-def quantities(problem: SurveyLimit, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: SurveyLimit, solution: Solution[Any]) -> dict[str, Any]:
     """Return values of other ways to ask, in the problem's units, and ratios to the solution's value.
 
     ``total_share`` is, for single questions that are alike, the sum of their effective shares: how many

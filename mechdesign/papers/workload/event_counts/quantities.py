@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.workload.event_counts import kary
 from mechdesign.problems.workload.event_counts.problem import EventCounts
 
 
-def quantities(problem: EventCounts, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: EventCounts, solution: Solution[Any]) -> dict[str, Any]:
     """Return further numbers that claims may name.
 
     ``bound`` is proven for all real decodings; ``left`` the part by which the value exceeds it; ``states``

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.workload.value import Array
 from mechdesign.problems.workload.linear_queries.partitions import why_not_haar
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
@@ -19,7 +19,7 @@ from mechdesign.problems.workload.linear_queries.simple_reports import (
 )
 
 
-def quantities(problem: LinearQueries, solution: Candidate) -> dict[str, Any]:
+def quantities(problem: LinearQueries, solution: Solution[Any]) -> dict[str, Any]:
     """Return further numbers that claims may name.
 
     ``bound`` is proven for every unbiased protocol; ``left`` the part by which the value exceeds it;

@@ -11,7 +11,8 @@ import numpy as np
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, real, whole
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.auction import OnlineAuction
 from mechdesign.mechanisms.auction.slot import checked_positive
 from mechdesign.problems.auction.horizon.instance import Instance, drawn
@@ -133,7 +134,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
         short = np.maximum(self.wins - chosen.sum(axis=0), 0)
         return {"coverage": float(missing.sum()), "participation": float(short.sum())}
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return coverage and participation, counted, and optimality of the cost."""
         missing = self.residuals(solution.variables)
         found = [
@@ -141,7 +142,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
         ]
         return (*found, self.optimality(solution, unproven={"value": solution.value}))
 
-    def mechanism(self, solution: Candidate) -> OnlineAuction:
+    def mechanism(self, solution: Solution[Any]) -> OnlineAuction:
         """Return the auction that decides such slots one after the other; it needs what the first one did."""
         return OnlineAuction(
             [str(task) for task in range(self.tasks)],

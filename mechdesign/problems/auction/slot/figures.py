@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Bars
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.auction.slot.problem import AuctionSlot
 
 MOST_WINNERS = 40
 
 
-def figures(problem: AuctionSlot, solution: Candidate) -> list[Figure]:
+def figures(problem: AuctionSlot, solution: Solution[Any]) -> list[Figure]:
     """Return cost and payment of each winner; nothing of many or of none."""
     winners = np.asarray(solution.variables["winners"], dtype=np.int64)
     if not 0 < len(winners) <= MOST_WINNERS:

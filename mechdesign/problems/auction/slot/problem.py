@@ -18,7 +18,8 @@ from mechdesign.core.fields import POSITIVE, Kept, checked, choice, frozen_probl
 from mechdesign.core.method import Outcome
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.parameters import Generators
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import finite_array
 from mechdesign.mechanisms.auction import OnlineAuction
@@ -214,7 +215,7 @@ class AuctionSlot(Problem[OnlineAuction]):
         ]
         return {"coverage": float(missing.sum()), "individual_rationality": max(0.0, *losses, 0.0)}
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return coverage and individual rationality, exact, truthfulness of the rule, and optimality."""
         winners = np.asarray(solution.variables["winners"]).tolist()
         paid = [Fraction(0)] * len(self.bids)
@@ -236,7 +237,7 @@ class AuctionSlot(Problem[OnlineAuction]):
             ),
         )
 
-    def mechanism(self, solution: Candidate) -> OnlineAuction:
+    def mechanism(self, solution: Solution[Any]) -> OnlineAuction:
         """Return the auction over many slots with these tasks, by the rule of the solution."""
         names = self.task_names or tuple(str(task) for task in range(len(self.requirements)))
         auction = OnlineAuction(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mechdesign.core.figure import Figure
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.contract.figures import menu_figures
 from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
 
 
-def figures(problem: PrivacyContract, solution: Candidate) -> list[Figure]:
+def figures(problem: PrivacyContract, solution: Solution[Any]) -> list[Figure]:
     """Return the items and what each type chooses."""
     names = ("types", "epsilon", "payment")
     types, epsilon, payment = (np.asarray(solution.variables[name], dtype=np.float64) for name in names)

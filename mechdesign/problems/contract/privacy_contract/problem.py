@@ -15,7 +15,8 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import POSITIVE, Kept, checked, choice, frozen_problem, real, related, whole
 from mechdesign.core.parameters import Generators
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.types import Vector
 from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import NumberNoise, noise_of
@@ -274,7 +275,7 @@ class PrivacyContract(Problem[ContractMenu]):
         limit = "the budget" if self.budget is not None else "the target error"
         return f"all menus, one item per type, that keep {kept} and {limit}"
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return IR, IC, budget and monotonicity, exact on the very numbers, and optimality of the value."""
         people, variables = self.population, solution.variables
         incentives = audit_menu(
@@ -288,7 +289,7 @@ class PrivacyContract(Problem[ContractMenu]):
         )
         return (*incentives, self.optimality(solution, unproven={"value": solution.value}))
 
-    def mechanism(self, solution: Candidate) -> ContractMenu:
+    def mechanism(self, solution: Solution[Any]) -> ContractMenu:
         """Return the menu that runs; refused when its exact audit fails."""
         people = self.population
         terms = Terms(

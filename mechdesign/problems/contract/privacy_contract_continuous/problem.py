@@ -15,7 +15,8 @@ from mechdesign.audit.incentives import audit_menu
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real, whole
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS
 from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import NumberNoise, noise_of
@@ -175,7 +176,7 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
             "coverage": self.types.high - float(people.types[-1]),
         }
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return IR, IC, budget and monotonicity, exact, and optimality for the continuum."""
         variables = solution.variables
         people = self.population(np.asarray(variables["types"]))
@@ -184,7 +185,7 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
         )
         return (*incentives, self.optimality(solution, unproven={"value": solution.value}))
 
-    def mechanism(self, solution: Candidate) -> ContractMenu:
+    def mechanism(self, solution: Solution[Any]) -> ContractMenu:
         """Return the menu for ``users`` users; refused when its exact audit fails."""
         people = self.population(np.asarray(solution.variables["types"]))
         terms = Terms(

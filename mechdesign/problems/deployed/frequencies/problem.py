@@ -11,7 +11,8 @@ import numpy as np
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, frozen_problem, whole
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS
 from mechdesign.mechanisms.oracles.best import subset_variance
 from mechdesign.mechanisms.oracles.oracle import Oracle
@@ -130,7 +131,7 @@ class DeployedFrequencies(Problem[Oracle | System]):
         """Return 0: both reports are private by what they are, and the certificate says so."""
         return {"privacy": 0.0}
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return the privacy of the report and, of the optimum, that nothing is better."""
         mechanism = solution.mechanism()
         if isinstance(mechanism, System):
@@ -142,7 +143,7 @@ class DeployedFrequencies(Problem[Oracle | System]):
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Candidate) -> Oracle | System:
+    def mechanism(self, solution: Solution[Any]) -> Oracle | System:
         """Return the optimal mechanism with integer weights, or the system itself, which runs elsewhere."""
         if solution.variables["report"] == DEPLOYED:
             return self.runs

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from mechdesign.audit.flipped_counts import attacked_delta, proven_delta
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.fields import frozen_problem, real, whole
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms import Mechanism
 
 LEAST, MOST = 0.01, 12.0
@@ -97,7 +98,7 @@ class DeployedHistogram(Problem[Mechanism]):
         """Return by which part the proven delta exceeds the required one."""
         return {"delta": max(0.0, self.proven_delta(float(variables["local_epsilon"])) / self.delta - 1.0)}
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return whether delta is proven, and the distance from noise that an attack refutes."""
         local = float(solution.variables["local_epsilon"])
         found = self.proven_delta(local)

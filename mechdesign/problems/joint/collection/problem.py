@@ -11,8 +11,9 @@ import numpy as np
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.fields import checked, frozen_problem, related, whole
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.randomness import TOTAL
+from mechdesign.core.solution import Solution
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.joint import JointResponse
@@ -163,7 +164,7 @@ class JointCollection(Problem[JointResponse]):
         x, y = coordinates(q, p)
         return {"privacy": max(0.0, float(self.least_flip(np.float64(x), np.float64(y))) - f / 2)}
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return the exact privacy of what would run, and its optimality."""
         mechanism = solution.mechanism()
         return (*mechanism.certificates(), self._optimality(solution, self.deployed(mechanism)))
@@ -174,14 +175,14 @@ class JointCollection(Problem[JointResponse]):
         f, q, p = (2 * weights.flip / TOTAL, weights.keep / TOTAL, weights.add / TOTAL)
         return self.objective({"redraw": f, "keep": q, "add": p})
 
-    def _optimality(self, solution: Candidate, deployed: float) -> Certificate:
+    def _optimality(self, solution: Solution[Any], deployed: float) -> Certificate:
         excess = math.inf if solution.bound is None else deployed / solution.bound - 1.0
         figures = {"gap": solution.gap, "deployed_value": deployed, "relative_excess": excess}
         return self.optimality(solution, excess, 1.0, figures=figures)
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Candidate) -> JointResponse:
+    def mechanism(self, solution: Solution[Any]) -> JointResponse:
         """Return the mechanism with integer weights: rounded to the private side, and audited exactly."""
         f, q, p = (float(solution.variables[name]) for name in VARIABLES)
         attributes = Attributes(self.attributes, None, self.labels)

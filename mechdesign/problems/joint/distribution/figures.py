@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Bars
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.joint.distribution.problem import JointDistribution
 
 MOST_CELLS = 40
 
 
-def figures(problem: JointDistribution, solution: Candidate) -> list[Figure]:
+def figures(problem: JointDistribution, solution: Solution[Any]) -> list[Figure]:
     """Return the share of each cell; nothing of many cells."""
     shares = np.asarray(solution.variables["distribution"], dtype=np.float64).ravel()
     if len(shares) > MOST_CELLS:

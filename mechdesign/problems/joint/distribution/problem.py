@@ -16,7 +16,8 @@ from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, 
 from mechdesign.core.fields import checked, choice, frozen_problem, related
 from mechdesign.core.numbers import rational, shown, wholes
 from mechdesign.core.parameters import call_named
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.base import Mechanism
@@ -355,7 +356,7 @@ class JointDistribution(Problem[Mechanism]):
         """Return a distribution's penalized value and its proven distance from the minimum."""
         return judged_penalized(self.model, self._distribution(variables), self.shares_drawn_to, self.penalty)
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return that it is a distribution, and the distance from the optimum it can be, whoever found it."""
         residuals = self.residuals(solution.variables)
         if self.penalty:

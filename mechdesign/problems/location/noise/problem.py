@@ -11,7 +11,8 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.discovery import companion
 from mechdesign.core.errors import CertificateError, UnknownNameError
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.location import LocationMechanism, PlanarLaplace, PlanarLattice
 from mechdesign.mechanisms.location.base import checked_area, positive_epsilon
 
@@ -133,11 +134,11 @@ class LocationNoise(Problem[LocationMechanism]):
         """Return 1 for noise that excludes reports, else 0: how far the privacy constraint is broken."""
         return {"excluded_reports": float(not isinstance(self.noise(variables), LocationMechanism))}
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return privacy, and that reports stay within the radius with probability 1 - beta."""
         return self.noise(solution.variables).certificates()
 
-    def mechanism(self, solution: Candidate) -> LocationMechanism:
+    def mechanism(self, solution: Solution[Any]) -> LocationMechanism:
         """Return the mechanism that runs; noise of a source is refused with its witness."""
         noise = self.noise(solution.variables)
         if isinstance(noise, LocationMechanism):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Points
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.marginals.covering_design.problem import CoveringDesign
 
 MOST_VIEWS = 80
 
 
-def figures(problem: CoveringDesign, solution: Candidate) -> list[Figure]:
+def figures(problem: CoveringDesign, solution: Solution[Any]) -> list[Figure]:
     """Return a column of points for each view; nothing of many views."""
     blocks = np.asarray(solution.variables["blocks"], dtype=np.int64)
     if len(blocks) > MOST_VIEWS:

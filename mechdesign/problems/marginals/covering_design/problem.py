@@ -14,7 +14,8 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, frozen_problem, related, whole
 from mechdesign.core.method import Outcome
 from mechdesign.core.numbers import whole as whole_number
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms import Mechanism
 from mechdesign.problems.marginals.covering_design.bounds import lower_bound, schoenheim
@@ -99,7 +100,7 @@ class CoveringDesign(Problem[Mechanism]):
         found = self.audit(variables)
         return {"uncovered": float(found.uncovered), "malformed": float(found.malformed)}
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return that everything is covered, and whether no fewer blocks can do it: both exact."""
         bound = solution.bound
         note = f"bound from {solution.bound_source}" if bound is not None else "no bound is known"

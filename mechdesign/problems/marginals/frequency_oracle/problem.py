@@ -9,7 +9,8 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
 from mechdesign.core.method import Outcome
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, integer, privacy_epsilon
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.oracles.oracle import Oracle
@@ -151,7 +152,7 @@ class FrequencyOracle(Problem[Oracle]):
         """Return the bound that holds for every private channel, whatever its reports."""
         return lower_bound(self.categories, self.epsilon)
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return privacy and normalization of what would run, the length of reports, and optimality."""
         mechanism = solution.mechanism()
         variance = mechanism.variance()
@@ -162,7 +163,7 @@ class FrequencyOracle(Problem[Oracle]):
             found.append(Certificate("report_bits", bits <= self.max_report_bits, True, figures))
         return (*found, self._optimality(solution, variance))
 
-    def _optimality(self, solution: Candidate, deployed: float) -> Certificate:
+    def _optimality(self, solution: Solution[Any], deployed: float) -> Certificate:
         """Judge what would run, not the formula."""
         if solution.bound is None:
             return self.optimality(solution)
@@ -172,7 +173,7 @@ class FrequencyOracle(Problem[Oracle]):
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Candidate) -> Oracle:
+    def mechanism(self, solution: Solution[Any]) -> Oracle:
         """Return the oracle that runs, with exact integer weights."""
         return kind_of(solution.variables["oracle"]).build(self, solution.variables)
 

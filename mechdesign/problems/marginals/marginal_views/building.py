@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.oracles.best import BUILT
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 
 
-def release(problem: MarginalViews, solution: Candidate) -> MarginalRelease:
+def release(problem: MarginalViews, solution: Solution[Any]) -> MarginalRelease:
     """Return the release of the views; attributes that are in none are left out."""
     views = as_views(solution.variables["views"])
     used = sorted({attribute for view in views for attribute in view})

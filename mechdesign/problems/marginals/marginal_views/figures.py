@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Bars
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.figures import axis_names
 from mechdesign.problems.marginals.marginal_views import judging
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
@@ -14,7 +16,7 @@ from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 MOST_VIEWS = 40
 
 
-def figures(problem: MarginalViews, solution: Candidate) -> list[Figure]:
+def figures(problem: MarginalViews, solution: Solution[Any]) -> list[Figure]:
     """Return the shares of users by view; nothing of many views, or of another way to collect."""
     if judging.is_otherwise(solution.variables):
         return []

@@ -12,7 +12,8 @@ from mechdesign.audit.covering import audit_covering
 from mechdesign.core.certificate import Certificate, optimality
 from mechdesign.core.discovery import companion
 from mechdesign.core.errors import UnknownNameError
-from mechdesign.core.problem import Candidate, Problem, Variables
+from mechdesign.core.problem import Problem, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.problems.marginals.marginal_views.allocation_terms import contained, terms_of
 from mechdesign.problems.marginals.marginal_views.by_sets import BySets
 from mechdesign.problems.marginals.marginal_views.coverings import covering
@@ -135,12 +136,12 @@ def covering_fits(problem: MarginalViews) -> bool:
     return covering(len(problem.sizes), problem.order, size, problem.most_views) is not None
 
 
-def certificates(problem: MarginalViews, solution: Candidate) -> tuple[Certificate, ...]:
+def certificates(problem: MarginalViews, solution: Solution[Any]) -> tuple[Certificate, ...]:
     """Return the covering (exact), and optimality where a bound is known."""
     return _covering(problem, solution), _optimality(solution)
 
 
-def _covering(problem: MarginalViews, solution: Candidate) -> Certificate:
+def _covering(problem: MarginalViews, solution: Solution[Any]) -> Certificate:
     """Say which marginals lie in no view; that is not a failure where the threshold allows no covering."""
     other = otherwise(problem, solution.variables)
     if other is not None:
@@ -167,7 +168,7 @@ def _covering(problem: MarginalViews, solution: Candidate) -> Certificate:
     return Certificate("covering", not missing or excused, True, figures, witness, note)
 
 
-def _optimality(solution: Candidate) -> Certificate:
+def _optimality(solution: Solution[Any]) -> Certificate:
     if solution.bound is None:
         return optimality(solution)
     excess, figures = solution.value - solution.bound, {"gap": solution.gap}

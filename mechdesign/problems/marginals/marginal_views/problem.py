@@ -15,7 +15,8 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, choice, frozen_problem, real, related, whole
 from mechdesign.core.numbers import shown
 from mechdesign.core.parameters import toml_text
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.text import abridged
 from mechdesign.core.validation import (
     MOST_USERS,
@@ -357,13 +358,13 @@ class MarginalViews(Problem[MarginalRelease]):
         which = "views" if self.views is None else "views given"
         return f"all splits of the users among the {which}, with the {self.oracle} oracle"
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return the covering (exact), and optimality where a bound is known."""
         return judging.certificates(self, solution)
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Candidate) -> MarginalRelease:
+    def mechanism(self, solution: Solution[Any]) -> MarginalRelease:
         """Return the release that draws a view for each user, with the planned oracle of each view.
 
         Attributes that no view has are not asked for, and the release does not know them. A method that

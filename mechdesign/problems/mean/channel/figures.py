@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Line
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.mean.channel.problem import MeanChannel
 
 
-def figures(problem: MeanChannel, solution: Candidate) -> list[Figure]:
+def figures(problem: MeanChannel, solution: Solution[Any]) -> list[Figure]:
     """Return what each number is reported as, and the variance of a report for each number."""
     channel = np.asarray(solution.variables["channel"], dtype=np.float64)
     outputs = np.asarray(solution.variables["output_values"], dtype=np.float64)

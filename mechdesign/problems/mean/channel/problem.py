@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, whole
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.mechanisms.mean import GridMean
 from mechdesign.mechanisms.mean.optimal.grids import default_inputs, largest_output, symmetric_grid
@@ -138,7 +139,7 @@ class MeanChannel(Problem[GridMean]):
         """Return the exactly private mechanism of a solver's channel, for values in [0, 1]."""
         return GridMean.from_floats(channel, self.knots(), outputs, self.epsilon)
 
-    def mechanism(self, solution: Candidate) -> GridMean:
+    def mechanism(self, solution: Solution[Any]) -> GridMean:
         """Return the mechanism for values in [0, 1]: integers, audited, inputs rounded at random."""
         return self.deployable(solution.variables["channel"], solution.variables["output_values"])
 
@@ -147,7 +148,7 @@ class MeanChannel(Problem[GridMean]):
         outputs = "any outputs" if self.outputs is None else f"{self.outputs} outputs"
         return f"unbiased epsilon-private channels on the grid of {len(self.knots())} inputs with {outputs}"
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return privacy and bias of the mechanism that would run, and optimality of the value.
 
         ``any_mechanism`` is a proven lower bound for unbiased epsilon-private mechanisms of any form, on any

@@ -15,8 +15,9 @@ from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.fields import Kept, checked, choice, delta_field, epsilon_field, frozen_problem, whole
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.randomness import TOTAL
+from mechdesign.core.solution import Solution
 from mechdesign.core.types import Vector
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.mean import AttributeSampling, CensoringInterval
@@ -168,7 +169,7 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
         report_1 = high <= power * low + delta
         return report_1 and (self.notion == "one-sided" or 1 - low <= power * (1 - high) + delta)
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return exact privacy of the interval as it is, and optimality of the value."""
         interval = solution.variables["interval"]
         privacy = self.audit(solution.variables).certificate()
@@ -187,7 +188,7 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Candidate) -> CensoringInterval | AttributeSampling:
+    def mechanism(self, solution: Solution[Any]) -> CensoringInterval | AttributeSampling:
         """Return the one-bit mechanism of the interval, or refuse it where it is not private.
 
         For more than one attribute it is the mechanism for each attribute inside attribute sampling.

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, frozen_problem, values_of
-from mechdesign.core.problem import Candidate, Variables
+from mechdesign.core.problem import Variables
+from mechdesign.core.solution import Solution
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class ExtendedResponse(RandomizedResponse):
             )
         return utility, constraints
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return also by how much the channel that would run violates the own constraints."""
         found = super().certificates(solution)
         if self.own_constraints is None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Line, Points, Polygon
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.figures import MOST_HEAT, channel_figures
 from mechdesign.problems.response.randomized_response.extreme_points import extreme_points, why_not
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
@@ -15,7 +17,7 @@ from mechdesign.problems.response.randomized_response.problem import RandomizedR
 Array = NDArray[np.float64]
 
 
-def figures(problem: RandomizedResponse, solution: Candidate) -> list[Figure]:
+def figures(problem: RandomizedResponse, solution: Solution[Any]) -> list[Figure]:
     """Return the polygon with the optimum and its level line where it is one, and the channel as cells."""
     if max(problem.size, problem.reports) > MOST_HEAT:
         return []

@@ -16,7 +16,8 @@ from mechdesign.core.compare import rounding_allowance
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, choice, delta_field, epsilon_field, frozen_problem, related
 from mechdesign.core.parameters import Generators
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import (
     choice as one_of,
@@ -263,7 +264,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Candidate) -> FiniteChannel | KaryResponse:
+    def mechanism(self, solution: Solution[Any]) -> FiniteChannel | KaryResponse:
         """Return the exactly private mechanism of a solution: rounded to integers, audited, or refused."""
         channel = solution.realisation if solution.realisation is not None else solution.variables["channel"]
         if isinstance(channel, KaryChannel) and self.report_labels in (None, self.labels):
@@ -281,12 +282,12 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
         more = ", within the custom constraints" if self.is_extended else ""
         return f"all {private} channels from {self.size} answers to {self.reports} reports{more}"
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return privacy and normalization of the mechanism that would run, and optimality of the value."""
         mechanism = solution.mechanism()
         return (*mechanism.certificates(), self._optimality(solution, self._deployed_value(mechanism)))
 
-    def _optimality(self, solution: Candidate, deployed: float) -> Certificate:
+    def _optimality(self, solution: Solution[Any], deployed: float) -> Certificate:
         """Judge what would run, not what the solver said; a value beyond its own bound fails as well."""
         figures = {"deployed_value": deployed, "lost_by_rounding": solution.value - deployed}
         if solution.bound is None:

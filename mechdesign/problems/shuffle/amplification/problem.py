@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import frozen_problem, real
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms import Mechanism
 from mechdesign.problems.shuffle.judge import Setting, attacked, case_of
 from mechdesign.problems.shuffle.parameters import Shuffling, honest_users
@@ -94,6 +95,6 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
         found, _ = attacked(self.setting, self.objective(variables))
         return {"attacked": max(0.0, found / self.delta - 1.0)}
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return whether delta is proven at this epsilon, and how far the epsilon is from an attacked one."""
         return central_privacy(self.setting, self.objective(solution.variables)), optimality(solution)

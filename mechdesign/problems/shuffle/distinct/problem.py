@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from mechdesign.core.fields import frozen_problem
-from mechdesign.core.problem import Candidate, Problem
+from mechdesign.core.problem import Problem
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.problems.shuffle.candidates import protocol_field
 from mechdesign.problems.shuffle.categorised import Categorised
@@ -48,6 +49,6 @@ class ShuffleDistinct(Categorised, Problem[Protocol]):
 
     protocol: str = protocol_field('``"best"`` or ``"distinct-parity"``.', KINDS)
 
-    def planned_error(self, solution: Candidate) -> tuple[float, str, str]:
+    def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str]:
         """Return the error as a part of all categories."""
         return solution.value / self.categories, "root mean squared error", "share of the categories"

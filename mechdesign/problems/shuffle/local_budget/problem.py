@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.fields import checked, frozen_problem
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.shuffle.promise import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
 from mechdesign.problems.shuffle.judge import Setting, attacked, case_of
@@ -89,7 +90,7 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
         found, _ = attacked(self.setting_with(self.objective(variables)), self.central_epsilon)
         return {"attacked": max(0.0, found / self.delta - 1.0)}
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return whether delta is proven for this local epsilon, and how far it is from an attacked one."""
         setting = self.setting_with(self.objective(solution.variables))
         return central_privacy(setting, self.central_epsilon), optimality(solution)
@@ -105,7 +106,7 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
         """Say that nothing is known of what users run, if so."""
         return building.why_not_built(self.setting.randomizer)
 
-    def mechanism(self, solution: Candidate) -> Shuffled:
+    def mechanism(self, solution: Solution[Any]) -> Shuffled:
         """Return k-ary response with the local epsilon, or the channel, with the central certificate.
 
         Raises

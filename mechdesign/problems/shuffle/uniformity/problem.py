@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from mechdesign.core.fields import frozen_problem, real
-from mechdesign.core.problem import Candidate, Problem
+from mechdesign.core.problem import Problem
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.mechanisms.shuffle.uniformity import ERROR, LEAST_ERROR
 from mechdesign.problems.shuffle.candidates import ProtocolSetting, protocol_field
@@ -75,6 +76,6 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
         """Return the categories, their names, and the probability of a wrong answer."""
         return {**super().setting, "error": self.error}
 
-    def planned_error(self, solution: Candidate) -> tuple[float, str, str]:
+    def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str]:
         """Return the least distance from uniform, in total variation, that is surely found."""
         return solution.value, "distance from uniform that is surely found", "total variation"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Circles, Mark
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.spectrum.channel.problem import SpectrumChannel
 
 
-def figures(problem: SpectrumChannel, solution: Candidate) -> list[Figure]:
+def figures(problem: SpectrumChannel, solution: Solution[Any]) -> list[Figure]:
     """Return the map of the channel."""
     channel = problem.channel
     radii, level = np.asarray(solution.variables["radii"]), float(solution.variables["privacy"])

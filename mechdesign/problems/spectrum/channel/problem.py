@@ -14,7 +14,8 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real, related
 from mechdesign.core.method import Outcome
 from mechdesign.core.parameters import Generators
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.text import abridged
 from mechdesign.mechanisms.spectrum import SpectrumDatabase
 from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, positive, users_of
@@ -182,7 +183,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
             tiles, self.price, self.budget, self.cell, self.origin, self.path_loss, self.levels
         )
 
-    def mechanism(self, solution: Candidate) -> SpectrumDatabase:
+    def mechanism(self, solution: Solution[Any]) -> SpectrumDatabase:
         """Return the database, which allocates each slot for those who ask in it.
 
         It does not use L: a drawn widening hides no place from many queries.
@@ -229,7 +230,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
             found["privacy"] = max(0.0, level - channel.most) if level > 0 else math.inf
         return found
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return that nobody interferes, exactly from the positions, and optimality."""
         radii, level = np.asarray(solution.variables["radii"]), float(solution.variables["privacy"])
         return (

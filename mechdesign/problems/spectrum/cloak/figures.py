@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Line, Points
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.spectrum.cloak.problem import SpectrumCloakDesign
 
 
-def figures(problem: SpectrumCloakDesign, solution: Candidate) -> list[Figure]:
+def figures(problem: SpectrumCloakDesign, solution: Solution[Any]) -> list[Figure]:
     """Return the losses around the optimum, and the least revenue lost by any database."""
     best = float(solution.variables["cell"])
     low, high = problem.limits

@@ -11,7 +11,8 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, real
 from mechdesign.core.method import Outcome
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.validation import finite_array
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
 from mechdesign.mechanisms.spectrum.cloak import SpectrumCloak
@@ -189,7 +190,7 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
         width, height = self.region[2] - self.region[0], self.region[3] - self.region[1]
         return low, min(width / figure.width, height / figure.height)
 
-    def mechanism(self, solution: Candidate) -> SpectrumCloak:
+    def mechanism(self, solution: Solution[Any]) -> SpectrumCloak:
         """Return the tiling whose tiles owners register; its audit looks at every tile of the region."""
         if self.shape != "hexagon":
             raise MethodError(
@@ -209,12 +210,12 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
         true = self.figure.area * cell**2
         return {"cell": max(0.0, low - cell, cell - high), "area": abs(area - true) / true}
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return that no other size is better, and how far any database may be below at this area."""
         cost = self.cost(float(solution.variables["cell"]))
         return self.optimality(solution, scale=cost), self.isoperimetry(solution)
 
-    def isoperimetry(self, solution: Candidate) -> Certificate:
+    def isoperimetry(self, solution: Solution[Any]) -> Certificate:
         """Return the revenue that every database loses whose posterior density is at most 1 / area.
 
         The loss of the shape is at most ``roundness`` times that, as P <= roundness times the disc's.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Bars, Heat, Points
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.spectrum.partition.problem import SpectrumPartition
 
 
-def figures(problem: SpectrumPartition, solution: Candidate) -> list[Figure]:
+def figures(problem: SpectrumPartition, solution: Solution[Any]) -> list[Figure]:
     """Return the likeliest set of each place, by number on a grid and by ends on a line, and the prior."""
     channel, sets = np.asarray(solution.variables["channel"]), np.asarray(solution.variables["sets"])
     likeliest = channel.argmax(axis=1)

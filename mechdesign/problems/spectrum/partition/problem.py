@@ -15,7 +15,8 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, choice, frozen_problem, real, related, whole
 from mechdesign.core.method import Outcome
 from mechdesign.core.parameters import Generators
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import (
     finite_array,
@@ -271,7 +272,7 @@ class SpectrumPartition(Problem[Mechanism]):
         """Return among which partitions or channels an optimum is one."""
         return f"all partitions into {sets_of(self)}" if self.notion == "partition" else channels_over(self)
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return what is promised, and that no other channel over these sets loses less."""
         sets = np.asarray(solution.variables["sets"], dtype=np.bool_)
         channel = np.asarray(solution.variables["channel"])

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Line, Points
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary
 
 
-def figures(problem: SpectrumPrimary, solution: Candidate) -> list[Figure]:
+def figures(problem: SpectrumPrimary, solution: Solution[Any]) -> list[Figure]:
     """Return utility and revenue over the widening, with the optimum."""
     best = float(solution.variables["privacy"])
     low, high = map(float, problem.limits)

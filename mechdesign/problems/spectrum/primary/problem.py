@@ -14,7 +14,8 @@ from mechdesign.core.discovery import companion
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem
 from mechdesign.core.method import Outcome
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms import Mechanism
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
 from mechdesign.problems.spectrum.judging import rounded_up
@@ -142,7 +143,7 @@ class SpectrumPrimary(Problem[Mechanism]):
         wrong = abs(float(variables["granted_radius"]) - self.granted(level))
         return {"privacy": outside, "granted_radius": wrong}
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return that nobody is disturbed whatever is drawn, that the owner is found, and optimality.
 
         The second, ``cloak``, fails: from many places an attack locates the owner. It needs a home that has
@@ -160,7 +161,7 @@ class SpectrumPrimary(Problem[Mechanism]):
             self.optimality(solution, scale=self.objective_scale()),
         )
 
-    def mechanism(self, solution: Candidate) -> Mechanism:
+    def mechanism(self, solution: Solution[Any]) -> Mechanism:
         """Refuse: the widening does not hide the owner.
 
         How near an attack comes is in the error where a home has ``published_widening``.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Line, Points
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.problems.spectrum.secondary.problem import SpectrumSecondary
 
 
-def figures(problem: SpectrumSecondary, solution: Candidate) -> list[Figure]:
+def figures(problem: SpectrumSecondary, solution: Solution[Any]) -> list[Figure]:
     """Return the utility around the optimum, which stands out."""
     best = float(solution.variables["privacy"])
     levels = np.linspace(0.3 * best, 2.5 * best, 120)

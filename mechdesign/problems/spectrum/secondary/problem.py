@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
 from mechdesign.core.method import Outcome
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.location.base import checked_area
 from mechdesign.mechanisms.spectrum import SpectrumUser
 from mechdesign.mechanisms.spectrum.channel import positive
@@ -78,7 +79,7 @@ class SpectrumSecondary(Problem[SpectrumUser]):
         default=None,
     )
 
-    def mechanism(self, solution: Candidate) -> SpectrumUser:
+    def mechanism(self, solution: Solution[Any]) -> SpectrumUser:
         """Return the client: exact noise that stays within L of the place, and queries for a database."""
         return SpectrumUser.of(float(solution.variables["privacy"]), self.radius, self.area, self.beta)
 
@@ -109,7 +110,7 @@ class SpectrumSecondary(Problem[SpectrumUser]):
         """Return by how much L is below 0."""
         return {"privacy": max(0.0, -float(variables["privacy"]))}
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return that no other privacy radius is better."""
         return (self.optimality(solution, scale=self.objective_scale()),)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mechdesign.core.figure import Figure
-from mechdesign.core.problem import Candidate
+from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.survey.figures import survey_figures
 from mechdesign.problems.survey.design.problem import SurveyDesign
 
 
-def figures(problem: SurveyDesign, solution: Candidate) -> list[Figure]:
+def figures(problem: SurveyDesign, solution: Solution[Any]) -> list[Figure]:
     """Return those of the survey that would run."""
     return survey_figures(problem.mechanism(solution))

@@ -13,7 +13,8 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, choice, frozen_problem, related, whole
 from mechdesign.core.numbers import shown
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, privacy_epsilon
 from mechdesign.mechanisms.survey.questions import Question, Questions
 from mechdesign.mechanisms.survey.survey import Survey
@@ -236,7 +237,7 @@ class SurveyDesign(Problem[Survey]):
             found["error_over"] = max(0.0, math.sqrt(ratio) - 1.0)
         return found
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return privacy and shares of what would run, and optimality."""
         found = list(solution.mechanism().certificates())
         if solution.bound is None:
@@ -247,6 +248,6 @@ class SurveyDesign(Problem[Survey]):
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Candidate) -> Survey:
+    def mechanism(self, solution: Solution[Any]) -> Survey:
         """Return the survey that runs, with exact integers and budgets that add up exactly."""
         return building.survey(self, solution.variables)

@@ -15,7 +15,8 @@ from mechdesign.core.discovery import companion
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.fields import checked, choice, frozen_problem, related
 from mechdesign.core.numbers import rational, shown
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.validation import in_range, integer, privacy_epsilon
 from mechdesign.problems.survey.limit.columns import checked_column, information
 from mechdesign.problems.survey.limit.effects import Effects, Part, effects_of
@@ -203,7 +204,7 @@ class SurveyLimit(Problem[Any]):
             raise UnknownNameError("published", f"no '{variables['published']}'", "give sets and shares")
         return judge(self, variables)
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return optimality among all private mechanisms; of another way to collect its privacy."""
         other = self._otherwise(solution.variables)
         if other is not None:

@@ -14,7 +14,8 @@ from mechdesign.audit.event_classes import EventStates
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.types import Vector
 from mechdesign.core.validation import privacy_epsilon, probability_vector
 from mechdesign.mechanisms.events import EventRelease
@@ -151,12 +152,12 @@ class EventCounts(Problem[EventRelease]):
             "bias": float(np.abs(channel.means - self.states.events).max()),
         }
 
-    def mechanism(self, solution: Candidate) -> EventRelease:
+    def mechanism(self, solution: Solution[Any]) -> EventRelease:
         """Return the mechanism with exact integer weights; its decodings are those of the integers."""
         rounded = integer_weights_of(self.channel(solution.variables), self.epsilon)
         return EventRelease(self.epsilon, rounded.redecoded(self.prior), self.prior, self.labels)
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return privacy, sums and bias of what would run, and optimality; the bound is proven again here."""
         mechanism = solution.mechanism()
         deployed = mechanism.average_error

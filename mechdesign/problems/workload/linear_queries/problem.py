@@ -14,7 +14,8 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, related
 from mechdesign.core.numbers import frozen, shown
-from mechdesign.core.problem import Candidate, Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
 from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector
 from mechdesign.mechanisms.workload import Workload, WorkloadRelease
@@ -241,7 +242,7 @@ class LinearQueries(Problem[WorkloadRelease]):
 
     # From a solution to something that runs
 
-    def mechanism(self, solution: Candidate) -> WorkloadRelease:
+    def mechanism(self, solution: Solution[Any]) -> WorkloadRelease:
         """Return the mechanism with exact integer weights and a blank report."""
         variables = solution.variables
         sets = np.asarray(variables["patterns"], dtype=bool)
@@ -258,7 +259,7 @@ class LinearQueries(Problem[WorkloadRelease]):
         weights = integer_weights(kept, amounts, self.epsilon)
         return WorkloadRelease(self.queries, self.epsilon, weights, variables["population"])
 
-    def certificates(self, solution: Candidate) -> tuple[Certificate, ...]:
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return privacy, sums and bias of what would run, and optimality with what is left to be gained.
 
         The bound is proven again here, from the numbers that the method stored.
