@@ -13,7 +13,7 @@ def mentioning(pattern: str) -> list[str]:
     r"""Return the models with a line in whose beginning a pattern is found; none of them is loaded.
 
     >>> mentioning(r"problem\s*=\s*.location-noise")[:1]
-    ['location/baseline']
+    ['location/planar_laplace']
     """
     return [slug for slug, text in _texts().items() if re.search(rf"^\W*{pattern}", text, re.MULTILINE)]
 
