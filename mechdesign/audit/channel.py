@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
-from mechdesign.audit.metric import audit_metric_channel
 from mechdesign.audit.verdict import PrivacyAudit
 from mechdesign.audit.weights import Weights, require_channel, weight_matrix
 from mechdesign.core.errors import ParameterError
@@ -95,6 +94,8 @@ def audit_channel(
             raise ParameterError(
                 "delta", "metric privacy is defined here for delta = 0 only", "set delta = 0"
             )
+        from mechdesign.audit.metric import audit_metric_channel  # distances are rare
+
         return audit_metric_channel(weights, epsilon, distance)
     digits, epsilon_witness = true_epsilon(weights)
     bound = exp_lower(epsilon)

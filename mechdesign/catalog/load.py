@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.catalog.data import DATA_KEYS, DataSettings
-from mechdesign.catalog.figure_table import FigureTable, read_figures
 from mechdesign.catalog.model import Model, Simulation
 from mechdesign.catalog.shipped import is_model, models, models_folder
 from mechdesign.catalog.toml import check_keys, read_toml
@@ -30,6 +29,7 @@ from mechdesign.core.solve import methods_of
 from mechdesign.problems import problem_class
 
 if TYPE_CHECKING:
+    from mechdesign.catalog.figure_table import FigureTable
     from mechdesign.papers.claims.claim import Claim
 
 TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation", "figure")
@@ -181,9 +181,13 @@ def _changed(problem: Problem, recorded: Mapping[str, Any], overrides: Mapping[s
 def _figures(
     path: Path, document: Mapping[str, Any], problem: Problem, sweep: Mapping[str, tuple[Any, ...]]
 ) -> tuple[FigureTable, ...]:
+    if "figure" not in document:
+        return ()
+    from mechdesign.catalog.figure_table import read_figures
+
     known = [method.name for method in methods_of(type(problem))]
     try:
-        return read_figures(document.get("figure", []), sweep, known)
+        return read_figures(document["figure"], sweep, known)
     except MechDesignError as error:
         raise error.within(str(path)) from None
 
@@ -225,7 +229,9 @@ def _table(path: Path, document: Mapping[str, Any], name: str) -> dict[str, Any]
 
 def _claims(path: Path, document: Mapping[str, Any]) -> tuple[Claim, ...]:
     """Return what the model records of its source, read by the homes that judge it."""
-    entries = document.get("claim", [])
+    if "claim" not in document:
+        return ()
+    entries = document["claim"]
     if not isinstance(entries, list):
         raise ModelFileError(f"{path}: [[claim]]", "is a single table", "write it with double brackets")
     return tuple(claim for home in in_homes("claims.reading") for claim in home.read_claims(path, entries))

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.catalog.data import DataSettings
-from mechdesign.catalog.figure_table import FigureTable
 from mechdesign.core.problem import Problem
+from mechdesign.core.text import counted
 
 if TYPE_CHECKING:
+    from mechdesign.catalog.figure_table import FigureTable
     from mechdesign.papers.claims.claim import Claim
 
 
@@ -66,7 +67,7 @@ class Model:
     changed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Model({self.slug}: {self.problem!r}, {len(self.claims)} claims)"
+        return f"Model({self.slug}: {self.problem!r}, {counted(len(self.claims), 'claim')})"
 
     @property
     def family(self) -> str:

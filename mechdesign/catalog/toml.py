@@ -16,9 +16,9 @@ LARGEST_FILE = 1 << 24
 """A model file with more bytes is refused; every model that can be solved is much smaller."""
 
 TWICE = "Cannot overwrite a value"
-KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
-AT_LINE = re.compile(r"at line (\d+)")
-TABLE_TWICE = re.compile(r"Cannot declare \((.*?),?\) twice \(at (line \d+)")
+KEY = r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*="""
+AT_LINE = r"at line (\d+)"
+TABLE_TWICE = r"Cannot declare \((.*?),?\) twice \(at (line \d+)"
 
 MOST_TRIED = 50
 """So many lines are tried for the beginning of the statement that repeats a key."""
@@ -49,7 +49,7 @@ def _explained(message: str, text: str) -> str:
         found = repeated_key(text)
         if found is not None:
             return f"line {found[1]}: the key '{found[0]}' is there twice in its table; drop one of them"
-    table = TABLE_TWICE.match(message)
+    table = re.match(TABLE_TWICE, message)
     if table:
         name = ".".join(part.strip(" '\"") for part in table[1].split(","))
         return f"{table[2]}: the table [{name}] is there twice; put its keys into one"
@@ -70,11 +70,11 @@ def repeated_key(text: str) -> tuple[str, int] | None:
     message = _error(text) or ""
     if not message.startswith(TWICE):
         return None
-    lines, place = text.replace("\r\n", "\n").split("\n"), AT_LINE.search(message)
+    lines, place = text.replace("\r\n", "\n").split("\n"), re.search(AT_LINE, message)
     last = int(place[1]) if place else len(lines)
-    starts = [number for number in range(last) if KEY.match(lines[number])]
+    starts = [number for number in range(last) if re.match(KEY, lines[number])]
     for start in starts[: -MOST_TRIED - 1 : -1]:
-        found = KEY.match(lines[start])
+        found = re.match(KEY, lines[start])
         if found is not None and _error("\n".join(lines[:start])) is None:
             return found[1], start + 1
     return None

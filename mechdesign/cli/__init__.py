@@ -10,6 +10,7 @@ interrupted (one line, no traceback).
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 
+GARBAGE = 100_000
+"""New objects after which garbage is looked for: importing modules makes many objects, and no garbage."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
@@ -30,8 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["solve", "response/zhou2019_survey", "--set", "epsilon=-1"])
     2
     """
-    interrupts = interrupts_of(arguments)
+    interrupts, usual = interrupts_of(arguments), gc.get_threshold()
     try:
+        gc.set_threshold(GARBAGE, *usual[1:])
         return _main(arguments, interrupts)
     except BaseException as error:
         # What an interrupt has torn apart can raise anything.
@@ -43,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     finally:
         interrupts.end()
+        gc.set_threshold(*usual)
 
 
 def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:
@@ -53,7 +59,8 @@ def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:
     from mechdesign.core.printable import printable
 
     _prepare_output()
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = parser(given[0] if given else "").parse_args(given)
     interrupts.begin()
     try:
         code: int = options.run(options)

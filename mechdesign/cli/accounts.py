@@ -29,7 +29,10 @@ def add_options(audit: argparse.ArgumentParser) -> None:
 
 def add_commands(command: AddCommand) -> None:
     """Add the command ``ledger``."""
-    ledger = command("ledger", _show, "keep what was collected from groups of participants, within a limit")
+    command("ledger", _show, "keep what was collected from groups of participants, within a limit", _options)
+
+
+def _options(ledger: argparse.ArgumentParser) -> None:
     actions = ledger.add_subparsers(title="actions", required=True, metavar="ACTION")
     opened = _action(actions, "open", _open, "make an empty ledger")
     opened.add_argument("--survey", required=True, metavar="TEXT", help="the survey that it belongs to")

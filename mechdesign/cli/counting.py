@@ -12,7 +12,16 @@ REPORTS = "files written by randomize or by clients, folders of them, patterns, 
 
 def add_commands(command: AddCommand) -> None:
     """Add these commands to the parser."""
-    count = command("count", _count, "count reports of many files into one small file, to merge and estimate")
+    command(
+        "count",
+        _count,
+        "count reports of many files into one small file, to merge and estimate",
+        _count_options,
+    )
+    command("merge", _merge, "add the counts of several count files", _merge_options)
+
+
+def _count_options(count: argparse.ArgumentParser) -> None:
     count.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     count.add_argument("inputs", nargs="+", metavar="REPORTS", help=REPORTS)
     count.add_argument("--column", action="append", help="which column, when there are several")
@@ -24,7 +33,9 @@ def add_commands(command: AddCommand) -> None:
     identical_option(count)
     dask_option(count)
     _output(count)
-    merge = command("merge", _merge, "add the counts of several count files")
+
+
+def _merge_options(merge: argparse.ArgumentParser) -> None:
     merge.add_argument("inputs", nargs="+", metavar="COUNTS", help="files written by count or merge")
     merge.add_argument(
         "--mechanism", metavar="FILE", help="the mechanism file, where it is too large for the count files"
@@ -56,7 +67,7 @@ def _count(options: argparse.Namespace) -> int:
     from mechdesign.report.counting import counting_operation
     from mechdesign.report.data_set import data_set, opened_data
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.results import MECHANISM, require_suffix
+    from mechdesign.report.suffixes import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
     mechanism = load_mechanism(options.mechanism)
@@ -85,7 +96,7 @@ def _merge(options: argparse.Namespace) -> int:
     from mechdesign.report.count_file import merged
     from mechdesign.report.data_set import count_set
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.results import MECHANISM, require_suffix
+    from mechdesign.report.suffixes import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
     paths = count_set(options.inputs)
@@ -100,6 +111,7 @@ def _merge(options: argparse.Namespace) -> int:
 
 def _said(options: argparse.Namespace, file: object, *notes: str) -> int:
     """Say what was written."""
+    from mechdesign.core.text import counted
     from mechdesign.report.count_file import CountFile
 
     assert isinstance(file, CountFile)  # only imported here, as it takes time
@@ -114,7 +126,7 @@ def _said(options: argparse.Namespace, file: object, *notes: str) -> int:
             }
         )
         return FINE
-    plural = "s" * (len(file.files) != 1)
-    line = f"{options.output}: {file.users} {file.unit} from {len(file.files)} file{plural}"
+    users, files = counted(file.users, file.unit.removesuffix("s")), counted(len(file.files), "file")
+    line = f"{options.output}: {users} from {files}"
     print("; ".join([line, *(note for note in notes if note)]))
     return FINE

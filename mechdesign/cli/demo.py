@@ -11,9 +11,15 @@ FOLDER = "mechdesign-demo"
 
 def add_commands(command: AddCommand) -> None:
     """Add the command to the parser."""
-    demo = command(
-        "demo", _demo, "solve six design problems, run their mechanisms on shipped data, and write a page"
+    command(
+        "demo",
+        _demo,
+        "solve six design problems, run their mechanisms on shipped data, and write a page",
+        _options,
     )
+
+
+def _options(demo: argparse.ArgumentParser) -> None:
     demo.add_argument(
         "-o", "--output", metavar="FOLDER", default=FOLDER, help=f"folder to write (default {FOLDER})"
     )

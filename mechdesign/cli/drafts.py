@@ -11,7 +11,12 @@ from mechdesign.core.errors import ParameterError
 
 def add_commands(command: AddCommand) -> None:
     """Add the command to the parser."""
-    init = command("init", _init, "write a commented model of a survey from a file's header and a codebook")
+    command(
+        "init", _init, "write a commented model of a survey from a file's header and a codebook", _options
+    )
+
+
+def _options(init: argparse.ArgumentParser) -> None:
     init.add_argument("data", metavar="DATA", help="CSV with a header line, or Parquet")
     init.add_argument(
         "--codebook", metavar="FILE", help="CSV or TOML: the possible answers, known without the data"
@@ -30,6 +35,7 @@ def add_commands(command: AddCommand) -> None:
 def _init(options: argparse.Namespace) -> int:
     from mechdesign.core.errors import ModelFileError
     from mechdesign.core.files import whole_file
+    from mechdesign.core.text import counted
     from mechdesign.core.validation import privacy_epsilon, user_count
     from mechdesign.report.draft import draft
     from mechdesign.report.outputs import require_output
@@ -49,7 +55,8 @@ def _init(options: argparse.Namespace) -> int:
     with whole_file(options.output, ModelFileError) as temporary:
         temporary.write_text(text, encoding="utf-8")
     asked = len(made.questions) - len(made.left_out)
-    print(f"{options.output}: {asked} questions, of which {len(made.of_source('codebook'))} from a codebook")
+    known = len(made.of_source("codebook"))
+    print(f"{options.output}: {counted(asked, 'question')}, of which {known} from a codebook")
     for what, names in (
         ("to be completed, nothing but name and type is known", made.of_source("type")),
         ("omitted", made.left_out),

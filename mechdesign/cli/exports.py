@@ -11,7 +11,10 @@ KINDS = ("html", "js", "python", "r", "schema", "vectors")
 
 def add_commands(command: AddCommand) -> None:
     """Add this command to the parser."""
-    added = command("export", _export, "write a client that randomizes on the respondent's own device")
+    command("export", _export, "write a client that randomizes on the respondent's own device", _options)
+
+
+def _options(added: argparse.ArgumentParser) -> None:
     added.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     added.add_argument("--to", required=True, choices=KINDS, help="what to write")
     added.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it")

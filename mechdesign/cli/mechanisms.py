@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli import accounts, foreign
@@ -42,7 +41,19 @@ DATA_SET = "CSV with a header line, or Parquet: files, folders, patterns, or - f
 
 def add_commands(command: AddCommand) -> None:
     """Add these commands to the parser."""
-    choose = command("choose", _choose, "rank the mechanisms for means by their expected standard error")
+    command(
+        "choose", _choose, "rank the mechanisms for means by their expected standard error", _choose_options
+    )
+    command("build", _build, "build the mechanism of a model and save it", _build_options)
+    command("audit", _audit, "audit a mechanism exactly, including one of another program", _audit_options)
+    command("randomize", _randomize, "randomize columns of a data file", _randomize_options)
+    command(
+        "estimate", _estimate, "estimate from reports, with standard errors and intervals", _estimate_options
+    )
+    command("run", _run, "run an operation of a mechanism on files; without one, list them", _run_options)
+
+
+def _choose_options(choose: argparse.ArgumentParser) -> None:
     choose.add_argument("--epsilon", type=float, required=True, help="the privacy of a user")
     choose.add_argument("--users", type=int, required=True, metavar="N", help="expected number of users")
     choose.add_argument("--attributes", type=int, help="number of values per user (default: 1 per column)")
@@ -55,7 +66,9 @@ def add_commands(command: AddCommand) -> None:
     choose.add_argument("-o", "--output", metavar="FILE", help="save the best one (JSON)")
     choose.add_argument("--force", action="store_true", help="replace an existing file")
     choose.add_argument("--json", action="store_true", help="print JSON")
-    build = command("build", _build, "build the mechanism of a model and save it")
+
+
+def _build_options(build: argparse.ArgumentParser) -> None:
     model_options(build)
     method_options(build)
     add_users(build)
@@ -65,7 +78,9 @@ def add_commands(command: AddCommand) -> None:
     build.add_argument("--question", metavar="TEXT", help="what respondents are asked")
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="the mechanism file (JSON)")
     build.add_argument("--force", action="store_true", help="replace an existing file")
-    audit = command("audit", _audit, "audit a mechanism exactly, including one of another program")
+
+
+def _audit_options(audit: argparse.ArgumentParser) -> None:
     text = "a file written by build; or a foreign channel: .csv, .npy, .npz or .toml"
     audit.add_argument("mechanism", metavar="MECHANISM", nargs="?", help=text)
     text = "files written by export, to compare; or further mechanisms, for the total of answering all"
@@ -74,7 +89,9 @@ def add_commands(command: AddCommand) -> None:
     figure_option(audit, "what the mechanism does")
     foreign.add_options(audit)
     accounts.add_options(audit)
-    randomize = command("randomize", _randomize, "randomize columns of a data file")
+
+
+def _randomize_options(randomize: argparse.ArgumentParser) -> None:
     randomize.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     randomize.add_argument("inputs", nargs="+", metavar="DATA", help=DATA_SET)
     randomize.add_argument(
@@ -97,7 +114,9 @@ def add_commands(command: AddCommand) -> None:
     identical_option(randomize)
     dask_option(randomize)
     randomize.add_argument("--seed", type=int, help="for simulations only: repeatable, and not private")
-    estimate = command("estimate", _estimate, "estimate from reports, with standard errors and intervals")
+
+
+def _estimate_options(estimate: argparse.ArgumentParser) -> None:
     estimate.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     estimate.add_argument(
         "inputs", nargs="+", metavar="REPORTS", help=f"{REPORTS}; or counts, written by count or merge"
@@ -125,7 +144,9 @@ def add_commands(command: AddCommand) -> None:
     result_options(estimate)
     estimate.add_argument("--json", action="store_true", help="print JSON")
     figure_option(estimate, "the estimates with their intervals")
-    run = command("run", _run, "run an operation of a mechanism on files; without one, list them")
+
+
+def _run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     run.add_argument("operation", nargs="?", metavar="OPERATION", help="what to do")
     run.add_argument(
@@ -149,7 +170,7 @@ def _choose_ordered(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms.intake import Intake
     from mechdesign.problems.workload.choose import choose_ordered
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.results import MECHANISM, require_suffix
+    from mechdesign.report.suffixes import MECHANISM, require_suffix
 
     if options.attributes is not None:
         raise ParameterError("--attributes", "is not for --ordered", "drop one of them")
@@ -176,7 +197,7 @@ def _choose(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms.intake import Intake
     from mechdesign.problems.mean import choose
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.results import MECHANISM, require_suffix
+    from mechdesign.report.suffixes import MECHANISM, require_suffix
 
     if options.ordered is not None:
         return _choose_ordered(options)
@@ -212,7 +233,7 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.solve import solve
     from mechdesign.mechanisms import load_mechanism
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.results import MECHANISM, require_suffix
+    from mechdesign.report.suffixes import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
     model, given = model_of(options), shuffled_of(options)
@@ -266,6 +287,8 @@ def _build(options: argparse.Namespace) -> int:
         if forecast is not None:
             print(f"  {forecast}")
         if outlook is not None:
+            from textwrap import indent
+
             print(indent(str(outlook), "  "))
     return FINE
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli.figures import FigureOutput, figure_option
@@ -30,16 +29,42 @@ if TYPE_CHECKING:
 
 def add_commands(command: AddCommand) -> None:
     """Add these commands to the parser."""
-    listing = command("list", _list, "list the models, or the problems and their methods")
+    command("list", _list, "list the models, or the problems and their methods", _list_options)
+    command(
+        "show",
+        _show,
+        "show a model: statement, source, parameters, claims; or a problem's parameters",
+        _show_options,
+    )
+    command(
+        "solve", _solve, "solve a model and print value, bound, certificates and variables", _solve_options
+    )
+    text = "run every method on models, side by side, with certificates and claims"
+    command("compare", _compare, text, _compare_options)
+    text = "exit 1 when methods disagree, a certificate fails or a claim's verdict flips"
+    command("check", _check, text, _check_options)
+    command("findings", _findings, "list the refuted claims, and those not decidable here", _findings_options)
+    command("sweep", _sweep, "solve a model over its sweep, with its simulation", _sweep_options)
+    command(
+        "tradeoff",
+        _tradeoff,
+        "tabulate the error over epsilon, and the users that a target error requires",
+        _tradeoff_options,
+    )
+
+
+def _list_options(listing: argparse.ArgumentParser) -> None:
     listing.add_argument("family", nargs="?", help="only this family")
     listing.add_argument("--problems", action="store_true", help="list problems and methods instead")
     listing.add_argument("--json", action="store_true", help="print JSON")
-    show = command(
-        "show", _show, "show a model: statement, source, parameters, claims; or a problem's parameters"
-    )
+
+
+def _show_options(show: argparse.ArgumentParser) -> None:
     model_options(show)
     show.add_argument("--all", action="store_true", help="show every claim of a model, however many")
-    solve = command("solve", _solve, "solve a model and print value, bound, certificates and variables")
+
+
+def _solve_options(solve: argparse.ArgumentParser) -> None:
     model_options(solve)
     add_users(solve)
     method_options(solve)
@@ -49,26 +74,31 @@ def add_commands(command: AddCommand) -> None:
         help="print what parameters are worth, which constraints bind, or which of them conflict",
     )
     figure_option(solve, "the design")
-    for name, run, summary in (
-        ("compare", _compare, "run every method on models, side by side, with certificates and claims"),
-        ("check", _check, "exit 1 when methods disagree, a certificate fails or a claim's verdict flips"),
-    ):
-        added = command(name, run, summary)
-        model_options(added, several=True)
-        run_options(added)
+
+
+def _compare_options(added: argparse.ArgumentParser) -> None:
+    _check_options(added, verbose=False)
+    add_users(added)
+
+
+def _check_options(added: argparse.ArgumentParser, verbose: bool = True) -> None:
+    model_options(added, several=True)
+    run_options(added)
+    added.add_argument(
+        "--all", action="store_true", help="all shipped models (check does that when none is named)"
+    )
+    if verbose:
         added.add_argument(
-            "--all", action="store_true", help="all shipped models (check does that when none is named)"
+            "-v", "--verbose", action="store_true", help="print every method and claim of all models"
         )
-        if name == "compare":
-            add_users(added)
-        else:
-            added.add_argument(
-                "-v", "--verbose", action="store_true", help="print every method and claim of all models"
-            )
-    found = command("findings", _findings, "list the refuted claims, and those not decidable here")
+
+
+def _findings_options(found: argparse.ArgumentParser) -> None:
     found.add_argument("family", nargs="?", help="only this family")
     found.add_argument("--json", action="store_true", help="print JSON")
-    sweep = command("sweep", _sweep, "solve a model over its sweep, with its simulation")
+
+
+def _sweep_options(sweep: argparse.ArgumentParser) -> None:
     model_options(sweep)
     sweep.add_argument("--method", help="the method's name")
     sweep.add_argument(
@@ -85,9 +115,8 @@ def add_commands(command: AddCommand) -> None:
     run_options(sweep)
     figure_option(sweep, "the sweep, as the model's [[figure]] tables say")
 
-    trade = command(
-        "tradeoff", _tradeoff, "tabulate the error over epsilon, and the users that a target error requires"
-    )
+
+def _tradeoff_options(trade: argparse.ArgumentParser) -> None:
     model_options(trade)
     add_users(trade)
     trade.add_argument("--error", type=float, action="append", help="a target standard error (repeatable)")
@@ -176,6 +205,8 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _solve(options: argparse.Namespace) -> int:
+    from textwrap import indent
+
     from mechdesign.core.encoding import encode
     from mechdesign.core.figure import design_figures
     from mechdesign.core.solve import solve
@@ -280,9 +311,10 @@ def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_swept, model_figures, run_sweep, sweep
     from mechdesign.catalog.plotted import plotted_quantities
     from mechdesign.catalog.runs import require_points
-    from mechdesign.core.text import table
+    from mechdesign.core.text import counted, table
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.results import RESULTS, require_suffix, write_results
+    from mechdesign.report.results import write_results
+    from mechdesign.report.suffixes import RESULTS, require_suffix
     from mechdesign.report.tables import sweep_columns, sweep_json, sweep_table
 
     model = load_swept(options.model, overrides_of(options.set))
@@ -308,7 +340,7 @@ def _sweep(options: argparse.Namespace) -> int:
     if options.json:
         print_json(sweep_json(rows, plotted))
     elif options.output:
-        print(f"{options.output}: {len(rows)} points of {model.slug}")
+        print(f"{options.output}: {counted(len(rows), 'point')} of {model.slug}")
     else:
         print(f"{model.slug}: {model.title}\n{table(header, lines)}")
     return FINE

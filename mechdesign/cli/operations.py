@@ -25,7 +25,7 @@ from mechdesign.report.counting import COUNTING
 from mechdesign.report.data_set import data_set, opened_data
 from mechdesign.report.outputs import require_output
 from mechdesign.report.randomizing import is_folder
-from mechdesign.report.results import DATA, RESULTS, require_suffix
+from mechdesign.report.suffixes import DATA, RESULTS, require_suffix
 from mechdesign.report.writing import write_blocks
 
 
@@ -126,7 +126,7 @@ def execute(
             if error.is_about(*paths, *kept, str(output or "-o "), "-o ", "--dask"):
                 raise
             raise error.within(options.mechanism).for_shell() from None
-    notes = [missing.said(), *(f"{number} {what}" for what, number in settings.counts.items())]
+    notes = [missing.said(), *settings.said()]
     line = "; ".join(text for text in (said, *notes) if text)
     if line:
         print(line, file=sys.stderr if getattr(options, "json", False) else sys.stdout)

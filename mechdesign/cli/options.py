@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn, Protocol
 
 from mechdesign.core.documents import parse_toml
@@ -14,9 +15,23 @@ from mechdesign.core.forecast import USERS
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
 
+NARROW = partial(argparse.HelpFormatter, width=80)
+
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+    """A parser whose errors are one line.
+
+    For each option that is added, argparse makes a formatter, of which it uses neither width nor text. Only
+    the help asks how wide the terminal is, as finding that out takes longer than all options.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=NARROW, **settings)
+
+    def format_help(self) -> str:
+        """Return the help, as wide as the terminal."""
+        self.formatter_class = argparse.HelpFormatter
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Print the error and leave."""
@@ -29,11 +44,15 @@ class Parser(argparse.ArgumentParser):
 
 
 class AddCommand(Protocol):
-    """Adds a command to the parser and returns the parser of its options."""
+    """Adds a command to the parser, with its options where the parser needs them."""
 
     def __call__(
-        self, name: str, run: Callable[[argparse.Namespace], int], summary: str
-    ) -> argparse.ArgumentParser:
+        self,
+        name: str,
+        run: Callable[[argparse.Namespace], int],
+        summary: str,
+        add_options: Callable[[argparse.ArgumentParser], None],
+    ) -> None:
         """Add it."""
 
 

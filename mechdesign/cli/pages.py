@@ -12,9 +12,15 @@ from mechdesign.core.errors import ParameterError
 
 def add_commands(command: AddCommand) -> None:
     """Add the command to the parser."""
-    report = command(
-        "report", _report, "write a page of HTML about models, a mechanism file, or results from reports"
+    command(
+        "report",
+        _report,
+        "write a page of HTML about models, a mechanism file, or results from reports",
+        _options,
     )
+
+
+def _options(report: argparse.ArgumentParser) -> None:
     report.add_argument(
         "subject",
         nargs="*",

@@ -9,7 +9,10 @@ from mechdesign.cli.options import FINE, AddCommand, print_json
 
 def add_commands(command: AddCommand) -> None:
     """Add the command to the parser."""
-    listing = command("sources", _sources, "list every item of the sources, where it is here and its verdict")
+    command("sources", _sources, "list every item of the sources, where it is here and its verdict", _options)
+
+
+def _options(listing: argparse.ArgumentParser) -> None:
     listing.add_argument(
         "source", nargs="?", help="only this source, such as liu2023; by default an overview"
     )

@@ -16,7 +16,10 @@ MOST_ROWS = 60
 def add_commands(command: AddCommand) -> None:
     """Add this command to the parser."""
     summary = "print the numbers of a source's tables and figures next to the computed ones"
-    table = command("table", _table, summary)
+    command("table", _table, summary, _options)
+
+
+def _options(table: argparse.ArgumentParser) -> None:
     table.add_argument("model", metavar="MODEL", help="a slug such as auction/setting_three, or a .toml file")
     table.add_argument("--json", action="store_true", help="print JSON")
     table.add_argument("-o", "--output", metavar="FILE", help=".csv, .parquet, .xlsx or .json")
@@ -27,10 +30,12 @@ def add_commands(command: AddCommand) -> None:
 def _table(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_model, model_figures, sweep
     from mechdesign.core.encoding import encode
+    from mechdesign.core.text import counted
     from mechdesign.papers.claims import check_models
     from mechdesign.papers.claims.numbers import source_numbers
     from mechdesign.report.outputs import require_output
-    from mechdesign.report.results import RESULTS, require_suffix, write_results
+    from mechdesign.report.results import write_results
+    from mechdesign.report.suffixes import RESULTS, require_suffix
 
     model = load_model(options.model)
     if options.output:
@@ -53,7 +58,7 @@ def _table(options: argparse.Namespace) -> int:
             [dict(zip(names, encode(row), strict=True)) for row in zip(*columns.values(), strict=True)]
         )
     elif options.output:
-        print(f"{options.output}: {count} numbers of {model.slug}")
+        print(f"{options.output}: {counted(count, 'number')} of {model.slug}")
     else:
         print(f"{model.slug}: {model.title}\n{_text(columns, count)}")
     return FINE if all(result.as_expected for result in check.claims) else MISMATCH

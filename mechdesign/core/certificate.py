@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.core.notebook import TextInNotebooks
@@ -23,8 +23,29 @@ JUDGED = ("value", "bound", "gap")
 """Figures that are finite in every certificate that holds; for optimality, all of its figures are."""
 
 
+def _sound(property: str, key: str, value: Any) -> bool:
+    """Whether a figure may stand in a certificate that holds."""
+    if not isinstance(value, float) or math.isfinite(value):
+        return True
+    return not (math.isnan(value) or key in JUDGED or property == OPTIMALITY)
+
+
 @dataclass(frozen=True)
-class Certificate(TextInNotebooks):
+class _Judged(TextInNotebooks):
+    """The fields of a certificate, whose verdict has been compared with its figures."""
+
+    property: str
+    holds: bool
+    exact: bool
+    figures: Mapping[str, Any]
+    witness: Mapping[str, Any]
+    note: str
+    among: str
+    metric: bool
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class Certificate(_Judged):
     """The verdict on one property of a solution or a mechanism.
 
     Parameters
@@ -58,27 +79,26 @@ class Certificate(TextInNotebooks):
     optimality: FAILS; among all menus; gap = inf; gap is not finite
     """
 
-    property: str
-    holds: bool
-    exact: bool
-    figures: Mapping[str, Any] = field(default_factory=dict)
-    witness: Mapping[str, Any] = field(default_factory=dict)
-    note: str = ""
-    among: str = ""
-    metric: bool = False
-
-    def __post_init__(self) -> None:
-        wrong = [key for key, value in self.figures.items() if not self._sound(key, value)]
-        if self.holds and wrong:
-            object.__setattr__(self, "holds", False)
+    def __init__(
+        self,
+        property: str,
+        holds: bool,
+        exact: bool,
+        figures: Mapping[str, Any] | None = None,
+        witness: Mapping[str, Any] | None = None,
+        note: str = "",
+        among: str = "",
+        metric: bool = False,
+    ) -> None:
+        found = {} if figures is None else figures
+        wrong = [key for key, value in found.items() if not _sound(property, key, value)]
+        if holds and wrong:
+            holds = False
             remark = f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} not finite"
-            object.__setattr__(self, "note", "; ".join(filter(None, (self.note, remark))))
-
-    def _sound(self, key: str, value: Any) -> bool:
-        """Whether a figure may stand in a certificate that holds."""
-        if not isinstance(value, float) or math.isfinite(value):
-            return True
-        return not (math.isnan(value) or key in JUDGED or self.property == OPTIMALITY)
+            note = "; ".join(filter(None, (note, remark)))
+        super().__init__(
+            property, holds, exact, found, {} if witness is None else witness, note, among, metric
+        )
 
     def __str__(self) -> str:
         parts = [f"{self.property}: {'holds' if self.holds else 'FAILS'}{' (exact)' if self.exact else ''}"]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mechdesign.core.certificate import format_figure
+from mechdesign.core.certificate import OPTIMALITY, format_figure
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
 from mechdesign.core.method import Method
 from mechdesign.core.notebook import html_table
+from mechdesign.core.numbers import rounding_allowance
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of, solve
@@ -147,6 +147,9 @@ class Comparison:
     def _unclaimed(self, run: Solution) -> str:
         if run.scope:
             return f"optimality is not claimed; {run.scope}"
+        proven = any(item.property == OPTIMALITY and item.holds for item in run.certificates)
+        if proven and run.status == "optimal":
+            return "proven optimal by its bound"
         gap = self.gap_to_best_bound(run)
         if gap is None:
             return "optimality is not claimed, and no method has a bound to judge it by"
@@ -238,11 +241,6 @@ def verdict_on_certificates(run: Solution) -> str:
 
 def _without(cells: Sequence[str], place: int) -> list[str]:
     return [*cells[:place], *cells[place + 1 :]]
-
-
-def rounding_allowance(value: float, terms: int = 64) -> float:
-    """Return tau: what summing some terms of this size in double precision may lose."""
-    return terms * sys.float_info.epsilon * abs(value)
 
 
 def disagreements(runs: Sequence[Solution]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any, Self, TypeVar
 
 from mechdesign.core.printable import printable
@@ -198,6 +197,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     >>> suggestion("zzz", ["epsilon", "delta"])
     'known: delta, epsilon'
     """
+    from difflib import get_close_matches  # only an error needs it
+
     names = sorted(set(known))
     close = get_close_matches(name, names, n=1, cutoff=0.6) or [one for one in names if name and name in one]
     if close:

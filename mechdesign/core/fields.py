@@ -23,7 +23,6 @@ import dataclasses
 import inspect
 import math
 import re
-import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar, dataclass_transform, get_args, overload
 
@@ -45,6 +44,9 @@ POSITIVE: Mapping[str, Any] = {"exclusiveMinimum": 0}
 
 SECTIONS = re.compile(r"^(?:Raises|See Also|Notes|References|Examples)\n-{3,}$", flags=re.MULTILINE)
 """The sections of a NumPy docstring that follow *Parameters*."""
+
+LONGEST_LINE = 100
+"""Characters of a line of the section *Parameters*."""
 
 
 class Kept(Generic[Is, Takes]):
@@ -318,16 +320,20 @@ def documented(text: str, parameters: tuple[Parameter, ...]) -> str:
     lines = ["Parameters", "----------"]
     for item in parameters:
         lines.append(f"{item.name} : {item.form}")
-        lines += textwrap.wrap(
-            item.meaning,
-            100,
-            initial_indent="    ",
-            subsequent_indent="    ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        lines += _wrapped(item.meaning)
     section = "\n".join(lines)
     following = SECTIONS.search(text)
     if following is None:
         return f"{text}\n\n{section}\n"
     return f"{text[: following.start()]}{section}\n\n{text[following.start() :]}"
+
+
+def _wrapped(meaning: str) -> list[str]:
+    """Return indented lines; textwrap does more, but takes longer to import than all parameters to wrap."""
+    lines: list[str] = []
+    for word in meaning.split():
+        if lines and len(lines[-1]) + 1 + len(word) <= LONGEST_LINE:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"    {word}")
+    return lines

@@ -16,7 +16,6 @@ import hashlib
 import importlib
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -198,7 +197,7 @@ def _temporary(place: Path, private: bool) -> tuple[Path, int]:
     the lock is held, and another one is made.
     """
     while True:
-        name = place.with_name(f"{_part_prefix(place)}{secrets.token_hex(8)}{PART}")
+        name = place.with_name(f"{_part_prefix(place)}{os.urandom(8).hex()}{PART}")
         handle = os.open(name, ANEW, 0o600 if private else 0o666)
         if fcntl is None:
             return name, handle

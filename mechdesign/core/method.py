@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from mechdesign.core.prices import PricedSolution
 from mechdesign.core.problem import Problem
+
+if TYPE_CHECKING:
+    from mechdesign.core.prices import PricedSolution
 
 Kind = Literal["analytic", "numeric", "heuristic", "published"]
 Status = Literal["optimal", "feasible", "infeasible", "unbounded", "failed"]

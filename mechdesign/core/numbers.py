@@ -367,3 +367,8 @@ def fraction_of_text(text: str) -> Fraction | None:
     if len(exact) == 1:
         return exact[0]
     return None if exact[1] == 0 else exact[0] / exact[1]
+
+
+def rounding_allowance(value: float, terms: int = 64) -> float:
+    """Return tau: what summing some terms of this size in double precision may lose."""
+    return terms * sys.float_info.epsilon * abs(value)

@@ -16,7 +16,6 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from mechdesign.core.describe import described_parameters
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.fields import Kept, Parameter, fields_of, values_of
@@ -111,6 +110,8 @@ def json_schema(problem_class: type[Problem]) -> dict[str, Any]:
     >>> json_schema(RandomizedResponse)["required"]
     ['prior', 'epsilon']
     """
+    from mechdesign.core.describe import described_parameters  # no problem is read through it
+
     hints = get_type_hints(problem_class)
     generators: Generators = getattr(problem_class, "generators", {})
     fields = fields_of(problem_class)

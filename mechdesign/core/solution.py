@@ -16,12 +16,12 @@ from mechdesign.core.errors import CertificateError, MethodError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.method import Kind, Status
 from mechdesign.core.notebook import TextInNotebooks
-from mechdesign.core.prices import PricedSolution
 from mechdesign.core.printable import printable
 from mechdesign.core.problem import Problem
 from mechdesign.core.types import MechanismT_co, Outlook
 
 if TYPE_CHECKING:
+    from mechdesign.core.prices import PricedSolution
     from mechdesign.core.sensitivity import Sensitivity
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
-from mechdesign.core.discovery import modules_of
+from mechdesign.core.discovery import COMPANIONS, modules_of
 from mechdesign.core.errors import MethodError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.method import Method
 from mechdesign.core.problem import Problem
@@ -35,7 +35,7 @@ def methods_of(problem: type[Problem] | Problem) -> tuple[Method, ...]:
 
 @cache
 def _methods(problem_class: type[Problem]) -> tuple[Method, ...]:
-    modules = list(modules_of(problem_class))
+    modules = list(modules_of(problem_class, lambda name: name not in COMPANIONS))
     named: list[Any] = [getattr(module, "METHODS", ()) for module in modules]
     named += [(getattr(module, "METHOD", None),) for module in modules]
     found = dict.fromkeys(

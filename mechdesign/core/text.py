@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
@@ -16,6 +14,8 @@ NARROWEST = 8
 
 def terminal_width() -> int:
     """Return how wide tables may be: the terminal's width, but 80 to 120; 100 where there is no terminal."""
+    import shutil  # takes longer than most commands have text to align
+
     return min(120, max(80, shutil.get_terminal_size((100, 24)).columns))
 
 
@@ -78,8 +78,10 @@ def _narrowed(widths: Sequence[int], least: Sequence[int], loose: Sequence[int],
 
 def _lines(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
     """Return a row as one or more lines whose cells fit their widths."""
+    from textwrap import wrap
+
     cells = [
-        textwrap.wrap(cell, width, break_on_hyphens=False) if len(cell) > width else [cell]
+        wrap(cell, width, break_on_hyphens=False) if len(cell) > width else [cell]
         for cell, width in zip(row, widths, strict=True)
     ]
     return [_aligned(part, widths, numeric) for part in zip_longest(*cells, fillvalue="")]
@@ -138,10 +140,12 @@ def counted(number: int, noun: str) -> str:
 
     Examples
     --------
-    >>> counted(1, "row"), counted(0, "row"), counted(1200, "user")
-    ('1 row', '0 rows', '1200 users')
+    >>> counted(1, "row"), counted(0, "row"), counted(1200, "user"), counted(2, "entry")
+    ('1 row', '0 rows', '1200 users', '2 entries')
     """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun[:-1]}ies" if noun.endswith(("ry", "ty")) else f"{number} {noun}s"
 
 
 def listed(texts: Sequence[str], count: int | None = None) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from mechdesign.core.encoding import encode
 from mechdesign.core.frames import PANDAS, frame_of
 from mechdesign.core.notebook import html_table
+from mechdesign.core.text import counted
 
 TIDY = ("question", "category", "estimate", "standard_error", "low", "high")
 """The columns of every tidy table; others may follow."""
@@ -71,7 +72,7 @@ class Tidy(ABC):
 
     def _reporters(self) -> str:
         users = getattr(self, "users", None)
-        return "" if users is None else f"{users} users"
+        return "" if users is None else counted(users, "user")
 
 
 def tidy_columns(

@@ -57,6 +57,14 @@ def privacy_epsilon(value: Any, field: str = "epsilon") -> float:
     return result
 
 
+def positive_epsilon(value: Any) -> float:
+    """Return epsilon > 0 and finite: at 0 there is nothing to choose among."""
+    result = privacy_epsilon(value)
+    if result == 0.0:
+        raise ParameterError("epsilon", "a report contains no information at 0", "set epsilon > 0")
+    return result
+
+
 def privacy_delta(value: Any, field: str = "delta") -> float:
     """Return delta in [0, 1)."""
     return in_range(field, value, 0.0, 1.0, high_open=True)

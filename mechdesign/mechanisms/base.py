@@ -34,19 +34,19 @@ from mechdesign.mechanisms.about import About, WithAbout
 from mechdesign.mechanisms.door import WithTables
 from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.kinds import derived, import_all, import_naming
-from mechdesign.mechanisms.operations import Operation
-from mechdesign.mechanisms.recipes import Answer, Recipe, no_recipe
 from mechdesign.mechanisms.written import converted, digest, read, written
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
+    from mechdesign.mechanisms.operations import Operation
+    from mechdesign.mechanisms.recipes import Answer, Recipe
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
 VERSION = 2
 """Version 2 writes large integers as strings; version 1, with numbers only, is still read."""
 
-MARKUP = re.compile(r"(?::\w+:)?`+~?([^`]+)`+")
+MARKUP = r"(?::\w+:)?`+~?([^`]+)`+"
 """Code and references in a docstring, which people read as plain words."""
 
 AGAIN = "rebuild it"
@@ -121,7 +121,7 @@ class Mechanism(Explained, WithTables, WithAbout):
         'Of 1000 users whose answer is 1, about 250 report 0 and about 750 report 1.'
         """
         purpose = " ".join((type(self).__doc__ or self.type).split("\n\n")[0].split())
-        return (MARKUP.sub(r"\1", purpose),)
+        return (re.sub(MARKUP, r"\1", purpose),)
 
     def operations(self) -> tuple[Operation, ...]:
         """Return what the mechanism does with tables: the columns each operation takes and gives."""
@@ -148,10 +148,14 @@ class Mechanism(Explained, WithTables, WithAbout):
         MethodError
             Where reports are not drawn in whole numbers, naming the exact mechanism that would do.
         """
+        from mechdesign.mechanisms.recipes import no_recipe  # clients in other languages
+
         raise no_recipe(self.type)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report as a plain value, from the bits of a source, as every client draws it."""
+        from mechdesign.mechanisms.recipes import no_recipe  # clients in other languages
+
         raise no_recipe(self.type)
 
     def figures(self) -> list[Figure]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.randomness import BitSource
 from mechdesign.core.tables import Values
 from mechdesign.core.types import EstimateT_co
-from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.labels import Codes, Labels
-from mechdesign.mechanisms.recipes import Answer, AskedChoice, Recipe, Steps, no_recipe, plain_report
 from mechdesign.mechanisms.reporting import CollectingMechanism
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.recipes import Answer, Recipe, Steps
 
 
 class CategoryMechanism(CollectingMechanism[EstimateT_co]):
@@ -28,24 +29,29 @@ class CategoryMechanism(CollectingMechanism[EstimateT_co]):
 
     def draw(self, codes: Codes, source: BitSource) -> Any:
         """Return a report for the number of each answer, where a client draws it so."""
-        raise no_recipe(self.type)
+        raise _no_recipe(self.type)
 
     def written(self, reports: Any) -> Values:
         """Return reports as they stand in a table."""
-        raise no_recipe(self.type)
+        raise _no_recipe(self.type)
 
     def client_steps(self) -> Steps:
         """Return how a report is drawn for the number of an answer, as plain values."""
-        raise no_recipe(self.type)
+        raise _no_recipe(self.type)
 
     def recipe(self) -> Recipe:
         """Return how a client draws a report of one answer."""
+        from mechdesign.mechanisms.collecting import marked
+        from mechdesign.mechanisms.recipes import AskedChoice, Recipe
+
         name = self.data_columns[0] if self.data_columns else None
         column = marked(name or "answer", self.fingerprint)
         return Recipe((AskedChoice.of(self.labels, name),), (column,), self.client_steps())
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report as a plain value, from the bits of a source."""
+        from mechdesign.mechanisms.recipes import plain_report
+
         return plain_report(self.written(self.draw(self.labels.encode([answer]), source)))
 
     def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
@@ -62,3 +68,9 @@ class CategoryMechanism(CollectingMechanism[EstimateT_co]):
             raise ParameterError(
                 "missing", f"no category '{MISSING_CATEGORY}'", "build with that label, or drop such rows"
             )
+
+
+def _no_recipe(kind: str) -> MethodError:
+    from mechdesign.mechanisms.recipes import no_recipe
+
+    return no_recipe(kind)

@@ -16,21 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MechDesignError, ParameterError
-from mechdesign.core.frames import FrameTable
 from mechdesign.core.tables import Block
-from mechdesign.mechanisms.missing import MissingRule
-from mechdesign.mechanisms.operations import Operation, Settings, operation_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mechdesign.mechanisms.base import Mechanism
+    from mechdesign.mechanisms.missing import MissingRule
+    from mechdesign.mechanisms.operations import Operation, Settings
 
-OPTION = re.compile(r"--([a-z][a-z-]*)(?: (refuse|drop|category)\b)?")
+OPTION = r"--([a-z][a-z-]*)(?: (refuse|drop|category)\b)?"
 
 
 def run_on_tables(mechanism: Mechanism, name: str, tables: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """Run an operation of a mechanism on data frames or series; see :meth:`Mechanism.run`."""
+    from mechdesign.core.frames import FrameTable
+    from mechdesign.mechanisms.operations import operation_of
+
     operation = operation_of(mechanism.operations(), name, mechanism.type)
     with in_python(operation):
         given = {key: value for key, value in options.items() if key != "missing"}
@@ -73,6 +75,8 @@ def settings_of(operation: Operation, given: Mapping[str, Any]) -> Settings:
 
 def missing_rule(mechanism: Mechanism, rule: str | None = None, codes: tuple[str, ...] = ()) -> MissingRule:
     """Return what a mechanism does with rows without a value: as asked, or as it was built."""
+    from mechdesign.mechanisms.missing import MissingRule
+
     chosen = rule or mechanism.intake.missing
     mechanism.require_missing(chosen)
     return MissingRule(chosen, codes, _takes_missing(mechanism), mechanism.missing_word)
@@ -107,7 +111,7 @@ def in_python(operation: Operation) -> Iterator[None]:
     try:
         yield
     except MechDesignError as error:
-        parts = {name: OPTION.sub(written, getattr(error, name)) for name in ("where", "what", "remedy")}
+        parts = {name: re.sub(OPTION, written, getattr(error, name)) for name in ("where", "what", "remedy")}
         raise error.changed(**parts, in_shell=False) from None
 
 

@@ -14,10 +14,10 @@ from mechdesign.core.encoding import json_object
 from mechdesign.core.printable import printable
 from mechdesign.core.text import listed, table
 from mechdesign.core.tidy import Columns, Tidy, tidy_columns
-from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
+    from mechdesign.mechanisms.intervals import Limits
 
 Array = NDArray[np.float64]
 
@@ -45,6 +45,8 @@ class Estimated(Tidy):
 
     def _ends(self, level: float, together: int = 1) -> tuple[Any, Any]:
         """Return the ends of the intervals of a level; of so many together, by Bonferroni's rule."""
+        from mechdesign.mechanisms.intervals import NormalLimits, tail_of
+
         limits: Limits = getattr(self, "limits", None) or NormalLimits(self.standard_error)
         down, up = limits.distances(tail_of(level, together))
         return self.value - down, self.value + up

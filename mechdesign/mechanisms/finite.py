@@ -24,21 +24,14 @@ from mechdesign.mechanisms.frequencies import (
     FrequencyMechanism,
     project_to_simplex,
 )
-from mechdesign.mechanisms.frequency_limits import (
-    FrequencyLimits,
-    few_users,
-    score_moments,
-    score_steps,
-    told_by_intervals,
-    uneven,
-)
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.plausible import implausible
-from mechdesign.mechanisms.recipes import Steps, listed, row_hex
 from mechdesign.mechanisms.repair import PrivacyTarget, as_floats, make_private
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
+    from mechdesign.mechanisms.frequency_limits import FrequencyLimits
+    from mechdesign.mechanisms.recipes import Steps
 
 CHUNK = 1 << 16
 """Answers are randomized in pieces of this size, which fit the processor's cache."""
@@ -196,6 +189,8 @@ class FiniteChannel(FrequencyMechanism):
 
     def client_steps(self) -> Steps:
         """Return the cumulative rows and the names of the reports."""
+        from mechdesign.mechanisms.recipes import listed, row_hex  # clients in other languages
+
         rows = [row_hex(row) for row in self._cumulative.tolist()]
         return {"step": "row", "rows": rows, "labels": listed(self.report_labels)}
 
@@ -299,6 +294,8 @@ class FiniteChannel(FrequencyMechanism):
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
         """Return unbiased frequency estimates with their covariance from the counts of reports."""
+        from mechdesign.mechanisms.frequency_limits import few_users, told_by_intervals, uneven
+
         inverse, channel = self._inverse, self.channel
         users = int(counts.sum())
         shares = counts / users
@@ -324,6 +321,8 @@ class FiniteChannel(FrequencyMechanism):
 
     def limits(self, value: NDArray[np.float64], users: int, population: bool) -> FrequencyLimits:
         """Return what intervals of estimated frequencies are made of; (..., n) for several estimates."""
+        from mechdesign.mechanisms.frequency_limits import FrequencyLimits, score_moments, score_steps
+
         inverse = self._inverse
         truth = np.apply_along_axis(project_to_simplex, -1, value)
         own, others, worst = score_moments(inverse, self.channel, truth)

@@ -15,17 +15,15 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import counted
-from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.estimate import ListedEstimate
-from mechdesign.mechanisms.intervals import Limits
 from mechdesign.mechanisms.labels import Codes, Labels
-from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
 from mechdesign.mechanisms.report_counts import ReportMechanism
-from mechdesign.mechanisms.simplex import with_simplex
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
+    from mechdesign.mechanisms.intervals import Limits
+    from mechdesign.mechanisms.operations import Operation, Settings
 
 Array = NDArray[np.float64]
 
@@ -179,6 +177,10 @@ class FrequencyMechanism(ReportMechanism[FrequencyEstimate]):
 
     def operations(self) -> tuple[Operation, ...]:
         """Return ``randomize`` and ``estimate``."""
+        from mechdesign.mechanisms.collecting import column_operations
+        from mechdesign.mechanisms.operations import ANYWAY, Column
+        from mechdesign.mechanisms.simplex import with_simplex
+
         takes = Column("answer", f"one of {_abridged(self.labels)}", any_name=True)
         wanted = "the frequencies of the answers"
         randomize, estimate = column_operations(

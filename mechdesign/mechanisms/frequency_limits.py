@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from mechdesign.mechanisms.intervals import (
     Limits,
     ScoreTestLimits,
     law_of_average,
+    normal_quantile,
     tail_of,
     within,
 )
@@ -57,7 +57,7 @@ def told_by_intervals(names: Sequence[str], errors: Array, limits: Limits) -> tu
     interval knows better. The note names the answers whose interval is wider than all that is possible.
     """
     down, up = limits.distances(tail_of(0.95))
-    told = (down + up) / (2.0 * NormalDist().inv_cdf(0.975))
+    told = (down + up) / (2.0 * normal_quantile(0.975))
     wide = np.flatnonzero(down + up > 1.0).tolist()
     more = f" and {len(wide) - 3} more" if len(wide) > 3 else ""
     shown = ", ".join(f"'{names[answer]}'" for answer in wide[:3])

@@ -23,7 +23,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any, Protocol
 
 import numpy as np
@@ -76,6 +75,13 @@ def tail_of(level: float, tests: int = 1) -> float:
     return (1.0 - checked) / (2.0 * tests)
 
 
+def normal_quantile(share: float) -> float:
+    """Return the number that a standard normal variable is below with this probability."""
+    from statistics import NormalDist  # building a mechanism needs none
+
+    return NormalDist().inv_cdf(share)
+
+
 @dataclass(frozen=True)
 class NormalLimits:
     """A normal quantile times the standard error."""
@@ -84,7 +90,7 @@ class NormalLimits:
 
     def distances(self, tail: float) -> tuple[Array, Array]:
         """Return the same distance twice."""
-        width = -NormalDist().inv_cdf(tail) * np.asarray(self.standard_error)
+        width = -normal_quantile(tail) * np.asarray(self.standard_error)
         return width, width
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
@@ -218,7 +224,7 @@ def not_rejected(law: AverageLaw, distance: Array, tail: float) -> NDArray[np.bo
     Kurtosis enters as in the expansion of Cornish and Fisher, an estimated variance as in that of Student's
     law: the quantile z grows by (z^3 - 3 z) kurtosis/24 and (z^3 + z)/(4 freedom); distances count for less.
     """
-    square = NormalDist().inv_cdf(tail) ** 2
+    square = normal_quantile(tail) ** 2
     heavier, student = max(0.0, square - 3.0) / 24.0, (square + 1.0) / 4.0
     rest = np.maximum(distance - law.half_step, 0.0)
     scale = law.deviation * (1.0 + heavier * law.kurtosis + student / law.freedom)

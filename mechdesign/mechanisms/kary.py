@@ -23,17 +23,16 @@ from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import privacy_delta, privacy_epsilon, user_count
 from mechdesign.mechanisms.finite import SINGULAR, require_total
 from mechdesign.mechanisms.frequencies import FrequencyEstimate, FrequencyMechanism, reported_alike
-from mechdesign.mechanisms.frequency_limits import few_users, told_by_intervals
 from mechdesign.mechanisms.kary_draw import draw_reports
 from mechdesign.mechanisms.kary_estimator import KaryEstimator, split_weights
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.oracles.moments import Moments, bernoulli
 from mechdesign.mechanisms.oracles.oracle import Oracle, Shares
 from mechdesign.mechanisms.plausible import implausible
-from mechdesign.mechanisms.recipes import Steps, listed, whole_hex
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
+    from mechdesign.mechanisms.recipes import Steps
 
 Array = NDArray[np.float64]
 
@@ -313,6 +312,8 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     def client_steps(self) -> Steps:
         """Return where the weights end, and the answers that are reported where these are not all."""
+        from mechdesign.mechanisms.recipes import listed, whole_hex  # clients in other languages
+
         weights, all_kept = self.weights, self.kept_in_order
         return {
             "step": "kary",
@@ -326,6 +327,8 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
         """Return unbiased frequency estimates with standard errors from the counts of reports."""
+        from mechdesign.mechanisms.frequency_limits import few_users, told_by_intervals
+
         estimator, users = self._estimator, int(counts.sum())
         value, errors, limits = estimator.estimate(counts, population)
         names = tuple(self.labels.shown())

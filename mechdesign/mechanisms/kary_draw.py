@@ -29,9 +29,13 @@ def draw_reports(mechanism: KaryResponse, codes: Codes, source: BitSource) -> Co
 def _among_all(mechanism: KaryResponse, codes: Codes, drawn: Codes) -> Codes:
     """Return reports where every answer is kept: the answer itself below the end of its weights."""
     weights = mechanism.weights
-    end = weights.own + weights.high - weights.low
-    beyond = drawn - end
-    return np.where(beyond < 0, codes, beyond // weights.low)
+    beyond = drawn - (weights.own + weights.high - weights.low)
+    others = (beyond.view(np.uint64) // np.uint64(weights.low)).view(np.int64)
+    kept = beyond >> 63  # all bits where the answer is kept, none elsewhere: a choice without branches
+    reports = codes ^ others
+    reports &= kept
+    reports ^= others
+    return reports
 
 
 def _among_kept(mechanism: KaryResponse, codes: Codes, drawn: Codes) -> Codes:

@@ -11,12 +11,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.frequency_limits import FrequencyLimits, RepeatedLimits, score_steps
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.frequency_limits import RepeatedLimits
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -59,6 +62,8 @@ class KaryEstimator:
         population : bool
             Whether the users count as a random draw from the population of interest.
         """
+        from mechdesign.mechanisms.frequency_limits import FrequencyLimits, RepeatedLimits
+
         users = int(counts.sum())
         (kept, outside), index, delegate = self._kinds(counts), np.empty(len(counts), dtype=np.int64), 0
         values, moments, steps, shares = [], [], [], []
@@ -148,6 +153,8 @@ class KaryEstimator:
         kept, outside : float
             The estimated shares of the other kept answers and of those that are not kept.
         """
+        from mechdesign.mechanisms.frequency_limits import score_steps
+
         own, low, k = self.own / TOTAL, self.low / TOTAL, len(self.kept)
         top = 1.0 + (k - 1) * low / self.gain
         scores = np.array([top, top - 1.0 / self.gain, top - (1.0 / own if len(self.outside) else 0.0)])

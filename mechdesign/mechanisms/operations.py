@@ -67,8 +67,10 @@ class Settings:
     >>> settings = Settings({"clip": True})
     >>> settings["clip"], settings["seed"]
     (True, None)
-    >>> settings.count("values clipped", 3); settings.counts
-    {'values clipped': 3}
+    >>> settings.count("value(s) clipped", 3); settings.said()
+    ['3 values clipped']
+    >>> settings.count("value(s) clipped", -2); settings.said()
+    ['1 value clipped']
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -78,9 +80,16 @@ class Settings:
         return self.options.get(name)
 
     def count(self, what: str, number: int) -> None:
-        """Add to a count; 0 adds nothing."""
+        """Add to a count; 0 adds nothing. The noun is written ``value(s)``."""
         if number:
             self.counts[what] = self.counts.get(what, 0) + int(number)
+
+    def said(self) -> list[str]:
+        """Return the counts as texts, their nouns in the plural unless the count is 1."""
+        return [
+            f"{number} {what.replace('(s)', '' if number == 1 else 's', 1)}"
+            for what, number in self.counts.items()
+        ]
 
 
 Run = Callable[[Sequence[Source], Settings], Any]

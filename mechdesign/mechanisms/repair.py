@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.channel import FORMER_NOTIONS, NOTIONS, PrivacyAudit, audit_channel, channel_holds
-from mechdesign.audit.metric import MetricChannel, require_distance
 from mechdesign.audit.pairs import distances, needed_pairs, require_pairs
 from mechdesign.audit.triples import batches
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -37,6 +36,8 @@ NEGLIGIBLE = 2.0**-46
 
 
 def _distance(name: str, value: object) -> Array:
+    from mechdesign.audit.metric import require_distance  # distances are rare
+
     distance = distances(value)
     return require_distance(distance, len(distance))
 
@@ -79,6 +80,8 @@ class PrivacyTarget:
         """Return the verdict of the audit without its figures, which is much less work."""
         if self.distance is None:
             return channel_holds(weights, self.epsilon, self.delta, self.notion)
+        from mechdesign.audit.metric import MetricChannel, require_distance
+
         require_distance(self.distance, len(weights))
         return MetricChannel(weights, self.distance, self.pairs).holds(self.epsilon)
 

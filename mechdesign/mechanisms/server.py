@@ -11,15 +11,14 @@ from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.frames import FrameTable, is_table
 from mechdesign.core.partitions import is_partitioned, merge_partitions
 from mechdesign.core.tables import Source
-from mechdesign.mechanisms.collecting import collect, report_column, unmarked
 from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.door import in_python, missing_rule
 from mechdesign.mechanisms.estimate import Estimated
-from mechdesign.mechanisms.operations import Settings, operation_of
 from mechdesign.mechanisms.saved_counts import SavedCounts
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.base import Mechanism
+    from mechdesign.mechanisms.operations import Settings
 
 MechanismT = TypeVar("MechanismT", bound="Mechanism")
 EstimatedT = TypeVar("EstimatedT", bound=Estimated)
@@ -69,6 +68,8 @@ class Server(ABC, Generic[MechanismT]):
             mark of another mechanism are refused. The partitions of a Dask data frame are counted where
             they are, and only counts come here.
         """
+        from mechdesign.mechanisms.operations import Settings, operation_of
+
         if is_partitioned(reports):
             document, question = merge_partitions(reports, _count_part, _merge_parts, self.mechanism)
             self.take(SavedCounts("data frame", document, question), Settings())
@@ -86,6 +87,8 @@ class Server(ABC, Generic[MechanismT]):
 
     def count_table(self, source: Source, settings: Settings) -> None:
         """Count the reports of a table, block by block."""
+        from mechdesign.mechanisms.collecting import collect, report_column, unmarked
+
         column = report_column(source, settings, self.mechanism)
         collect([source], lambda _: [column], self._count)
         self.question = unmarked(column)
@@ -173,6 +176,8 @@ def _count_part(mechanism: Any, part: Any) -> Part:
 
 def _merge_parts(mechanism: Any, *parts: Part) -> Part:
     """Merge the counts of partitions, on a worker."""
+    from mechdesign.mechanisms.operations import Settings
+
     server = new_server(mechanism)
     for document, _ in parts:
         server.take(SavedCounts("data frame", document), Settings())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Source
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.collecting import beside, report_column, require_columns, require_data
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.operations import Column, Option, Settings
@@ -53,7 +54,9 @@ def attribute_columns(
         return list(names)
     if len(columns) != count:
         raise DataError(
-            source.name, f"{len(columns)} columns for {count} attributes", "name one each with --column"
+            source.name,
+            f"{counted(len(columns), 'column')} for {counted(count, 'attribute')}",
+            "name one each with --column",
         )
     return columns
 

@@ -21,7 +21,7 @@ from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report.files import open_table
 from mechdesign.report.reading import FileTable
 from mechdesign.report.reading_json import JSON_LINES
-from mechdesign.report.results import DATA
+from mechdesign.report.suffixes import DATA
 
 STANDARD_INPUT = "-"
 COUNTS = ".json"

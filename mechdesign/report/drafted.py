@@ -15,7 +15,7 @@ from mechdesign.core.tables import Coded, Values
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.survey.absent import NO_ANSWER
 from mechdesign.report.reading import FileTable, pyarrow_module
-from mechdesign.report.writing import PARQUET
+from mechdesign.report.suffixes import PARQUET
 
 MOST_LABELS = 64
 """A column with more different texts is left out: names, addresses, numbers of people."""

@@ -14,7 +14,7 @@ from mechdesign.report.reading import FileTable
 from mechdesign.report.reading_csv import CsvTable
 from mechdesign.report.reading_json import JSON_LINES, JsonTable
 from mechdesign.report.reading_parquet import ParquetTable
-from mechdesign.report.writing import PARQUET
+from mechdesign.report.suffixes import PARQUET
 
 
 def open_table(

@@ -17,7 +17,7 @@ from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.operations import Operation, Settings
 from mechdesign.report.data_set import STANDARD_INPUT
 from mechdesign.report.outputs import require_output
-from mechdesign.report.results import DATA
+from mechdesign.report.suffixes import DATA
 from mechdesign.report.writing import write_blocks
 
 SPOOLED = "reports.csv"

@@ -18,42 +18,13 @@ from mechdesign.core.errors import DataError, MissingPackageError, ParameterErro
 from mechdesign.core.files import whole_file
 from mechdesign.core.tables import Block
 from mechdesign.core.tidy import Columns
-from mechdesign.report.writing import PARQUET, write_blocks
-
-MECHANISM = (".json",)
-"""Names of mechanism files."""
-
-DATA = (".csv", *PARQUET)
-"""Names of files for data and reports, which the commands read again."""
-
-RESULTS = (*DATA, ".xlsx", ".json")
-"""Names of files for results."""
+from mechdesign.report.writing import write_blocks
 
 MOST_ROWS, LONGEST = 1_048_576, 32_767
 """Rows of a worksheet, and characters of one of its cells: what spreadsheets open."""
 
 SHEET = re.compile(r"[\[\]:*?/\\']")
 """What the name of a worksheet must not have."""
-
-
-def require_suffix(path: str, known: Sequence[str], option: str = "-o") -> None:
-    """Raise ParameterError for a file whose name does not say what it is to hold.
-
-    Examples
-    --------
-    >>> require_suffix("t.csv", RESULTS)
-    >>> require_suffix("t.xls", RESULTS)
-    Traceback (most recent call last):
-        ...
-    mechdesign.core.errors.ParameterError: -o t.xls: no format '.xls'; name it .csv, .parquet, .xlsx or .json
-    """
-    suffix = Path(path).suffix.lower()
-    if path == "-" or suffix in known:  # the standard output has an error of its own
-        return
-    shown = [item for item in known if item != ".pq"]
-    remedy = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
-    what = f"no format '{suffix}'" if suffix else "has no extension"
-    raise ParameterError(f"{option} {path}", what, f"name it {remedy}")
 
 
 def write_results(path: str, tables: Mapping[str, Columns]) -> int:

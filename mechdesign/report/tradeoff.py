@@ -83,7 +83,9 @@ class Tradeoff:
 
     def __repr__(self) -> str:
         name = "a mechanism" if self.problem is None else self.problem.name
-        return f"Tradeoff({name}, {self.users} users, {len(self.rows)} values of epsilon)"
+        return (
+            f"Tradeoff({name}, {counted(self.users, 'user')}, {counted(len(self.rows), 'value')} of epsilon)"
+        )
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return header and rows as text."""

@@ -19,9 +19,7 @@ from mechdesign.core.tables import Block, Coded, Values, length
 from mechdesign.report.arrow import joined, spread, whole_to_arrow
 from mechdesign.report.formulas import marked
 from mechdesign.report.reading import pyarrow_module
-
-PARQUET = (".parquet", ".pq")
-"""Names of files that are Parquet; all others are CSV."""
+from mechdesign.report.suffixes import PARQUET
 
 MANY = 1 << 15
 """Rows that pyarrow puts together: of fewer its functions take longer to import."""

@@ -8,6 +8,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
+from mechdesign.mechanisms.operations import Settings
 from mechdesign.papers.shown.model import MOST_CLAIMS
 from mechdesign.report import repeats
 
@@ -134,3 +135,24 @@ def test_a_column_of_names_may_be_of_numbers(tmp_path):
     mechanism.save(tmp_path / "m.json")
     people = codes_file(tmp_path, [1, 2, 3] * 20)
     assert main(["randomize", str(tmp_path / "m.json"), people, "-o", str(tmp_path / "r.csv")]) == 0
+
+
+def test_one_is_singular_and_two_are_not(tmp_path, capsys, survey):
+    """One report, one value; the same counts with an s where there are two."""
+    mechanism = str(survey / "survey.json")
+    for count, said in ((1, "1 report from 1 file"), (2, "2 reports from 1 file")):
+        people, reports = codes_file(tmp_path, ["no"] * count), str(tmp_path / f"{count}.csv")
+        assert main(["randomize", mechanism, people, "-o", reports]) == 0
+        assert main(["count", mechanism, reports, "-o", str(tmp_path / f"{count}.json")]) == 0
+        assert said in capsys.readouterr().out
+    settings = Settings()
+    settings.count("value(s) moved to [0, 12]", 1)
+    assert settings.said() == ["1 value moved to [0, 12]"]
+    settings.count("value(s) moved to [0, 12]", 1)
+    assert settings.said() == ["2 values moved to [0, 12]"]
+
+
+@pytest.mark.parametrize("more", [[], ["--ordered", "4"], ["--shuffled", "1000", "--delta", "1e-6"]])
+def test_nothing_is_chosen_at_epsilon_0_and_the_error_says_what_to_do(capsys, more):
+    said = error_of(capsys, "choose", "--epsilon", "0", "--users", "1000", *more)
+    assert said == "mechdesign: epsilon: a report contains no information at 0; set epsilon > 0"

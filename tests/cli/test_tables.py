@@ -253,7 +253,7 @@ def test_a_menu_works_from_the_shell(folder, capsys):
     types = np.array([*menu.terms.types, menu.terms.types[-1] * 100])
     (folder / "types.csv").write_text("theta\n" + "\n".join(map(repr, types.tolist())) + "\n")
     text = said(capsys, "run", "menu.json", "choose", "types.csv", "-o", "out.csv")
-    assert "1 users stay out" in text
+    assert "1 user staying out" in text
     with (folder / "out.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert [int(row["item"]) for row in rows] == menu.choose(types).tolist()

@@ -162,3 +162,15 @@ def test_published_methods_are_never_chosen_by_default(monkeypatch):
     monkeypatch.setattr(module, "methods_of", lambda problem_class: (printed,))
     with pytest.raises(MethodError, match="no method applies"):
         md.solve(PROBLEM)
+
+
+def test_a_heuristic_whose_bound_is_met_is_called_optimal_once():
+    """The table and the remark say the same: the status is optimal, and the bound proves it."""
+    tasks, bids = [[0], [1], [0], [1]], [[2, 0], [6, 0], [2, 0], [6, 0]]
+    problem = md.AuctionSlot(bids=bids, epsilon=1, tasks=tasks, requirements=[1, 1], backlog=[5, 5, 4, 0])
+    text = md.compare(problem).text()
+    (row,) = (line for line in text.splitlines() if line.startswith("greedy"))
+    assert row.split()[:3] == ["greedy", "heuristic", "optimal"]
+    assert "  greedy: proven optimal by its bound\n" in text
+    assert "greedy: optimality is not claimed" not in text
+    assert "  published: optimality is not claimed; gap 2 to the best proven bound -4" in text

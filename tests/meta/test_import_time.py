@@ -5,10 +5,13 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+from importlib import import_module
+from unittest.mock import Mock
 
 import pytest
 
 import mechdesign as md
+from mechdesign.cli.parser import MODULES, parser
 
 LIMIT, TRIES = 0.3, 15
 HEAVY = ("cvxpy", "scipy.optimize", "pulp", "pandas", "matplotlib", "pyarrow", "networkx")
@@ -53,5 +56,37 @@ def test_a_mechanism_randomizes_without_what_draws_it(tmp_path):
     program = f"import mechdesign as md\nmd.load_mechanism({str(saved)!r}).randomize([0, 1])"
     drawing = ("mechdesign.core.figure", "mechdesign.core.marks", "mechdesign.mechanisms.figures", *HEAVY)
     shown = SHOWN.replace(repr(HEAVY), repr(drawing))
+    done = subprocess.run([sys.executable, "-c", program + shown], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "HEAVY []"
+
+
+def test_the_table_of_commands_names_those_that_each_module_adds():
+    """So one command makes its own parser alone: its options, its help and its errors are those of all."""
+    listed = {}
+    for module in MODULES:
+        command = Mock()
+        import_module(f"mechdesign.cli.{module}").add_commands(command)
+        listed[module] = " ".join(call.args[0] for call in command.call_args_list)
+    assert listed == MODULES
+    for name in " ".join(MODULES.values()).split():
+        whole, alone = (commands_of(made)[name] for made in (parser(), parser(name)))
+        assert list(commands_of(parser(name))) == [name]
+        assert alone.format_help() == whole.format_help()
+    assert parser("biuld") is parser()
+
+
+def commands_of(made):
+    (choices,) = (action.choices for action in made._actions if isinstance(action.choices, dict))
+    return choices
+
+
+def test_build_imports_neither_what_draws_nor_what_only_other_commands_need(tmp_path):
+    """Nothing of this is needed for a closed form, and importing it takes longer than solving."""
+    unused = ("mechdesign.core.figure", "mechdesign.core.marks", "mechdesign.report.results", "shutil")
+    unused += ("mechdesign.solvers.linear", "mechdesign.mechanisms.operations", "mechdesign.audit.metric")
+    unused += ("mechdesign.mechanisms.recipes", "mechdesign.mechanisms.intervals", "statistics", "secrets")
+    arguments = ["build", "response/zhou2019_survey", "-o", str(tmp_path / "survey.json")]
+    program = f"from mechdesign.cli import main\nmain({arguments!r})"
+    shown = SHOWN.replace(repr(HEAVY), repr((*unused, *HEAVY)))
     done = subprocess.run([sys.executable, "-c", program + shown], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "HEAVY []"

@@ -10,6 +10,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.catalog import load_model, models
+from mechdesign.core.text import counted
 from mechdesign.mechanisms import FiniteChannel
 from mechdesign.mechanisms.auction import OnlineAuction
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
@@ -230,7 +231,7 @@ def test_several_reports_add_up_in_the_audit():
 def test_a_problem_shows_its_class_and_its_parameters(slug):
     model = load_model(slug)
     problem = model.problem
-    assert repr(model) == f"Model({slug}: {problem!r}, {len(model.claims)} claims)"
+    assert repr(model) == f"Model({slug}: {problem!r}, {counted(len(model.claims), 'claim')})"
     assert repr(problem).startswith(f"{type(problem).__name__}(")
     assert len(repr(problem)) <= LONGEST
     assert "epsilon=" in repr(problem) or getattr(problem, "epsilon", None) is None
@@ -275,7 +276,7 @@ def test_estimates_show_values_and_errors():
     distribution = wave.distribution(wave.randomize(np.zeros(100), rng=1), buckets=64)
     assert repr(distribution).startswith("Distribution(64 buckets of [-1, 1], mean ")
     ranking = md.choose(1.0, 1000, channel=False)
-    assert repr(ranking).startswith("Ranking(1000 users, 1 attribute(s), errors: hybrid ")
+    assert repr(ranking).startswith("Ranking(1000 users, 1 attribute, errors: hybrid ")
     assert "function" not in repr(ranking.best)
 
 

@@ -97,7 +97,7 @@ def _stepped(auction: OnlineAuction, sources: Sequence[Source], settings: Settin
             season.save(path)
         else:
             settings.count("slot that was decided before, repeated", 1)
-    settings.count("winners, payments truthful within this slot", len(decision.winners))
+    settings.count("winner(s), payments truthful within this slot", len(decision.winners))
     yield {USER: np.array(decision.winners, dtype=object), PAYMENT: np.array(decision.payments)}
 
 
@@ -114,7 +114,7 @@ def _status(auction: OnlineAuction, settings: Settings) -> Iterator[Block]:
     names = sorted({*season.members, *paid})
     members = [season.members.get(name, Member()) for name in names]
     for count, what, state in ((season.slot, "slot", "decided"), (len(season.members), "user", "there")):
-        settings.count(f"{what if count == 1 else f'{what}s'} {state}", count)
+        settings.count(f"{what}(s) {state}", count)
     yield {
         USER: np.array(names, dtype=object),
         "slots": np.array([member.slots for member in members], dtype=np.int64),

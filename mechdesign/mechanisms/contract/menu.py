@@ -20,6 +20,7 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.randomness import Rng
+from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, in_range, integer, user_count
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.contract.average import ContractAverage
@@ -204,7 +205,11 @@ class ContractMenu(Mechanism):
         numbers = self._checked_items(chosen)
         data = finite_array("answers", answers, 1)
         if len(data) != len(numbers):
-            raise DataError("answers", f"has {len(data)} entries for {len(numbers)} items", "give one each")
+            raise DataError(
+                "answers",
+                f"has {counted(len(data), 'entry')} for {counted(len(numbers), 'item')}",
+                "give one each",
+            )
         half = self.terms.data_range / 2.0
         if ((data < low) | (data > low + 2.0 * half)).any():
             raise DataError(
@@ -327,10 +332,11 @@ class ContractMenu(Mechanism):
     def _figures(self) -> str:
         level = self.items[:, 0]
         prices = f"epsilon {level.min():.6g} to {level.max():.6g}, payments {self.payment.max():.6g} at most"
-        return f"{len(self.items)} items, {prices}, {self.noise.name} noise"
+        return f"{counted(len(self.items), 'item')}, {prices}, {self.noise.name} noise"
 
     def __str__(self) -> str:
-        lines = [f"contract menu with {len(self.items)} items, {self.noise.name} noise; {self.statement()}"]
+        items = counted(len(self.items), "item")
+        lines = [f"contract menu with {items}, {self.noise.name} noise; {self.statement()}"]
         lines += [f"  epsilon {level:.6g} for {pay:.6g}" for level, pay in self.items[:20]]
         lines += ["  ..."] if len(self.items) > 20 else []
         return "\n".join(lines + [f"  {certificate}" for certificate in self.certificates()])
@@ -360,7 +366,9 @@ def _require(terms: Terms, epsilon: Array, payment: Array) -> None:
     ):
         if len(array) != len(terms.types):
             raise ParameterError(
-                field, f"has {len(array)} entries for {len(terms.types)} types", "give one per type"
+                field,
+                f"has {counted(len(array), 'entry')} for {counted(len(terms.types), 'type')}",
+                "give one per type",
             )
         if (array < 0).any():
             raise ParameterError(field, f"entry {int(np.argmax(array < 0))} is negative")

@@ -79,7 +79,7 @@ def _chosen(menu: ContractMenu, sources: Sequence[Source], settings: Settings) -
                 row = int(np.argmax(wrong))
                 raise RowError("types", row, f"{types[row]:g} is not a finite price above 0", "correct it")
             items = menu.choose(types)
-        settings.count("users stay out", int((items < 0).sum()))
+        settings.count("user(s) staying out", int((items < 0).sum()))
         yield {
             **{name: block[name] for name in (*kept, column)},
             ITEM: items,

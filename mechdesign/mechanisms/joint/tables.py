@@ -139,7 +139,7 @@ def _remembered(mechanism: JointResponse, sources: Sequence[Source], settings: S
     for codes in _answers(mechanism, sources, settings):
         packed = mechanism.draw_permanent(codes, bits)
         if mechanism.keeps_truth:
-            settings.count("true answers, since this mechanism keeps no noise (redraw = 0)", len(packed))
+            settings.count("true answer(s), since this mechanism keeps no noise (redraw = 0)", len(packed))
         made.append(packed)
         yield {name: as_texts(packed)}
     if state:
@@ -185,7 +185,7 @@ def _reported(mechanism: JointResponse, sources: Sequence[Source], settings: Set
         read = list(blocks)
         if read:
             made = count_report(mechanism, state, np.concatenate(read))
-            allowed = f"of {promised(mechanism)}" if mechanism.limited else "reports"
+            allowed = f"of {promised(mechanism)}" if mechanism.limited else "report(s)"
             settings.count(f"{allowed} made", made)
         blocks = iter(read)
     bits = mechanism.report_source(settings["seed"])

@@ -54,7 +54,7 @@ def _randomized(
         if mechanism.area is not None:
             low, high = mechanism.area[:2], mechanism.area[2:]
             outside = ((points < low) | (points > high)).any(axis=1)
-            settings.count("points moved into the area", int(outside.sum()))
+            settings.count("point(s) moved into the area", int(outside.sum()))
         yield {names[0]: reports[:, 0], names[1]: reports[:, 1]}
 
 

@@ -71,7 +71,7 @@ def _randomized(
     for values in beside(source, columns, [partial(as_floats, dimensions=1, what="values")] * len(columns)):
         with located(source):
             ranges.check(values, bool(settings["clip"]))
-            settings.count("values moved to their range", count_outside(values, ranges.low, ranges.high))
+            settings.count("value(s) moved to their range", count_outside(values, ranges.low, ranges.high))
             reports = mechanism.randomize(values, rng=rng, clip=True)
         yield {ATTRIBUTE: reports[ATTRIBUTE], name: reports[REPORT]}
 

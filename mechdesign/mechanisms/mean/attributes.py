@@ -28,6 +28,7 @@ from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BitSource, Rng
+from mechdesign.core.text import counted
 from mechdesign.core.validation import choice, integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.collecting import marked
@@ -202,10 +203,14 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         """Return the mechanism for columns of a file and their ranges; see :meth:`Mechanism.for_data`."""
         self.require_missing(intake.missing)
         if intake.columns and len(intake.columns) != self.size:
-            raise ParameterError("columns", f"{len(intake.columns)} names for {self.size} attributes")
+            raise ParameterError(
+                "columns", f"{counted(len(intake.columns), 'name')} for {counted(self.size, 'attribute')}"
+            )
         if len(ranges) not in (0, 1, self.size):
             raise ParameterError(
-                "range", f"{len(ranges)} ranges for {self.size} attributes", "give one or each"
+                "range",
+                f"{counted(len(ranges), 'range')} for {counted(self.size, 'attribute')}",
+                "give one or each",
             )
         content = self.content()
         if intake.columns:
@@ -299,7 +304,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
     def _figures(self) -> str:
         names = self.labels.shown()
         shown = ", ".join(names[:4]) + (", ..." if self.size > 4 else "")
-        attributes = f"{self.size} attributes" + (f" ({shown})" if self.labels.names else "")
+        attributes = counted(self.size, "attribute") + (f" ({shown})" if self.labels.names else "")
         return f"{attributes}, {self.per_user} a user, epsilon={self.epsilon:g}, each by {self.inner!r}"
 
     def content(self) -> dict[str, Any]:

@@ -169,7 +169,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
     def _client(self, values: Values, settings: Settings, rng: Rng) -> Values:
         numbers = self.domain.check(values, bool(settings["clip"]))
         low, high = self.domain.low, self.domain.high
-        settings.count(f"values moved to [{low:g}, {high:g}]", count_outside(numbers, low, high))
+        settings.count(f"value(s) moved to [{low:g}, {high:g}]", count_outside(numbers, low, high))
         return self.randomize(numbers, rng=rng, clip=True)
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:

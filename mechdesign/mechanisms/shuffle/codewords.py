@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -13,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import blanket_divergence
+from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
+from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
 from mechdesign.mechanisms.recipes import Steps, whole_hex
 from mechdesign.mechanisms.shuffle.client import part
@@ -35,7 +36,7 @@ ROWS = 1 << 11
 """Messages that are compared with all codewords at a time."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Codewords(Dummies):
     """Random entries of the category's codeword, and ``trials`` times any entries with dummy / 2**62.
 
@@ -43,12 +44,12 @@ class Codewords(Dummies):
     digits of c and j + 1: half of all columns, and a quarter in common with any other codeword.
     """
 
-    entries: int
+    entries: int = kept(whole)
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         require_codewords(self.size)
         self.check("entries", 1, MOST_ENTRIES)
-        super().__post_init__()
+        super().__attrs_post_init__()
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from typing import ClassVar, Self
@@ -15,14 +14,14 @@ from numpy.typing import NDArray
 from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.audit.exponential import float_down
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
-from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
+from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.client import levels_part
 from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
-from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise
+from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, listed_wholes
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
 from mechdesign.mechanisms.shuffle.responses import most_other, responses, worst_variance
 from mechdesign.mechanisms.shuffle.tasks import Array, SumProtocol
@@ -37,7 +36,7 @@ USUAL_LEVELS = 3
 """No more levels are tried where the messages are not limited."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class DigitResponses(Noise):
     """The digits of a number, the coarsest first, each by a randomized response of its own.
 
@@ -53,13 +52,11 @@ class DigitResponses(Noise):
         How many sixty-fourths of epsilon each level has, 64 in all.
     """
 
-    levels: Sequence[int]
-    others: Sequence[int]
-    parts: Sequence[int]
+    levels: Sequence[int] = kept(listed_wholes)
+    others: Sequence[int] = kept(listed_wholes)
+    parts: Sequence[int] = kept(listed_wholes)
 
-    def __post_init__(self) -> None:
-        for name, given in self.parameters().items():
-            object.__setattr__(self, name, tuple(wholes(name, list(given), 1).tolist()))
+    def __attrs_post_init__(self) -> None:
         numbers = {len(self.levels), len(self.others), len(self.parts)}
         if not 2 <= len(self.levels) <= MOST_LEVELS or len(numbers) > 1:
             raise ParameterError(

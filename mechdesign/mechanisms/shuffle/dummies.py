@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -12,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import blanket_divergence
+from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.values import frozen_value, kept, kept_after
 from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
 from mechdesign.mechanisms.oracles.draws import below
 from mechdesign.mechanisms.recipes import Steps
@@ -30,17 +31,17 @@ MOST_COINS = 1 << 10
 """No user adds more coins to a bit."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Dummies(Noise):
     """The true value, and ``trials`` times a uniform one with the probability dummy / 2**62."""
 
-    trials: int
-    dummy: int
+    trials: int = kept(whole)
+    dummy: int = kept_after(lambda noise, name, given: whole(noise.weight_name, given))
 
     limit: ClassVar[int] = MOST_TRIALS
     weight_name: ClassVar[str] = "dummy"
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         self.check("trials", 1, self.limit)
         self.check_weight("dummy", 1, TOTAL, self.weight_name)
 
@@ -120,7 +121,7 @@ class Dummies(Noise):
         return with_dummies(values, self.trials, self.dummy, self.size, source).reshape(-1, 1)
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Coins(Dummies):
     """:class:`Dummies` for bits: fair coins."""
 

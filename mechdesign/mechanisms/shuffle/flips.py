@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import ClassVar, Self
@@ -16,8 +15,9 @@ from mechdesign.audit.blanket import blanket_divergence, group_divergence
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
 from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import TOTAL, BitSource
-from mechdesign.core.values import changed
+from mechdesign.core.values import changed, frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, Group, two_kinds
 from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.client import flips_part
@@ -41,13 +41,13 @@ MOST_MESSAGES = 1 << 27
 """More messages of all users together are refused: they would not fit into memory."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Flips(Noise):
     """Bits, each flipped with the probability flip / 2**62."""
 
-    flip: int
+    flip: int = kept(whole)
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         self.check_weight("flip", 1, MOST_FLIP)
 
     @property
@@ -67,7 +67,7 @@ class Flips(Noise):
         return self.promise.users * q * (1.0 - q) / (1.0 - 2.0 * q) ** 2
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class BitFlips(Flips):
     """One bit of each user."""
 
@@ -165,7 +165,7 @@ class CntRR(CountProtocol):
         return self.total(value, messages, limits)
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class UnaryFlips(Flips):
     """As many bits of each user as there are steps, as many ones as the number has."""
 

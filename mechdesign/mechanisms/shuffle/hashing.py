@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -15,8 +14,10 @@ from numpy.typing import NDArray
 from mechdesign.audit.blanket import blanket_divergence, crowd_divergence
 from mechdesign.audit.exponential import float_up, log_ratio
 from mechdesign.core.errors import DataError
+from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import TOTAL, BitSource, Rng
 from mechdesign.core.validation import integer
+from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, Group, Sum, two_kinds
 from mechdesign.mechanisms.oracles.draws import below
 from mechdesign.mechanisms.oracles.family import AffineFamily, collision, prime_from
@@ -38,7 +39,7 @@ SHARE = 100
 MOST_SHUFFLERS = 100
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class HashedResponses(Noise):
     """A hash function with the user's bucket, or another bucket with the probability other / 2**62 each.
 
@@ -46,10 +47,10 @@ class HashedResponses(Noise):
     chance, exactly.
     """
 
-    buckets: int
-    other: int
+    buckets: int = kept(whole)
+    other: int = kept(whole)
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         self.check("buckets", 2, most_buckets(self.size))
         self.check_weight("other", 1, most_other(self.buckets))
 
@@ -192,15 +193,15 @@ class SOLH(HistogramProtocol):
         return self.counts(value, messages, CountLimits(sums, value, users, law))
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class FakeResponses(HashedResponses):
     """:class:`HashedResponses` and ``fakes`` uniform messages of each of some ``shufflers``."""
 
-    fakes: int
-    shufflers: int = 1
+    fakes: int = kept(whole)
+    shufflers: int = kept(whole, default=1)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
         self.check("fakes", 1, MOST_USERS)
         self.check("shufflers", 1, MOST_SHUFFLERS)
 

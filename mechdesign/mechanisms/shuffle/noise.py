@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
+from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
+from mechdesign.core.values import frozen_value
 from mechdesign.mechanisms.count_limits import Group
 from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.draws import checked_weight
@@ -47,7 +50,7 @@ class Allowed:
         return most
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Noise(ABC):
     """The noise of a protocol; its fields but the first two are what clients run on, and what files keep.
 
@@ -87,16 +90,17 @@ class Noise(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """Return what clients run on, as plain values."""
-        given = {item.name: getattr(self, item.name) for item in fields(self)[2:]}
+        kind: Any = type(self)
+        given = {item.name: getattr(self, item.name) for item in attrs.fields(kind)[2:]}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
     def check(self, field: str, low: int, high: int) -> None:
-        """Check a whole number of its own, and keep it as a plain one."""
-        object.__setattr__(self, field, integer(field, getattr(self, field), low, high))
+        """Refuse a whole number of its own that is not within limits."""
+        integer(field, getattr(self, field), low, high)
 
     def check_weight(self, field: str, low: int, high: int, name: str = "") -> None:
-        """Check a weight of its own, which files may call by another name."""
-        object.__setattr__(self, field, checked_weight(name or field, getattr(self, field), low, high))
+        """Refuse a weight of its own, which files may call by another name, that is not within limits."""
+        checked_weight(name or field, getattr(self, field), low, high)
 
     # What is proven
 
@@ -224,3 +228,8 @@ def too_few(
         f"dummies are too few, {most} of each of {promise.honest_users} users{where}",
         remedy=f"{remedy(promise, possible)}{', or more messages' if most < limit else ''}",
     )
+
+
+def listed_wholes(name: str, given: Sequence[int]) -> tuple[int, ...]:
+    """Return the numbers of a list as plain ones."""
+    return tuple(wholes(name, list(given), 1).tolist())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -15,7 +14,9 @@ from numpy.typing import NDArray
 from mechdesign.audit.exponential import exp_lower, exp_upper, float_up
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.forecast import Forecast
+from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
 from mechdesign.mechanisms.recipes import Steps, whole_hex
 from mechdesign.mechanisms.shuffle.client import part
@@ -37,7 +38,7 @@ PART = 1 << 22
 """Bits that are drawn at a time."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Parities(Noise):
     """A bit for the parity of each category: a fair one for the own, else 1 with flip / 2**62; in shares.
 
@@ -45,12 +46,12 @@ class Parities(Noise):
     1/(e^epsilon + 1), when only the honest users' bits count.
     """
 
-    flip: int
-    shares: int
+    flip: int = kept(whole)
+    shares: int = kept(whole)
 
     is_rational: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         self.check_weight("flip", 1, MOST_FLIP)
         self.check("shares", LEAST_SHARES, MOST_SHARES)
         if not hides_parity(self.promise, self.flip):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -14,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import binomial, pair_divergence, shift_divergence
+from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
 from mechdesign.mechanisms.recipes import Steps, whole_hex
 from mechdesign.mechanisms.shuffle.client import part
@@ -25,11 +26,11 @@ from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, leas
 from mechdesign.mechanisms.shuffle.tasks import Array, CountProtocol, HistogramProtocol
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Presence(Noise):
     """A message from every user but for the probability silent / 2**62, from 1 to 2**61."""
 
-    silent: int
+    silent: int = kept(whole)
 
     factor: ClassVar[float]
     part: ClassVar[float]
@@ -37,7 +38,7 @@ class Presence(Noise):
     largest: ClassVar[float]
     """for epsilon up to this one."""
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         self.check_weight("silent", 1, TOTAL // 2)
 
     @classmethod
@@ -85,7 +86,7 @@ class Presence(Noise):
         return users - int(bits(users, self.silent, source).sum())
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class OnePresence(Presence):
     """For a bit: users who hold 1 send a message next to."""
 
@@ -188,7 +189,7 @@ class Cnt2M(CountProtocol):
         return self.total(value, messages, NoiseLimits(self.noise.limits, messages - value), error, notes)
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class EachPresence(Presence):
     """For categories: the user's own, and each of all from every user who is not silent about it."""
 

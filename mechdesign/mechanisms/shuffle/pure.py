@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate
@@ -17,7 +16,9 @@ from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
 from mechdesign.audit.shuffle_pure import LARGEST, pure_epsilon
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, Group
 from mechdesign.mechanisms.recipes import Steps, row_hex
 from mechdesign.mechanisms.shuffle.client import part
@@ -47,7 +48,7 @@ DIGITS = 3
 """Binary digits where no precision is given."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class PureNoise(Noise):
     """For a bit: ``length`` bits, (length - 1) / 2 of them 1 for the value 0, and one more for 1.
 
@@ -63,11 +64,11 @@ class PureNoise(Noise):
         Out of 2**62: the chance of noise, and the ratio of its neighbouring probabilities.
     """
 
-    length: int
-    noise: int
-    ratio: int
+    length: int = kept(whole)
+    noise: int = kept(whole)
+    ratio: int = kept(whole)
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         self.check("length", 3, MOST_LENGTH)
         if self.length % 2 == 0:
             raise ParameterError(

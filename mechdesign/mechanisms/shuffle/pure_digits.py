@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -14,11 +13,11 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import float_down
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import BitSource
+from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
-from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise
+from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, listed_wholes
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
 from mechdesign.mechanisms.shuffle.pure import PureNoise, PureProtocol
 from mechdesign.mechanisms.shuffle.tasks import SumProtocol
@@ -32,7 +31,7 @@ DIGITS = 3
 """Binary digits where no precision is given."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class PureDigits(Noise):
     """:class:`PureNoise` for each binary digit of a number of steps, the lowest one first.
 
@@ -46,18 +45,15 @@ class PureDigits(Noise):
         How many sixty-fourths of epsilon each digit has.
     """
 
-    lengths: Sequence[int]
-    noises: Sequence[int]
-    ratios: Sequence[int]
-    parts: Sequence[int]
+    lengths: Sequence[int] = kept(listed_wholes)
+    noises: Sequence[int] = kept(listed_wholes)
+    ratios: Sequence[int] = kept(listed_wholes)
+    parts: Sequence[int] = kept(listed_wholes)
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         count = digits_of(self.size - 1)
-        for name, given in self.parameters().items():
-            numbers = tuple(wholes(name, list(given), 1).tolist())
-            object.__setattr__(self, name, numbers)
-            if len(numbers) != count:
-                raise ParameterError("lengths", f"give {count} of them, and as many noises, ratios and parts")
+        if any(len(numbers) != count for numbers in self.parameters().values()):
+            raise ParameterError("lengths", f"give {count} of them, and as many noises, ratios and parts")
         if min(self.parts) < 1 or sum(self.parts) > PARTS:
             raise CertificateError("parts", f"are more than {PARTS}, or one is none", "rebuild it")
         _ = self.digits  # checked now

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, UnknownNameError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.validation import integer
+from mechdesign.core.values import frozen_value
 from mechdesign.mechanisms.operations import UNMARKED, Operation, Option, Settings
 from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
@@ -24,7 +24,7 @@ FIRST = Option("first", "text", "the first category of the range")
 LAST = Option("last", "text", "its last category")
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class TreeRows(Rows):
     """The node with the user's category, for each level of a binary tree over the categories."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import ClassVar, Self
@@ -13,7 +12,9 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
+from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
 from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.client import part, response_ends
@@ -27,13 +28,13 @@ FINEST = 1 << 12
 """No more steps are tried when the precision is left open."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Responses(Noise):
     """The user's value, or another one with the probability other / 2**62 each."""
 
-    other: int
+    other: int = kept(whole)
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         self.check_weight("other", 1, most_other(self.size))
 
     @classmethod
@@ -124,7 +125,7 @@ class HistKR(HistogramProtocol):
         return self.counts(value, messages, CountLimits(sums, value, users, law))
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class SumResponses(Responses):
     """:class:`Responses` for a number of steps."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Self
@@ -14,7 +13,9 @@ from numpy.typing import NDArray
 from mechdesign.audit.mass import Mass, binomial
 from mechdesign.audit.shuffle_rows import rows_attack, rows_divergence
 from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import Group
 from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.client import dummies_part
@@ -27,17 +28,17 @@ MOST_TRIED = 1 << 38
 """Dummies of a row beyond which more users are not tried as a remedy: looking at them takes many seconds."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Rows(Noise):
     """One own cell in each row, and ``trials`` times a dummy in a given cell with the chance cell / 2**62.
 
     Messages are cells of rows, those of the first row first; the chance is the same in all rows.
     """
 
-    trials: int
-    cell: int
+    trials: int = kept(whole)
+    cell: int = kept(whole)
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         self.check("trials", 1, MOST_TRIALS)
         self.check_weight("cell", 1, self.full)
 

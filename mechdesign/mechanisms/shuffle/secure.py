@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -15,7 +14,9 @@ from numpy.typing import NDArray
 from mechdesign.audit.exponential import exp_lower, exp_upper, float_up
 from mechdesign.audit.mass import Mass
 from mechdesign.core.errors import CertificateError
+from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import Group, Listed, NoiseLimits, Sum
 from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.client import part
@@ -43,7 +44,7 @@ WRAP = 50.0
 """The noise leaves the ring's margin with a probability below about e^-WRAP."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class SecureNoise(Noise):
     """Noise of all users together with Pr[x] in proportion to a^|x| for the honest ones alone, in Z_q.
 
@@ -65,12 +66,12 @@ class SecureNoise(Noise):
         When the ratio is too small for epsilon, or the ring too small for the sum.
     """
 
-    ratio: int
-    depth: int
-    shares: int
-    modulus: int
+    ratio: int = kept(whole)
+    depth: int = kept(whole)
+    shares: int = kept(whole)
+    modulus: int = kept(whole)
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         self.check_weight("ratio", 1, TOTAL - 1)
         self.check("depth", 1, DEEPEST)
         self.check("shares", 1, MOST_SHARES)

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass
+from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import SystemSource
 from mechdesign.core.validation import integer
+from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import NoiseLimits
 from mechdesign.mechanisms.oracles.family import AffineFamily, collision, prime_from
 from mechdesign.mechanisms.recipes import Steps
@@ -31,20 +33,20 @@ MOST_BUCKETS = 1 << 24
 """More counters of a row are refused."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class SketchRows(Rows):
     """The own bucket of each of ``hashes`` public hash functions, which follow from ``seed``."""
 
-    hashes: int
-    buckets: int
-    seed: int = 0
+    hashes: int = kept(whole)
+    buckets: int = kept(whole)
+    seed: int = kept(whole, default=0)
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         self.check("hashes", 1, MOST_ROWS)
         integer("categories", self.size, 2, MOST_BUCKETS)
         self.check("buckets", 2, min(prime_from(self.size), MOST_BUCKETS))
         self.check("seed", 0, MOST_SEED)
-        super().__post_init__()
+        super().__attrs_post_init__()
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -24,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import BitSource
-from mechdesign.core.values import changed
+from mechdesign.core.values import changed, frozen_value, kept
 from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise
 from mechdesign.mechanisms.shuffle.promise import (
@@ -88,7 +88,7 @@ class UniformityBits(UniformityProtocol):
         return self.verdict(pairs, expected, variance, messages)
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class BitRows(Rows):
     """A bit for each category, and ``trials`` times a fair coin: 1 with cell / 2**62, and as often 0."""
 
@@ -164,7 +164,7 @@ class AUT(UniformityBits, RowsProtocol):
         return pairs[:, 1] - coins / 2.0, coins / 4.0, coins * (coins - 1.0) / 8.0
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class SecureCounts(Noise):
     """:class:`SecureNoise` for the bit of each category, with half of epsilon and delta each.
 
@@ -176,12 +176,12 @@ class SecureCounts(Noise):
         Of the noise of each count.
     """
 
-    ratio: int
-    depth: int
-    shares: int
-    modulus: int
+    ratio: int = kept(whole)
+    depth: int = kept(whole)
+    shares: int = kept(whole)
+    modulus: int = kept(whole)
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         _ = self.each  # checked now
 
     @cached_property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -15,9 +14,10 @@ from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
 from mechdesign.audit.mass import Mass, binomial, mixture, pair_divergence
 from mechdesign.audit.shuffle_rows import rows_divergence
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
-from mechdesign.core.values import changed
+from mechdesign.core.values import changed, frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
 from mechdesign.mechanisms.recipes import Steps, whole_hex
 from mechdesign.mechanisms.shuffle.client import flips_part, part
@@ -40,12 +40,12 @@ PART = 1 << 22
 """Bits that are drawn or counted at a time."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class VectorFlips(Flips):
     """The indicator vector of the category, a message for each bit: two values differ in two of them."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
         require_sent(self.promise.users * self.size)
 
     @classmethod
@@ -162,15 +162,15 @@ class HistRR(HistogramProtocol):
         return self.counts(value, messages, CountLimits(ones, value, users, law))
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class FakeVectors(Flips):
     """The indicator vector of the category and ``fakes`` vectors of 0, each bit flipped."""
 
-    fakes: int
+    fakes: int = kept(whole)
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         self.check("fakes", 1, MOST_FAKES)
-        super().__post_init__()
+        super().__attrs_post_init__()
         integer("categories", self.size, 2, MOST_CELLS)
 
     @classmethod

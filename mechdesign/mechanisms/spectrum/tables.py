@@ -127,7 +127,7 @@ def _registered(database: SpectrumDatabase, sources: Sequence[Source], settings:
         with located(source):
             database.register({name: found.get(name) for name in sorted(names)})
         database.save_state(settings["state"])
-    settings.count("channels registered", len(found))
+    settings.count("channel(s) registered", len(found))
     settings.count("channels idle in this slot", len(names - set(found)))
     occupied = {name: owner for name, owner in database.registered().items() if owner is not None}
     yield rows_of(occupied, database.tiling)

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
 from mechdesign.core.numbers import shown
 from mechdesign.core.tables import Coded
-from mechdesign.core.validation import choice, in_range, number
-from mechdesign.mechanisms.intake import MISSING_CATEGORY
+from mechdesign.core.validation import choice, in_range
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.sealed import Sealed
 from mechdesign.mechanisms.survey.absent import NO_ANSWER, absent_in, with_words
-from mechdesign.mechanisms.survey.stated import domain_of, listed, require_cumulative
+from mechdesign.mechanisms.survey.stated import labels_of, listed, range_of, require_cumulative
 
 Array = NDArray[np.float64]
 Kind = Literal["categorical", "ordered", "number"]
@@ -31,7 +30,23 @@ MOST_QUESTIONS = 1000
 
 
 @dataclass(frozen=True)
-class Question:
+class _Asked:
+    """The fields of a question, checked, as it keeps them."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    low: float | None
+    high: float | None
+    bins: tuple[float, ...]
+    spread: float | None
+    skip: bool
+    frequencies: tuple[float, ...]
+    cumulative: bool
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class Question(_Asked):
     """One question of a survey.
 
     Parameters
@@ -65,39 +80,52 @@ class Question:
     ('18 to 30', '30 to 60', '60 to 90')
     """
 
-    name: str
-    kind: str = "categorical"
-    labels: tuple[str, ...] = ()
-    low: float | None = None
-    high: float | None = None
-    bins: tuple[float, ...] = ()
-    spread: float | None = None
-    skip: bool = False
-    frequencies: tuple[float, ...] = ()
-    cumulative: bool = False
-
-    def __post_init__(self) -> None:
-        name: Any = self.name
-        if not isinstance(name, str) or not name.strip() or not name.isprintable():
-            raise ParameterError("name", f"expected the name of a question, got {shown(name)}")
-        choice(f"question '{self.name}': kind", self.kind, KINDS)
-        if not isinstance(self.skip, bool):
-            raise ParameterError(f"question '{self.name}': skip", "expected true or false")
-        if self.kind == "number":
-            self._check_number()
+    def __init__(
+        self,
+        name: str,
+        kind: str = "categorical",
+        labels: Sequence[str] = (),
+        low: float | None = None,
+        high: float | None = None,
+        bins: Sequence[float] = (),
+        spread: float | None = None,
+        skip: bool = False,
+        frequencies: Sequence[float] = (),
+        cumulative: bool = False,
+    ) -> None:
+        asked: Any = name
+        if not isinstance(asked, str) or not asked.strip() or not asked.isprintable():
+            raise ParameterError("name", f"expected the name of a question, got {shown(asked)}")
+        where = f"question '{name}'"
+        choice(f"{where}: kind", kind, KINDS)
+        if not isinstance(skip, bool):
+            raise ParameterError(f"{where}: skip", "expected true or false")
+        if kind == "number":
+            if labels:
+                raise ParameterError(
+                    f"{where}: labels", "a number has none", "give range, and optionally bins"
+                )
+            domain, bins = range_of(where, low, high, bins, skip)
+            given = domain.width / 12.0**0.5 if spread is None else spread
+            spread = in_range(f"{where}: spread", given, 0.0, domain.half, low_open=True)
+            low, high = domain.low, domain.high
         else:
-            self._check_labels()
-        if self.frequencies:
-            self._check_frequencies()
-        require_cumulative(
-            f"question '{self.name}'", self.cumulative, self.is_ordered, bool(self.frequencies)
+            if low is not None or high is not None or bins or spread is not None:
+                raise ParameterError(where, "range, bins and spread are for numbers", 'set kind = "number"')
+            labels = labels_of(where, labels, skip)
+        if frequencies:
+            if kind == "number" and not bins:
+                raise ParameterError(f"{where}: frequencies", "a mean has none", "give spread, or bins")
+            frequencies = [in_range(f"{where}: frequencies", share, 0.0, 1.0) for share in frequencies]
+        super().__init__(
+            name, kind, tuple(labels), low, high, tuple(bins), spread, skip, tuple(frequencies), cumulative
         )
+        if self.frequencies:
+            self._check_frequencies(f"{where}: frequencies")
+        require_cumulative(where, cumulative, self.is_ordered, bool(self.frequencies))
 
-    def _check_frequencies(self) -> None:
-        where = f"question '{self.name}': frequencies"
-        if self.is_mean:
-            raise ParameterError(where, "a mean has none", "give spread, or bins")
-        found = tuple(in_range(where, share, 0.0, 1.0) for share in self.frequencies)
+    def _check_frequencies(self, where: str) -> None:
+        found = self.frequencies
         if len(found) != self.size:
             listed = ", ".join(self.categories[:4]) + (", ..." if self.size > 4 else "")
             raise ParameterError(where, f"{len(found)} shares for {self.size} categories", f"order: {listed}")
@@ -105,54 +133,6 @@ class Question:
             raise ParameterError(where, f"add up to {fsum(found):g}", "give shares that add up to 1")
         if max(found) == 1.0:
             raise ParameterError(where, "are certain: nothing can be learned", "give shares below 1")
-        object.__setattr__(self, "frequencies", found)
-
-    def _check_labels(self) -> None:
-        where = f"question '{self.name}'"
-        if self.low is not None or self.high is not None or self.bins or self.spread is not None:
-            raise ParameterError(where, "range, bins and spread are for numbers", 'set kind = "number"')
-        given: Any = self.labels
-        if not given:
-            example = 'labels = ["no", "yes"]'
-            raise ParameterError(f"{where}: labels", "are missing", f"list the possible answers: {example}")
-        names = Labels(len(given), list(given), f"{where}: labels").names
-        assert names is not None
-        if len(names) < 2:
-            raise ParameterError(f"{where}: labels", f"only '{names[0]}'", "give at least two answers")
-        for word in (NO_ANSWER, MISSING_CATEGORY):
-            if self.skip and word in names:
-                raise ParameterError(f"{where}: labels", f"'{word}' is the category of skipping", "drop it")
-        object.__setattr__(self, "labels", names)
-
-    def _check_number(self) -> None:
-        where = f"question '{self.name}'"
-        if self.labels:
-            raise ParameterError(f"{where}: labels", "a number has none", "give range, and optionally bins")
-        if self.low is None or self.high is None:
-            raise ParameterError(f"{where}: range", "is missing", "give the range: range = [0, 100]")
-        domain = domain_of(where, self.low, self.high)
-        object.__setattr__(self, "low", domain.low)
-        object.__setattr__(self, "high", domain.high)
-        edges = tuple(number(f"{where}: bins", edge) for edge in self.bins)
-        object.__setattr__(self, "bins", edges)
-        if edges:
-            if any(first >= second for first, second in pairwise(edges)) or len(edges) < 3:
-                raise ParameterError(f"{where}: bins", "do not increase, or are fewer than 3 edges", "sort")
-            if (edges[0], edges[-1]) != (domain.low, domain.high):
-                raise ParameterError(
-                    f"{where}: bins",
-                    f"go from {edges[0]:g} to {edges[-1]:g}, not from {domain.low:g} to {domain.high:g}",
-                    "let them start and end with the range",
-                )
-        if self.skip and not edges:
-            raise ParameterError(
-                f"{where}: skip", "a mean has no category for those who skip", "give bins, or do not allow it"
-            )
-        even = domain.width / 12.0**0.5
-        given = even if self.spread is None else self.spread
-        object.__setattr__(
-            self, "spread", in_range(f"{where}: spread", given, 0.0, domain.half, low_open=True)
-        )
 
     # What it is
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import shown
+from mechdesign.core.validation import number
+from mechdesign.mechanisms.intake import MISSING_CATEGORY
+from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.mean.values import Domain
+from mechdesign.mechanisms.survey.absent import NO_ANSWER
 
 
 def domain_of(where: str, low: Any, high: Any) -> Domain:
@@ -16,6 +21,45 @@ def domain_of(where: str, low: Any, high: Any) -> Domain:
         return Domain(low, high)
     except ParameterError as error:
         raise error.within(where) from None
+
+
+def labels_of(where: str, given: Any, skip: bool) -> tuple[str, ...]:
+    """Return the possible answers of a question."""
+    if not given:
+        example = 'labels = ["no", "yes"]'
+        raise ParameterError(f"{where}: labels", "are missing", f"list the possible answers: {example}")
+    names = Labels(len(given), list(given), f"{where}: labels").names
+    assert names is not None
+    if len(names) < 2:
+        raise ParameterError(f"{where}: labels", f"only '{names[0]}'", "give at least two answers")
+    for word in (NO_ANSWER, MISSING_CATEGORY):
+        if skip and word in names:
+            raise ParameterError(f"{where}: labels", f"'{word}' is the category of skipping", "drop it")
+    return names
+
+
+def range_of(
+    where: str, low: Any, high: Any, bins: Sequence[float], skip: bool
+) -> tuple[Domain, tuple[float, ...]]:
+    """Return the range of a number and the edges of its bins."""
+    if low is None or high is None:
+        raise ParameterError(f"{where}: range", "is missing", "give the range: range = [0, 100]")
+    domain = domain_of(where, low, high)
+    edges = tuple(number(f"{where}: bins", edge) for edge in bins)
+    if edges:
+        if any(first >= second for first, second in pairwise(edges)) or len(edges) < 3:
+            raise ParameterError(f"{where}: bins", "do not increase, or are fewer than 3 edges", "sort")
+        if (edges[0], edges[-1]) != (domain.low, domain.high):
+            raise ParameterError(
+                f"{where}: bins",
+                f"go from {edges[0]:g} to {edges[-1]:g}, not from {domain.low:g} to {domain.high:g}",
+                "let them start and end with the range",
+            )
+    if skip and not edges:
+        raise ParameterError(
+            f"{where}: skip", "a mean has no category for those who skip", "give bins, or do not allow it"
+        )
+    return domain, edges
 
 
 def listed(where: str, key: str, document: Mapping[str, Any]) -> Sequence[Any]:

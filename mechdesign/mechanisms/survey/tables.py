@@ -78,7 +78,7 @@ def _remembered(mechanism: Survey, sources: Sequence[Source], settings: Settings
     if kept.path is None:
         kept.save(state)
     reports = kept.drawn(users, joined, bits)
-    settings.count("reports drawn before, sent again", len(users) - (len(kept) - before))
+    settings.count("report(s) drawn before, sent again", len(users) - (len(kept) - before))
     for start in range(0, len(reports), ROWS):
         yield {marked(REPORT, mechanism.fingerprint): reports[start : start + ROWS]}
 
@@ -119,5 +119,5 @@ def _answers(
             if clip and question.is_mean:
                 low, high = question.domain.low, question.domain.high
                 outside = count_outside(as_floats(column, 1, "values"), low, high)
-                settings.count(f"values moved to [{low:g}, {high:g}]", outside)
+                settings.count(f"value(s) moved to [{low:g}, {high:g}]", outside)
         yield block, answers

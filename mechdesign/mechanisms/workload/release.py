@@ -317,7 +317,7 @@ class WorkloadRelease(PatternClient):
         clip = bool(settings["clip"])
         if self.domain is not None and clip:
             numbers = self.domain.check(answers, clip)
-            settings.count("values clipped", count_outside(numbers, self.domain.low, self.domain.high))
+            settings.count("value(s) clipped", count_outside(numbers, self.domain.low, self.domain.high))
         return self.draw(self._codes(answers, clip), bit_source(rng))
 
     def bare_codes(self) -> tuple[tuple[str | None, int], ...]:

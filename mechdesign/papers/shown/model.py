@@ -10,6 +10,7 @@ from mechdesign.core.encoding import encode
 from mechdesign.core.fields import values_of
 from mechdesign.core.parameters import parameters_of
 from mechdesign.core.printable import printable
+from mechdesign.core.text import counted
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.check import claim_line
 from mechdesign.report.tables import abridged
@@ -40,7 +41,7 @@ def model_text(model: Model, width: int | None = None, most_claims: int | None =
     if len(shown) < len(model.claims):
         rest = len(model.claims) - len(shown)
         lines.append(f"  ... and {rest} more claims; 'mechdesign show {model.slug} --all' shows them")
-    lines += [f"  sweep: {name} over {len(values)} values" for name, values in model.sweep.items()]
+    lines += [f"  sweep: {name} over {counted(len(values), 'value')}" for name, values in model.sweep.items()]
     lines += [f"  figure: {table.title or model.title}" for table in model.figures]
     return "\n".join(lines)
 

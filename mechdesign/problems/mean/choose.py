@@ -22,8 +22,8 @@ from mechdesign.audit.shuffled import largest_local
 from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.notebook import html_table
-from mechdesign.core.text import listed, table
-from mechdesign.core.validation import in_range, integer
+from mechdesign.core.text import counted, listed, table
+from mechdesign.core.validation import integer, positive_epsilon
 from mechdesign.mechanisms.mean import (
     AttributeSampling,
     DiscretePiecewise,
@@ -144,7 +144,7 @@ class Ranking:
 
     def __repr__(self) -> str:
         shown = listed([f"{found.name} {found.error:.4g}" for found in self.candidates])
-        return f"Ranking({self.users} users, {self.attributes} attribute(s), errors: {shown})"
+        return f"Ranking({self._asked}, errors: {shown})"
 
     def _rows(self) -> list[list[str]]:
         return [
@@ -160,7 +160,11 @@ class Ranking:
 
     @property
     def _head(self) -> str:
-        return f"epsilon = {self.epsilon:g}, {self.users} users, {self.attributes} attribute(s)"
+        return f"epsilon = {self.epsilon:g}, {self._asked}"
+
+    @property
+    def _asked(self) -> str:
+        return f"{counted(self.users, 'user')}, {counted(self.attributes, 'attribute')}"
 
     def __str__(self) -> str:
         return f"{self._gain()}{self._head}\n{table(HEADER, self._rows())}"
@@ -228,7 +232,7 @@ def choose(
     >>> round(found.epsilon, 2), round((found.unshuffled.error / found.best.error) ** 2)
     (4.34, 137)
     """
-    eps = in_range("epsilon", epsilon, 0.0, math.inf, low_open=True, high_open=True)
+    eps = positive_epsilon(epsilon)
     if shuffled is None:
         if delta is not None or honest != 1.0:
             raise ParameterError("shuffled", "is required with delta or honest", "give the number of users")

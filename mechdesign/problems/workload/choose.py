@@ -9,7 +9,7 @@ from typing import Any
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
-from mechdesign.core.text import table
+from mechdesign.core.text import counted, table
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.workload import WorkloadRelease
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
@@ -69,7 +69,7 @@ class OrderedRanking:
         rows = [[found.name, f"{found.error:.4g}", found.reason] for found in self.candidates]
         head = (
             f"cumulative shares of {self.levels} ordered levels, epsilon = {self.epsilon:g}, "
-            f"{self.users} users\n"
+            f"{counted(self.users, 'user')}\n"
         )
         return head + table(["report", "std error", "reason"], rows)
 

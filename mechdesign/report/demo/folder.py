@@ -13,6 +13,7 @@ from typing import Any
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
 from mechdesign.core.files import read_text, require_name
+from mechdesign.core.text import counted
 from mechdesign.report.demo.page import demo_page
 from mechdesign.report.demo.running import Demonstrated
 from mechdesign.report.demo.text import demo_json
@@ -92,8 +93,8 @@ def finish(results: Sequence[Demonstrated], folder: Path, name: str, version: st
     summary = {"format": FORMAT, "version": version, "problems": demo_json(results)}
     (folder / SUMMARY).write_text(json.dumps(summary, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     tables = sum(len(result.written) for result in results)
-    found = [f"{len(results)} mechanism files", f"{tables} tables"]
-    return [*found, *([f"{pictures} pictures", PAGE] if drawn else []), SUMMARY]
+    found = [counted(len(results), "mechanism file"), counted(tables, "table")]
+    return [*found, *([counted(pictures, "picture"), PAGE] if drawn else []), SUMMARY]
 
 
 def can_draw() -> bool:

@@ -97,7 +97,7 @@ def run(problem: RandomizedResponse, gap: float = GAP, progress: Progress | None
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class _Places:
     """The distinct places: answers at distance 0 are one place, whose rows are equal."""
 
@@ -130,7 +130,7 @@ class _Places:
         return total
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class _Path:
     """The best channel and the best bound so far, in units of the utility and of the scaled weights."""
 

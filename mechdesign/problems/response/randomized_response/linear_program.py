@@ -7,7 +7,6 @@ from typing import Literal
 
 from mechdesign.core.method import Outcome
 from mechdesign.problems.response.randomized_response.polish import polished
-from mechdesign.problems.response.randomized_response.prices import ChannelPrices
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 from mechdesign.problems.response.randomized_response.rows import compact_program, row_count
 
@@ -25,6 +24,7 @@ def run(
     problem: RandomizedResponse, algorithm: Literal["simplex", "interior-point"] | None = None
 ) -> Outcome:
     """Solve the program with HiGHS, prove the bound from its multipliers, and repair the channel."""
+    from mechdesign.problems.response.randomized_response.prices import ChannelPrices
     from mechdesign.solvers.linear import solve_linear
 
     gains, offset = problem.centred_weights()

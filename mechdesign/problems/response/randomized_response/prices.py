@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.prices import Binding
 from mechdesign.core.problem import Problem
 from mechdesign.problems.response.randomized_response import metric
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 from mechdesign.problems.response.randomized_response.rows import compact_program
-from mechdesign.solvers.linear import LinearResult, lagrangian
+
+if TYPE_CHECKING:
+    from mechdesign.core.prices import Binding
+    from mechdesign.solvers.linear import LinearResult
 
 Array = NDArray[np.float64]
 
@@ -28,6 +30,8 @@ class ChannelPrices:
 
     def lagrangian(self, problem: Problem[Any]) -> float | None:
         """Return the expected utility less what the multipliers charge for the rows of another problem."""
+        from mechdesign.solvers.linear import lagrangian
+
         assert isinstance(problem, RandomizedResponse)
         gains, offset = problem.centred_weights()
         found = lagrangian(compact_program(problem, gains), self.result)
@@ -38,6 +42,8 @@ class ChannelPrices:
 
         The rows are p_ij <= e^eps p_i'j + t; a price is per unit of t.
         """
+        from mechdesign.core.prices import Binding
+
         problem, prices = self.problem, self.result.upper_multipliers
         n, m, distance = problem.size, problem.reports, problem.distances()
         shrink: Array = np.full(n * (n - 1), np.exp(-problem.epsilon))
@@ -52,6 +58,8 @@ class ChannelPrices:
         return [*found, Binding("delta", float(excess.sum()), int((excess > 0).sum()))]
 
     def _of_reports(self, prices: Array) -> list[Binding]:
+        from mechdesign.core.prices import Binding
+
         problem = self.problem
         same = problem.labels if problem.reports == problem.size else None
         names = problem.report_labels or same or range(problem.reports)

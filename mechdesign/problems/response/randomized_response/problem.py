@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.channel import FORMER_NOTIONS, NOTIONS
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.compare import rounding_allowance
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, choice, delta_field, epsilon_field, frozen_problem, related
+from mechdesign.core.numbers import rounding_allowance
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution

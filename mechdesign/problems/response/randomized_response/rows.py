@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class _Triplets:
     """Rows of a sparse matrix as they are written down."""
 
