@@ -113,7 +113,7 @@ def client_cells(kind: str, repetitions: dict[int, int]) -> Iterator[str]:
 
 
 def too_low(item: Covered) -> bool:
-    """Return whether so few hits have a probability below ``DOUBT`` with the promised coverage."""
+    """Return whether as few hits have a probability below ``DOUBT`` with the promised coverage."""
     return bool(stats.binom.cdf(item.hits, item.trials, PROMISED) < DOUBT)
 
 

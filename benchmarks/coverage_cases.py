@@ -40,7 +40,7 @@ Measure = Callable[[float, int, int, np.random.Generator], list[Covered]]
 class Counting:
     """Counts intervals that contain the truth, those of equal truths together.
 
-    Categories that equally many users hold are alike, so that their intervals are repetitions.
+    Categories that equally many users hold are interchangeable, so that their intervals are repetitions.
 
     Examples
     --------

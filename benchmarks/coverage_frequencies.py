@@ -31,7 +31,7 @@ def line(epsilon: float) -> FiniteChannel:
 
 
 def whole(size: int, kept: int, epsilon: float, delta: float = 0.0) -> FiniteChannel:
-    """Return a k-ary response as the table of its integers; tests say that both estimate alike."""
+    """Return a k-ary response as the table of its integers; tests check that both give the same estimates."""
     response = KaryResponse.from_channel(KaryChannel(size, np.arange(kept), epsilon, delta))
     weights = np.zeros((size, size), dtype=np.int64)
     weights[:, :kept] = response.weights.low

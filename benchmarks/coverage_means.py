@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 QUANTILE = 1.959963984540054
 
 ATTRIBUTES = 10
-"""Sampled attributes: every user reports one of so many."""
+"""Sampled attributes: every user reports one of this number."""
 
 CASES: dict[str, Callable[[int], tuple[tuple[float, int], ...]]] = {
     "all low": lambda n: ((0.0, n),),
@@ -109,7 +109,7 @@ def simulate(
 
 
 def scores(mechanism: MeanMechanism, value: float, count: int, source: BitSource) -> Iterator[Array]:
-    """Yield y = slope r of so many reports, in pieces."""
+    """Yield y = slope r of ``count`` reports, in pieces."""
     tally, slope = mechanism.tally(), float(mechanism.slope)
     table = np.array([float(score) for score in tally.scores]) if isinstance(tally, CodeTally) else None
     centre = tally.centre if isinstance(tally, FloatTally) else 0.0

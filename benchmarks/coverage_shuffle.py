@@ -26,7 +26,7 @@ Build = Callable[[Promise], Protocol]
 
 
 def of_categories(kind: Any, size: int) -> Build:
-    """Return how a protocol for so many categories is calibrated."""
+    """Return how a protocol for ``size`` categories is calibrated."""
     return lambda promise: kind.calibrated(promise, size)
 
 

@@ -200,7 +200,7 @@ def best_channel(
     restarts : int
         Number of random starts.
     known : int
-        Number of known mechanisms that are starts too, see :func:`known_starts`; n is then a power of 2.
+        Number of known mechanisms that are also starts, see :func:`known_starts`; n is then a power of 2.
     seed : int
     """
     rng, types = np.random.default_rng(seed), len(gram)

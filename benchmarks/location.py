@@ -80,7 +80,7 @@ def _draws(count: int) -> None:
 
 
 def problem(side: int) -> md.RandomizedResponse:
-    """Return the grid of so many places a side: of 20, or 20 squares joined; another one is a part of it."""
+    """Return the grid with ``side`` places per side: 20, or 10 by joining squares, or a part of these 10."""
     digits = np.array([int(digit, 18) for digit in SOHO.replace(" ", "").replace("\n", "")]).reshape(20, 20)
     if side == 20:
         found = digits

@@ -42,7 +42,7 @@ def one_hot(cells: NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.float6
 def misclassified(marginal: NDArray[np.float64], rows: int, test: People, rng: np.random.Generator) -> float:
     """Return the share of test people that a machine gets wrong which is trained on rows of a marginal.
 
-    Rows that are alike are given once, with their number as the weight, which is the same to the machine.
+    Equal rows are given once, with their number as the weight, which is the same for the classifier.
     """
     try:
         from sklearn.svm import SVC

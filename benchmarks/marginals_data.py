@@ -31,7 +31,7 @@ class People:
         return People(self.codes[:, :attributes], self.sizes[:attributes], self.names[:attributes])
 
     def sampled(self, users: int, rng: np.random.Generator) -> People:
-        """Return so many people: without repetition where there are enough, else with."""
+        """Return ``users`` people: without repetition where there are enough, else with."""
         rows = rng.choice(len(self.codes), users, replace=users > len(self.codes))
         return People(self.codes[rows], self.sizes, self.names)
 

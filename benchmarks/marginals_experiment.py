@@ -27,7 +27,7 @@ from mechdesign.papers.marginals.rivals import true_marginal
 
 MARGINALS = 50
 FEWER = 4
-"""Settings with more than 16 attributes, or order 6, have so many times fewer repetitions."""
+"""The factor by which settings with more than 16 attributes, or order 6, have fewer repetitions."""
 
 Errors = dict[str, list[float]]
 
@@ -164,7 +164,7 @@ def figure_5(options: argparse.Namespace, rng: np.random.Generator) -> list[Row]
 def random_views(
     attributes: int, size: int, count: int, rng: np.random.Generator
 ) -> list[tuple[int, ...]] | None:
-    """Return so many different views of a size that hold every attribute; None if there are none."""
+    """Return ``count`` different views of a size that hold every attribute; None if there are none."""
     every = list(combinations(range(attributes), size))
     if count > len(every) or count * size < attributes:
         return None

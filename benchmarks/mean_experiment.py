@@ -39,7 +39,7 @@ def read_columns(path: Path) -> np.ndarray:
 
 
 def data_set(columns: np.ndarray, attributes: int, rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Return a random table of so many attributes, each a sample of a column, scaled to [0, 1]."""
+    """Return a random table of ``attributes`` attributes, each a sample of a column, scaled to [0, 1]."""
     length, width = columns.shape
     picked = [columns[rng.integers(0, length, rows), number % width] for number in range(attributes)]
     sample = np.array(picked).T

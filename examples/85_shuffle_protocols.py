@@ -41,7 +41,7 @@ for_all, for_quarter = CntBN.calibrated(promise), CntBN.calibrated(Promise(400, 
 
 
 def seen(counting: CntBN, users: int, value: int) -> np.ndarray:
-    """Ones and coins that a shuffler lets through of so many users, all but one of whom hold 0."""
+    """Ones and coins of ``users`` users that a shuffler lets through; all users but one hold 0."""
     coins = rng.binomial(users, float(counting.noise.chance), size=40_000)
     return np.stack([value + rng.binomial(coins, 0.5), coins], axis=1)
 

@@ -104,14 +104,13 @@ def binomial(trials: int, odds: float, tail: float) -> Window:
     reach = radius(trials * chance / (1.0 + odds), tail)
     low, high = max(0, mode - reach), min(trials, mode + reach)
     up = np.arange(mode, high, dtype=np.float64)
-    rising = np.cumprod((trials - up) / (up + 1.0) * odds)
     if odds == 1.0:  # fair coins: the two sides are the same, around two modes where there are two
-        falling = np.append(1.0, rising) if trials % 2 else rising
+        rising = _kept(((trials - up) / (up + 1.0)).cumprod())
+        falling = np.concatenate([[1.0], rising]) if trials % 2 else rising
     else:
+        rising = _kept(((trials - up) / (up + 1.0) * odds).cumprod())
         down = np.arange(mode, low, -1, dtype=np.float64)
-        falling = np.cumprod(down / (trials - down + 1.0) / odds)
-    rising = rising[: int(np.searchsorted(-rising, -LEAST_WEIGHT))]
-    falling = falling[: int(np.searchsorted(-falling, -LEAST_WEIGHT))]
+        falling = _kept((down / (trials - down + 1.0) / odds).cumprod())
     weights = np.concatenate([falling[::-1], [1.0], rising])
     first, last = mode - len(falling), mode + len(rising)
     # A step of a product loses 3 units and the odds 8 more, so a weight 11 units a step, and their sum a
@@ -121,6 +120,13 @@ def binomial(trials: int, odds: float, tail: float) -> Window:
     above, above_mean = _beyond(float(probability[-1]), (trials - last) / (last + 1.0) * odds)
     below, _ = _beyond(float(probability[0]), first / (trials - first + 1.0) / odds)
     return Window(first, probability, below, above, above_mean, error)
+
+
+def _kept(weights: Doubles) -> Doubles:
+    """Return falling weights up to where they would lose precision by underflow."""
+    if not len(weights) or weights[-1] > LEAST_WEIGHT:
+        return weights
+    return weights[: int(np.searchsorted(-weights, -LEAST_WEIGHT))]
 
 
 def _beyond(edge: float, ratio: float) -> tuple[float, float]:
@@ -170,9 +176,13 @@ class Excess:
         self.first = window.first + start
         probability = window.probability[start:]
         above, above_mean = (window.above, window.above_mean) if upper else (0.0, 0.0)
-        self.tails = np.append(np.cumsum(probability[::-1])[::-1] + above, above)
-        sums = np.append(np.cumsum(self.tails[-2:0:-1])[::-1], [0.0, 0.0])  # of tails[i + 1 : -1]
-        self.integral = sums + above_mean  # E(N - last)_+ is above_mean, and Pr[N > last] part of it
+        count = len(probability)
+        self.tails = np.zeros(count + 1)
+        self.tails[:count] = probability[::-1].cumsum()[::-1]
+        self.tails += above
+        self.integral = np.zeros(count + 1)
+        self.integral[: count - 1] = self.tails[-2:0:-1].cumsum()[::-1]  # of tails[i + 1 : -1]
+        self.integral += above_mean  # E(N - last)_+ is above_mean, and Pr[N > last] part of it
         slack = 8.0 * (len(probability) + 8) * UNIT
         self.factor = window.upper * (1.0 + slack) if upper else window.lower * (1.0 - slack)
 

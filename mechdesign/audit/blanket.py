@@ -9,7 +9,6 @@ telling them to the adversary can only help him, so they are left out and a + b 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -25,7 +24,7 @@ FINENESS = 8
 """Numbers of coins are grouped, this many groups to a standard deviation; each counts as its smallest."""
 
 WIDTH = 2e-5
-"""Groups need not be narrower than this part of the number of coins: about so much of the noise is lost."""
+"""Groups need not be narrower than this part of the number of coins: about this part of the noise is lost."""
 
 
 def coins_divergence(coins: int, own: Fraction, other: Fraction, epsilon: float) -> Divergence:
@@ -63,22 +62,25 @@ MOST_KEPT = 1 << 14
 
 @lru_cache(maxsize=1024)
 def _few_coins(coins: int) -> Mass:
-    """Return the law of so many fair coins; a calibration asks for the same numbers over and over."""
+    """Return the law of ``coins`` fair coins; a calibration asks for the same numbers over and over."""
     return binomial(coins, HALF)
 
 
 def _among(coins: int, own: float, other: float, exponential: float) -> Divergence:
     law = _few_coins(coins) if coins <= MOST_KEPT else binomial(coins, HALF)
-    if own >= other:  # up to half of the coins B(j) >= B(j-1), and no term is positive
-        first = max(0, coins // 2 - law.low)
-        law = replace(law, low=law.low + first, mass=law.mass[first:])
-    size = len(law.mass) + 1
-    upper, lower = np.zeros((2, size)), np.zeros((2, size))
-    upper[0, 1:] = upper[1, :-1] = law.upper()  # the own message stands for the first, or for the second
-    lower[0, 1:] = lower[1, :-1] = law.lower()
-    top = (own * upper[0] + other * upper[1]) * (1.0 + SLACK)
-    bottom = (other * lower[0] + own * lower[1]) * (exponential * (1.0 - SLACK))
-    return min(1.0, positive_sum(top - bottom) + law.tail)
+    # Up to half of the coins B(j) >= B(j-1): where own >= other no term is positive there.
+    first = max(0, coins // 2 - law.low) if own >= other else 0
+    upper, lower = law.upper()[first:], law.lower()[first:]
+    top, bottom = np.zeros((2, len(upper) + 1))
+    top[1:] = own * upper  # the own message stands for the first, or for the second
+    bottom[:-1] = own * lower
+    if other > 0.0:
+        top[:-1] += other * upper
+        bottom[1:] += other * lower
+    top *= 1.0 + SLACK
+    bottom *= exponential * (1.0 - SLACK)
+    top -= bottom
+    return min(1.0, positive_sum(top) + law.tail)
 
 
 @lru_cache(maxsize=1024)
@@ -114,7 +116,7 @@ def blanket_divergence(
 def crowd_divergence(
     crowds: tuple[tuple[int, Fraction], ...], own: Fraction, other: Fraction, epsilon: float
 ) -> Divergence:
-    """Return the same for coins from several independent crowds, each of so many messages with its chance.
+    """Return the same for coins from independent crowds, each given by its number of messages and its chance.
 
     Examples
     --------

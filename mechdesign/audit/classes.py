@@ -1,4 +1,4 @@
-"""The exact audit of a mechanism that treats all inputs alike: one pair of inputs stands for every pair.
+"""The exact audit of a mechanism that treats all inputs equally: one pair of inputs stands for every pair.
 
 Where each permutation of the inputs, followed by one of the reports, leaves the mechanism as it is and any
 two inputs can be moved to any other two, the reports of one pair decide. They fall into few classes in which

@@ -181,7 +181,7 @@ def _is_never_positive(forms: EventForms, power: float) -> bool:
         left_high, right_low = part_high.copy(), part_low.copy()
         left_high[rows, side] = right_low[rows, side] = middle[rows, side]
         both_low, both_high = np.vstack([part_low, right_low]), np.vstack([left_high, part_high])
-        # named slots are alike: their estimates may be taken to decrease
+        # named slots are interchangeable: their estimates may be taken to decrease
         ordered = (both_high[:, : max(named - 1, 0)] >= both_low[:, 1:named]).all(axis=1)
         low, high = np.vstack([low, both_low[ordered]]), np.vstack([high, both_high[ordered]])
     return True

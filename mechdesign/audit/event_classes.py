@@ -1,4 +1,4 @@
-"""Users with a few events in many alike slots: states, their kinds, and how a state meets a report.
+"""Users with a few events in many interchangeable slots: states, their kinds, and how a state meets a report.
 
 A state says how many events fall into each of m slots, at most r in all; permutations of the slots make its
 kind, a partition. A report that singles out k slots, its *named* ones, meets a state in a class: how many

@@ -39,7 +39,7 @@ TAIL = 1e-24
 
 
 def proven_delta(users: int, local_epsilon: float, epsilon: float) -> float:
-    """Return an upper bound of delta of the summed vectors of so many users, for all data.
+    """Return an upper bound of delta of the summed vectors of ``users`` users, for all data.
 
     Examples
     --------

@@ -71,7 +71,7 @@ class ForeignAudit(TextInNotebooks):
         Rational bounds of epsilon, closer than 48 digits; None where it is infinite.
     witness : mapping
         ``answer`` and ``other``, and the ``report`` that is likelier by this ratio, by their names; with the
-        ``probability`` of the report under each. Empty when all answers report alike.
+        ``probability`` of the report under each. Empty when all answers have the same reports.
     defects : tuple of Defect
         All rows that do not sum to one.
     size : tuple of int
@@ -209,7 +209,7 @@ class ForeignChannel:
         )
 
     def audit(self, reports: int = 1) -> ForeignAudit:
-        """Return the exact epsilon of so many independent reports of the same answer."""
+        """Return the exact epsilon of ``reports`` independent reports of the same answer."""
         number = whole("reports", reports)
         if number < 1:
             raise ParameterError("reports", f"{number} is below 1", "give the number of reports")

@@ -146,7 +146,7 @@ class Losses:
         return found.coarser() if len(found.mass) > POINTS else found
 
     def times(self, count: int, cut: float) -> Losses:
-        """Return the law of the sum of so many independent losses, by squaring; ``cut`` each is cut off."""
+        """Return the law of the sum of ``count`` independent losses, by squaring; ``cut`` each is cut off."""
         single, found, power, size = self, None, count, 1  # type: Losses, Losses | None, int, int
         while True:
             if power & 1:
@@ -164,7 +164,7 @@ def no_loss(exponent: int) -> Losses:
 
 
 def pure_losses(epsilon: float, count: int, exponent: int, cut: float) -> Losses:
-    """Return the law of so many reports with this epsilon and delta 0: binary randomized responses are worst.
+    """Return the law of ``count`` reports at this epsilon and delta 0: binary randomized responses are worst.
 
     Their losses are epsilon or -epsilon (Kairouz, Oh, Viswanath 2015, theorem 3.3), their sum (2 j - k)
     epsilon with a binomial number j.

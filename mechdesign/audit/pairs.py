@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 NEAREST = 4
-"""Detours by way of so many nearest inputs are tried first; on a line they settle almost every pair."""
+"""Nearest inputs by way of which detours are tried first; on a line they settle almost every pair."""
 
 
 def needed_pairs(matrix: Floats) -> NDArray[np.int64]:

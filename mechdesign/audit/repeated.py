@@ -25,7 +25,7 @@ MOST_BITS = 1 << 22
 """Bits of the integers that are compared; more reports or attributes are refused."""
 
 LEADING_BITS = 4096
-"""Of longer integers so many bits decide what epsilon is printed; the verdict takes all."""
+"""Leading bits of longer integers that decide which epsilon is printed; the verdict uses all bits."""
 
 WITNESS = "ones where the first has its values, zeros where the second has, in every report"
 
@@ -75,7 +75,7 @@ class RepeatedBits:
         return Fraction(above, self.total**2)
 
     def ratio(self, reports: int | None) -> Fraction | None:
-        """Return e^epsilon of one attribute for so many reports, or any number (None); None for infinity."""
+        """Return e^epsilon of one attribute for this number of reports (None: any); None for infinity."""
         above, below = self.odds(reports)
         return None if below == 0 else Fraction(above, below)
 

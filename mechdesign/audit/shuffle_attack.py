@@ -133,7 +133,7 @@ class ShuffleAttack:
     Parameters
     ----------
     users : int
-        n, at least 1. Above 10^9 the attack is that on so many, and is worth nothing: the result is 0.
+        n, at least 1. With more than 10^9 users no attack is computed: the result is 0.
     kinds : Kinds
     delta : float
         The delta that matters.
@@ -185,7 +185,7 @@ class Stack:
         self.items: list[tuple[Excess, float, float, float]] = []
 
     def add(self, item: Excess, pairs: float, trials: float, share: float) -> None:
-        """Add a variable of so many trials that stands for so many pairs."""
+        """Add a variable of ``trials`` trials that stands for ``pairs`` pairs."""
         self.items.append((item, pairs, trials, share))
 
     def close(self) -> None:

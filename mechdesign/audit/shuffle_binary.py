@@ -32,7 +32,7 @@ MOST_DOUBTFUL = 64
 
 
 def cells(others: int) -> Iterator[tuple[int, int]]:
-    """Yield (a, b) such that all data of so many others are some of them with further users added.
+    """Yield (a, b) such that all data of ``others`` users are some of them with further users added.
 
     Examples
     --------
@@ -154,9 +154,14 @@ class BinaryDivergence:
         """Return the bound of delta at a central epsilon >= 0."""
         return max(part(epsilon) for part in self.parts())
 
-    def enough(self, epsilon: float, delta: float) -> bool:
-        """Return whether the bound is at most delta."""
-        return all(part(epsilon) <= delta for part in self.parts())
+    def until(self, epsilon: float, delta: float) -> float:
+        """Return the bound, or that of the first range of the data for which it is above delta."""
+        worst = 0.0
+        for part in self.parts():
+            worst = max(worst, part(epsilon))
+            if worst > delta:
+                break
+        return worst
 
     def least(self, delta: float, high: float) -> float:
         """Return a central epsilon at which delta is proven, one range of the data after the other."""

@@ -36,7 +36,7 @@ def kary_rows(grown: Fraction, size: int) -> tuple[Row, ...]:
 
 
 def states(users: int, reports: int) -> int:
-    """Return how many counts of so many reports so many users can have."""
+    """Return the number of possible counts of ``reports`` different reports from ``users`` users."""
     return math.comb(users + reports - 1, reports - 1)
 
 

@@ -1,7 +1,7 @@
 r"""Pure privacy of a sum of integers: the largest ratio of its law under two inputs, at every value.
 
 One user's number has the law f_0 or f_1 on 0 .. d, those of the others any of the two. With R the law of the
-others' sum, the ratio of f_1 * R and f_0 * R is wanted at all values, the rarest ones too. All terms are
+others' sum, the ratio of f_1 * R and f_0 * R is needed at all values, including the rarest. All terms are
 positive, so that rounding errors are relative; so that none gets lost below the smallest double, the laws
 are tilted by b^z, which changes no ratio, for as many b as it takes until every value is close to a mean.
 """
@@ -60,7 +60,7 @@ class _Law:
 
 
 def crowds(others: int) -> list[tuple[int, int]]:
-    """Return numbers (zeros, ones) such that all data of so many others are some of these and further users.
+    """Return pairs (zeros, ones) such that all data of ``others`` users are one of these and further users.
 
     Examples
     --------

@@ -30,14 +30,14 @@ TAIL = 40
 """The attack leaves out numbers of coins of the probability e^(-2 TAIL) at most."""
 
 CUT = 1e-9
-"""So small a part of delta is cut off above the lattice, and added to the divergence."""
+"""The part of delta that is cut off above the lattice, and added to the divergence."""
 
 
 @lru_cache(maxsize=1024)
 def rows_divergence(
     trials: int, chance: Fraction, rows: int, epsilon: float, delta: float = 1e-6
 ) -> Divergence:
-    """Return the divergence of one unit in each of so many rows, rounded up.
+    """Return the divergence of one unit in each of ``rows`` rows, rounded up.
 
     Parameters
     ----------

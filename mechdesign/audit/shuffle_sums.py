@@ -31,7 +31,7 @@ CHEAP = 1000
 """Up to this standard deviation of c many groups are cheap; beyond it few lose next to nothing."""
 
 CENTRAL, TAIL_GROUPS = 3.5, 4.0
-"""So many standard deviations from the mean groups become so many times as wide."""
+"""Groups more than CENTRAL standard deviations from the mean are TAIL_GROUPS times as wide."""
 
 FEW_USERS = 4096
 """With no more users M has its own law for each number of pairs."""
@@ -126,7 +126,7 @@ class Divergence:
         self.start, self.size = np.concatenate(starts), np.concatenate(sizes)
 
     def _rest(self, pairs: int) -> tuple[Doubles, Doubles]:
-        """Return places and masses of M when there are so many pairs."""
+        """Return places and masses of M when there are ``pairs`` pairs."""
         if self.law.odds_rest == 0.0:
             return np.zeros(1), np.ones(1)
         return spread(binomial(self.users - pairs, self.law.odds_rest, self.tail), PLACES)
@@ -168,7 +168,7 @@ class Divergence:
 def groups(window: Window, parts: float) -> list[tuple[int, int, float, float]]:
     """Return (low, high, mass, relative place of the mean) of groups of neighbouring numbers.
 
-    There are so many ``parts`` in a standard deviation, and fewer in the tails.
+    A standard deviation has about ``parts`` groups, and fewer in the tails.
     """
     unit = deviation(window)
     narrow, wide = max(1, int(unit / parts)), max(1, int(TAIL_GROUPS * unit / parts))

@@ -16,6 +16,7 @@ from mechdesign.audit.binomials import UNIT
 from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of
 from mechdesign.audit.shuffle_sums import MOST_USERS, Divergence, kary_law
+from mechdesign.core.foreseen import foreseen
 
 MOST_INPUTS = 12
 """Channels with more inputs have too many pairs, and are bounded by their epsilon alone."""
@@ -32,7 +33,7 @@ PRECISION = 1e-6
 """To which part of it the largest local epsilon is found; always from below."""
 
 MARGIN = 1e-9
-"""Searches ask for so much less than delta, so that another processor's rounding does not refuse them."""
+"""Part of delta that searches stay below it, so that another processor's rounding does not refuse them."""
 
 Row = tuple[Fraction, ...]
 
@@ -158,17 +159,23 @@ def largest_local(users: int, epsilon: float, delta: float) -> float:
     """
     wanted = delta * (1.0 - MARGIN)
 
-    def enough(local: float) -> bool:
-        return proven(users, Randomizer(local), epsilon, wanted)[0] <= wanted
+    def bound(local: float) -> float:
+        return proven(users, Randomizer(local), epsilon, wanted)[0]
 
-    low, high = epsilon, LARGEST_LOCAL
+    start, end = epsilon, LARGEST_LOCAL
     step = 0.5
-    while low + step < high:  # from below: what is far too large takes longer to look at
-        if not enough(low + step):
-            high = low + step
+    while start + step < end:  # from below: what is far too large takes longer to look at
+        if bound(start + step) > wanted:
+            end = start + step
             break
-        low, step = low + step, 2.0 * step
-    while high - low > PRECISION * high:
-        middle = low + (high - low) / 2.0
-        low, high = (middle, high) if enough(middle) else (low, middle)
-    return low * (1.0 - 4.0 * UNIT)
+        start, step = start + step, 2.0 * step
+
+    def search(enough: Callable[[float], bool]) -> tuple[float, float]:
+        low, high = start, end
+        while high - low > PRECISION * high:
+            middle = low + (high - low) / 2.0
+            low, high = (middle, high) if enough(middle) else (low, middle)
+        return low, high
+
+    near = end if end < LARGEST_LOCAL else (start + end) / 2.0
+    return foreseen(search, bound, wanted, (start, near), rising=True)[0] * (1.0 - 4.0 * UNIT)

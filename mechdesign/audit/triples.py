@@ -18,7 +18,7 @@ BATCH = 1 << 20
 
 
 def batches(count: int, width: int) -> Iterator[slice]:
-    """Yield slices of so many rows of this width that each has about BATCH entries."""
+    """Yield slices of ``count`` rows of this width; each slice has about BATCH entries."""
     size = max(1, BATCH // width)
     for start in range(0, count, size):
         yield slice(start, start + size)

@@ -23,10 +23,10 @@ from mechdesign.core.solve import solve
 from mechdesign.core.values import changed
 
 MOST_METHODS = 7
-"""A figure that nobody declared shows so many methods at most."""
+"""Largest number of methods in a figure that the model file does not declare."""
 
 FROM_SURFACE = 5
-"""Sweeps over two numbers with so many values each are drawn as a surface."""
+"""Sweeps over two numbers with at least this many values each are drawn as a surface."""
 
 MEASURED = ("measured_value", "measured_utility")
 """What a simulation calls the measured ``value``; it stands next to a ``standard_error``."""
@@ -282,7 +282,7 @@ def _surface(points: CurvePoints, table: FigureTable) -> Panel:
     up = axis_of(table.series, sweep[table.series], table.series_path)
     if across.is_named or up.is_named:
         name = table.x if across.is_named else table.series
-        raise ParameterError("kind", f"a surface needs numbers, and '{name}' has none", "say where: x_path")
+        raise ParameterError("kind", f"a surface needs numbers, and '{name}' has none", "set x_path")
     columns, rows = np.argsort(across.numbers), np.argsort(up.numbers)
     z = [
         [

@@ -88,7 +88,7 @@ def _unknown_model(name: str, known: Sequence[str]) -> UnknownNameError:
 
 
 def load_swept(name: str | os.PathLike[str], overrides: Mapping[str, Any]) -> Model:
-    """Load a model whose sweep takes the overrides, too: of a swept parameter they replace its points.
+    """Load a model whose sweep also takes the overrides: those of a swept parameter replace its points.
 
     Parameters
     ----------

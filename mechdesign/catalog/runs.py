@@ -90,7 +90,7 @@ class _WriteOnly(Cache):
 
 
 def _solved(*arguments: Any) -> SweepRow:
-    """Solve a point of a sweep, certificates and further numbers too."""
+    """Solve a point of a sweep, with certificates and further numbers."""
     row = solve_point(*arguments)
     _ = row.solution.certificates, row.solution.quantities
     return row

@@ -21,7 +21,7 @@ AT_LINE = r"at line (\d+)"
 TABLE_TWICE = r"Cannot declare \((.*?),?\) twice \(at (line \d+)"
 
 MOST_TRIED = 50
-"""So many lines are tried for the beginning of the statement that repeats a key."""
+"""Number of lines that are tried for the beginning of the statement that repeats a key."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -38,9 +38,7 @@ def _options(ledger: argparse.ArgumentParser) -> None:
     opened.add_argument("--survey", required=True, metavar="TEXT", help="the survey that it belongs to")
     opened.add_argument("--epsilon", type=float, required=True, help="the limit for each group")
     opened.add_argument("--delta", type=float, default=WITHIN, help=f"of the limit (default {WITHIN:g})")
-    opened.add_argument(
-        "--shuffled", action="store_true", help="the limit is for what is known after the shufflers"
-    )
+    opened.add_argument("--shuffled", action="store_true", help="the limit holds for shuffled reports")
     collected = _action(actions, "collect", _collect, "enter a collection; refuse it beyond the limit")
     collected.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     collected.add_argument("--group", required=True, metavar="TEXT", help="group of participants who answer")

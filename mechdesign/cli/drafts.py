@@ -46,7 +46,7 @@ def _init(options: argparse.Namespace) -> int:
     require_output(options.output, inputs, options.force)
     epsilon, users = privacy_epsilon(options.epsilon, "--epsilon"), user_count(options.users)
     if epsilon == 0.0:
-        raise ParameterError("--epsilon", "with 0 reports say nothing", "give a larger one")
+        raise ParameterError("--epsilon", "with 0 reports contain no information", "give a larger one")
     made = draft(options.data, options.column or [], options.codebook, options.private)
     text = made.text(
         options.title or f"Survey of {os.path.basename(options.data)}", epsilon, users, options.output

@@ -60,7 +60,7 @@ class FigureOutput:
         if self.path is None:
             return []
         if not figures:
-            raise ParameterError(f"--figure {self.path}", f"nothing to draw of {what}", "leave it out")
+            raise ParameterError(f"--figure {self.path}", f"nothing to draw of {what}", "omit it")
         places = numbered(self.path, len(figures))
         for place in places:
             self._require(place)

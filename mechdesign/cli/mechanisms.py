@@ -220,7 +220,7 @@ def _choose(options: argparse.Namespace) -> int:
     else:
         print(ranking)
         if len(ranges) != 1:
-            unit = "the range of its column" if ranges else "the range, which is [0, 1] unless --range says"
+            unit = "the range of its column" if ranges else "the range, [0, 1] unless --range sets it"
             print(f"errors are parts of {unit}")
         if options.output:
             print(f"{options.output}: {ranking.best.name}")

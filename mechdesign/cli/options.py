@@ -97,7 +97,7 @@ def shuffled_of(options: argparse.Namespace) -> dict[str, Any] | None:
         for name in ("delta", "honest"):
             if getattr(options, name) is not None:
                 raise ParameterError(
-                    f"--{name}", "is of shuffled reports", "say with --shuffled N of how many"
+                    f"--{name}", "is for shuffled reports", "add --shuffled N, the number of reports"
                 )
         return None
     if options.delta is None:

@@ -52,7 +52,7 @@ class ResultOutput:
 
 def _grids(result: Any) -> dict[str, Columns]:
     if not hasattr(result, "grids"):
-        raise ParameterError("--grid", "this is not a cross table", "leave it out")
+        raise ParameterError("--grid", "this is not a cross table", "omit it")
     try:
         found: dict[str, Columns] = result.grids()
     except ParameterError as error:

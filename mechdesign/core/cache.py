@@ -16,7 +16,7 @@ import shutil
 import sys
 import time
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from mechdesign.core.foreign import MEASURED, pickled_with_owners, source_digest
 VARIABLE = "MECHDESIGN_CACHE"
 """The environment variable that names the folder; ``off`` keeps nothing."""
 KEPT_DAYS = 30
-"""Entries of other versions that were not used for so long are removed."""
+"""Entries of other versions that were not used for this many days are removed."""
 SEAL = 32
 """Bytes of the digest that an entry begins with."""
 FOLDER, ENTRY = re.compile(r"[0-9a-f]{16}"), re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{64}\..*\.part")
@@ -101,14 +101,18 @@ class Cache:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.root = Path(folder)
-        self.folder = self.root / code_digest()
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of what this version computed; only whoever looks at entries waits for its name."""
+        return self.root / code_digest()
 
     def get(self, key: str) -> tuple[Any] | None:
         """Return the result in a tuple; None when there is none that can be read and trusted."""
         path = self.folder / key
         if not key or not (_is_private(self.root) and _is_private(self.folder) and _is_private(path)):
             return None
-        # A damaged entry can raise nearly anything; it counts as missing and is written anew.
+        # A damaged entry can raise nearly anything; it counts as missing and is written again.
         with suppress(Exception):
             content = path.read_bytes()
             seal, text = content[:SEAL], content[SEAL:]
@@ -143,7 +147,7 @@ def _seal(key: str, text: bytes) -> bytes:
 
 
 def _is_of_entries(path: Path) -> bool:
-    """Whether this is the folder of a version: the root may be a place that holds other things too."""
+    """Whether this is the folder of a version: the root may also hold other things."""
     if path.is_symlink() or not path.is_dir() or not FOLDER.fullmatch(path.name):
         return False
     return all(ENTRY.fullmatch(found.name) for found in path.iterdir())

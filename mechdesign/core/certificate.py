@@ -65,7 +65,7 @@ class Certificate(_Judged):
     among : str
         For optimality: the set of mechanisms among which there is nothing better.
     metric : bool
-        For privacy: whether epsilon is per unit of distance between answers; the note says so too.
+        For privacy: whether epsilon is per unit of distance between answers; the note also says so.
 
     Notes ----- Nothing holds with a figure that is NaN, nor with a value, a bound or a gap that is
     infinite: such a certificate fails and names the figure. Elsewhere infinity is a number like any other:

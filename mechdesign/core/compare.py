@@ -122,7 +122,7 @@ class Comparison:
         return html_table(title, COLUMNS, self.rows(), [line.strip() for line in self._remarks()])
 
     def text(self, users: int | None = None) -> str:
-        """Return the table, what fails, who disagrees, and how good answers will be with so many users."""
+        """Return the table, what fails, who disagrees, and the expected errors with ``users`` users."""
         rows, header = self.rows(), list(COLUMNS)
         if all(run.claims_optimality or not run.found for run in self.runs):  # then nobody needs the column
             place = header.index("gap to best")
@@ -152,7 +152,7 @@ class Comparison:
             return "proven optimal by its bound"
         gap = self.gap_to_best_bound(run)
         if gap is None:
-            return "optimality is not claimed, and no method has a bound to judge it by"
+            return "optimality is not claimed, and no method has a bound to compare it with"
         bound = format_figure(self.best_bound)
         return f"optimality is not claimed; gap {gap + 0.0:.3g} to the best proven bound {bound}"
 
@@ -271,7 +271,7 @@ def _beyond_its_own_bound(run: Solution) -> list[str]:
 
 def _contradiction(first: Solution, second: Solution) -> list[str]:
     if first.found != second.found:
-        return [f"{first.method} says {first.status}, {second.method} says {second.status}"]
+        return [f"{first.method} has status {first.status}, {second.method} has status {second.status}"]
     if not first.found:
         return []
     texts = []

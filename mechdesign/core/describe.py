@@ -29,7 +29,7 @@ def described_parameters(problem_class: type[Problem]) -> dict[str, Described]:
     """Return form and meaning of each parameter, without the marks of reStructuredText.
 
     Of a problem that is a plain dataclass they are read from the section ``Parameters`` of its docstring;
-    those of a base class count as well, unless the class describes them anew.
+    those of a base class count as well, unless the class describes them itself.
 
     Examples
     --------

@@ -136,7 +136,7 @@ def whole_file(
     'done'
     """
     if not os.fspath(path):
-        raise error_class("the name of the output file is empty; name a place")
+        raise error_class("the name of the output file is empty; give a path")
     require_name(path, error_class)
     place = Path(os.path.realpath(path))
     try:

@@ -61,7 +61,7 @@ def _vector(place: str, values: Any, gaps: bool = False) -> Array:
         raise ParameterError(
             place,
             f"entry {int(np.argmax(wrong)) + 1} is not a finite number",
-            "leave it out, or say gaps=True for a line and put NaN",
+            "omit it, or set gaps=True for a line and put NaN",
         )
     if not len(array):
         raise ParameterError(place, "is empty", "leave the mark out")

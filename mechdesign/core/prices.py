@@ -18,7 +18,7 @@ from mechdesign.core.problem import Problem
 
 @dataclass(frozen=True)
 class Binding:
-    """A constraint, or a group of alike ones, that the optimum pays for.
+    """A constraint, or a group of equal ones, that the optimum pays for.
 
     Attributes
     ----------

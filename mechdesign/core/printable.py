@@ -25,7 +25,7 @@ def printable(text: object) -> str:
 
 
 def one_line(value: Any) -> Any:
-    r"""Return a nested value with every text, keys too, on one printable line; white space becomes a space.
+    r"""Return a nested value with every text, also keys, on one printable line; white space becomes a space.
 
     Examples
     --------

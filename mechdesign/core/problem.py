@@ -142,7 +142,7 @@ class Problem(ABC, Generic[MechanismT_co]):
     def mechanism(self, solution: Solution[Any]) -> MechanismT_co:
         """Return the mechanism that runs; the default refuses and says what to build instead."""
         self.require_mechanism()
-        raise NotImplementedError(f"{type(self).__name__}: says neither what runs nor why nothing does")
+        raise NotImplementedError(f"{type(self).__name__}: defines neither mechanism nor why_no_mechanism")
 
     def why_no_mechanism(self) -> str | None:
         """Say why nothing runs and what to build instead; None where something does."""

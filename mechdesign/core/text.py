@@ -106,7 +106,7 @@ def _is_number(cell: str) -> bool:
 
 
 SHOWN = 6
-"""So many entries of a list are shown; of a longer one the first few and how many there are."""
+"""Most entries of a list that are shown; of a longer one the first few and how many there are."""
 
 
 def abridged(value: Any) -> str:

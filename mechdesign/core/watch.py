@@ -49,7 +49,7 @@ class Watch:
             self._bar.stop()
         if isinstance(error, KeyboardInterrupt) and self.done and self.is_kept:
             what = f"{self.done} of {self.total} {self.label} are finished and kept"
-            error.add_note(f"{what}; the same command goes on from there")
+            error.add_note(f"{what}; the same command resumes from there")
 
     def begin(self, total: int, kept: int) -> None:
         """Say how many pieces there are and how many of them were finished before."""

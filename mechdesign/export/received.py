@@ -156,7 +156,7 @@ def _reports(steps: Steps) -> int:
 
 
 def _packed(report: Any, size: int, members: int | None) -> bool:
-    """Whether a text holds so many bits, and so many of them 1."""
+    """Whether a text holds ``size`` bits, of which ``members`` are 1 (any number of them for None)."""
     found = PACKED.fullmatch(report) if isinstance(report, str) else None
     if found is None or len(found.group(1)) != 2 * ((size + 7) // 8):
         return False

@@ -22,7 +22,7 @@ Vector = tuple[Any, str, Any]
 """The answer, the bytes that were used in hexadecimal digits, and the report."""
 
 LEAST = 1000
-"""At least so many are written."""
+"""Smallest number of vectors that are written."""
 
 ONE_INTEGER = ("row", "kary", "patterns", "orbits", "events", "bit")
 """Steps that read nothing after the integer that is compared."""

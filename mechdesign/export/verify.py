@@ -26,7 +26,7 @@ class ExportCheck:
     ----------
     path : str
     tables : bool
-        Whether the digest of the tables inside, computed anew, is the mechanism's.
+        Whether the recomputed digest of the tables inside is the mechanism's.
     program : bool
         Whether the whole file is, to the last character, what ``export`` writes for the mechanism.
     """

@@ -179,7 +179,7 @@ class Mechanism(Explained, WithTables, WithAbout):
             When it takes another number of columns, or no ranges.
         """
         if ranges:
-            raise ParameterError("range", f"a {self.type} takes no numbers", "leave it out")
+            raise ParameterError("range", f"a {self.type} takes no numbers", "omit it")
         if len(intake.columns) > 1:
             raise ParameterError("columns", f"{len(intake.columns)} for a mechanism of one", "name one")
         self.require_missing(intake.missing)

@@ -108,8 +108,8 @@ def data_column(source: Source, settings: Settings, mechanism: Mechanism) -> str
         if mechanism.is_value(source.columns[0]):
             raise DataError(
                 source.name,
-                f"its first line is '{source.columns[0]}', which is an answer: add a header line, or say "
-                "with --column that this is the column's name",
+                f"its first line is '{source.columns[0]}', which is an answer: add a header line, or, "
+                "if this is the column's name, give it with --column",
             )
         wanted = [source.columns[0]]
     require_data(source, wanted)

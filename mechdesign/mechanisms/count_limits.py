@@ -32,7 +32,7 @@ SHARP = 60.0
 """Laws of fewer standard deviations per largest report are computed in full."""
 
 WIDE, STEPS = 12.0, 40
-"""A law is computed on so many standard deviations, and so many largest reports, on each side of its mean."""
+"""A law is computed on WIDE standard deviations plus STEPS largest reports, on each side of its mean."""
 
 ROUNDED = 1.0 - 1e-9
 """Tails are compared with the part of a probability that rounding cannot reach: a tie is not rejected."""

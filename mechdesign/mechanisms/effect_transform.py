@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 TOGETHER = 16
-"""Neighboring axes are transformed together while their table has at most so many cells."""
+"""Neighboring axes are transformed together while their table has at most this many cells."""
 
 DENSE = 1 << 18
-"""Products with the matrix itself are quicker where it has at most so many numbers."""
+"""Products with the matrix itself are quicker where it has at most this many numbers."""
 
 
 def contrasts(size: int) -> Array:

@@ -44,7 +44,7 @@ class Estimated(Tidy):
     """What was asked, such as the column's name; it stands in tables."""
 
     def _ends(self, level: float, together: int = 1) -> tuple[Any, Any]:
-        """Return the ends of the intervals of a level; of so many together, by Bonferroni's rule."""
+        """Return the ends of a level's intervals, of ``together`` values at once by Bonferroni's rule."""
         from mechdesign.mechanisms.intervals import NormalLimits, tail_of
 
         limits: Limits = getattr(self, "limits", None) or NormalLimits(self.standard_error)
@@ -103,7 +103,7 @@ class ListedEstimate(Estimated):
     digits, error_digits : str
         How estimates are printed, and errors in a ``repr``.
     most : int or None
-        So many rows are printed; None for all.
+        Number of rows to print; None for all.
     """
 
     reporters: ClassVar[str] = "reports"

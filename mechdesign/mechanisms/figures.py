@@ -57,7 +57,7 @@ def forecast_figures(shown: str, forecast: Callable[[int], Forecast | None]) -> 
 
 
 def _possible(forecast: Callable[[int], Forecast | None], users: int) -> Forecast | None:
-    """Return the forecast; None where nothing can be estimated, or not from so many users."""
+    """Return the forecast; None where nothing can be estimated, or not from ``users`` users."""
     try:
         found = forecast(users)
     except MechDesignError:

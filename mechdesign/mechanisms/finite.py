@@ -231,14 +231,14 @@ class FiniteChannel(FrequencyMechanism):
         """Return what makes the frequencies estimable: it depends on why they are not."""
         target = self.target
         if target.epsilon == 0.0 and target.delta == 0.0:
-            return "with epsilon = 0 and delta = 0 reports say nothing; build with a larger epsilon"
+            return "with epsilon = 0 and delta = 0 reports contain no information; build with epsilon > 0"
         if self.report_labels.size < self.labels.size:
             return f"give at least as many reports as answers ({self.labels.size})"
         if target.distance is not None:
             return (
                 "the best channel for this loss rounds towards the middle: to estimate frequencies build "
-                "with the utility 'truth' and an even prior; a much larger epsilon can do as well, and build "
-                "says so"
+                "with the utility 'truth' and an even prior; a much larger epsilon can also work, and "
+                "build states whether it does"
             )
         return REMEDY
 

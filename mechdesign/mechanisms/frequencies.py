@@ -30,9 +30,9 @@ Array = NDArray[np.float64]
 REMEDY = (
     "the best channel for a prior never reports its rarest answers: to estimate frequencies build with an "
     "even prior (the same number for every answer) or, made for that, the problem 'frequency-oracle'; a much "
-    "larger epsilon can do as well, and build says so"
+    "larger epsilon can also work, and build states whether it does"
 )
-"""What helps where answers of a mechanism for plain privacy are reported alike."""
+"""What helps where a mechanism for plain privacy reports several answers the same way."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,7 +117,7 @@ def project_to_simplex(vector: Array) -> Array:
 def reported_alike(names: Sequence[str], blank: bool) -> EstimationError:
     """Return the error for answers that have the same reports; blank: because no report says anything."""
     shown = ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")
-    nothing = "with epsilon = 0 and delta = 0 reports say nothing; build with a larger epsilon"
+    nothing = "with epsilon = 0 and delta = 0 reports contain no information; build with epsilon > 0"
     return EstimationError(
         "channel",
         f"{len(names)} answers ({shown}) lead to the same reports, so their frequencies cannot be separated",

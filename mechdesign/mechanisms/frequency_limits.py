@@ -37,7 +37,7 @@ WIDER = 1.5
 """Intervals that are wider by this factor than normal ones replace the standard error."""
 
 MANY, UNEVEN = 1000, 10.0
-"""With fewer users the coverage of channels whose answers differ so much in variance is not promised."""
+"""With fewer users, coverage is not promised for channels whose answers' variances differ by this factor."""
 
 ALIKE = 0.8
 """Scores are of two kinds when one gap is at least this part of their range."""
@@ -174,7 +174,7 @@ def score_moments(scores: Array, channel: Array, shares: Array) -> tuple[Array, 
         The score of each answer for each report.
     channel : (n, m) array
     shares : (..., n) array
-        Frequencies of the answers, which weigh the others; alike where only the answer itself has any. Of
+        Frequencies of the answers, which weigh the others; all equal where only the answer itself has any. Of
         several tables of frequencies only ``others`` has several.
     """
     size = len(channel)

@@ -4,7 +4,7 @@ The interval of level 1 - 2 t holds every hypothesis under which neither tail, a
 observed, has a chance below t. Two laws are in use.
 
 *Binomial* (Clopper and Pearson 1934). A count of n independent reports whose chances average p is
-binomial if the chances are alike, and otherwise at least as concentrated: the chance of a count at or
+binomial if the chances are equal, and otherwise at least as concentrated: the chance of a count at or
 beyond c <= np - 1 (or c >= np + 1) is at most the binomial one (Hoeffding 1956, theorem 4). So the limits are
 valid, at every n, whatever the users' values.
 

@@ -265,7 +265,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return Fraction(self.weights.own + self.weights.high, TOTAL), Fraction(self.weights.low, TOTAL)
 
     def supported(self, cells: int) -> tuple[Moments, Moments]:
-        """Return the moments of whether a report is among so many categories."""
+        """Return the moments of whether a report is among ``cells`` categories."""
         own, other = self.support_shares()
         return bernoulli(own + (cells - 1) * other), bernoulli(cells * other)
 

@@ -71,7 +71,7 @@ class NumberNoise:
     highest: float = np.inf
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep a named noise one object in other processes too: methods ask whether it is that one."""
+        """Keep a named noise one object, also in other processes: methods ask whether it is that one."""
         if NOISES.get(self.name) is self:
             return noise_of, (self.name,)
         return NumberNoise, tuple(getattr(self, item.name) for item in fields(self))
@@ -284,9 +284,7 @@ def tabulated(epsilon: Any, variance: Any) -> NumberNoise:
             "noise.epsilon", f"entry {where} ({nodes[where]:g}) does not increase", "sort the table, above 0"
         )
     if values.min() < LEAST or values.max() > MOST or nodes[0] < LEAST or nodes[-1] > MOST:
-        raise ParameterError(
-            "noise", f"a number of the table is outside [{LEAST:g}, {MOST:g}]", "leave it out"
-        )
+        raise ParameterError("noise", f"a number of the table is outside [{LEAST:g}, {MOST:g}]", "omit it")
     slopes = -np.diff(values) / np.diff(nodes)
     if (slopes <= 0).any():
         where = int(np.argmax(slopes <= 0)) + 1

@@ -27,7 +27,7 @@ class AttributeMechanism(CollectingMechanism[EstimateT_co]):
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
         """Return the mechanism for columns of a file, which become the attributes' names."""
         if ranges:
-            raise ParameterError("range", f"{self.subject} no numbers", "leave it out")
+            raise ParameterError("range", f"{self.subject} no numbers", "omit it")
         self.require_missing(intake.missing)
         if not intake.columns:
             return self.replaced(intake=intake)

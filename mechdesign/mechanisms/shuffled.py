@@ -1,7 +1,7 @@
 """A local mechanism whose reports are shuffled: its own guarantee, and the central one of all reports.
 
 The central guarantee needs three things that no audit of numbers can see: a shuffler that is trusted to mix
-the reports and to keep nothing, at least so many honest reports, and reports without names, times or
+the reports and to keep nothing, a stated number of honest reports, and reports without names, times or
 addresses. A user who trusts none of that still has the local guarantee.
 """
 
@@ -64,7 +64,7 @@ def randomizer_of(local: CollectingMechanism) -> Randomizer:
     delta = getattr(local, "delta", 0.0) or getattr(audit, "delta", 0.0)
     if delta > 0.0:
         raise ParameterError(
-            "shuffled", f"the local mechanism has delta = {delta:g}, and the proofs are for 0", "leave it out"
+            "shuffled", f"the local mechanism has delta = {delta:g}, and the proofs are for 0", "omit it"
         )
     if getattr(audit, "metric", False):
         raise ParameterError("shuffled", "its epsilon is per unit of distance", "build it without a distance")
@@ -232,7 +232,7 @@ class Shuffled(CollectingMechanism):
                 sources[0].name,
                 f"reports of {rows // each} users, and the central guarantee is for {self.promise.users} or "
                 "more",
-                "add the others' files, or say --anyway and keep the local one",
+                "add the others' files, or use --anyway and keep the local one",
             )
         parts = [values[place::each] for place in range(each) for values in columns.values()]
         order = np.lexsort(parts[::-1])

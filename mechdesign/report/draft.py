@@ -18,7 +18,7 @@ from mechdesign.report.files import open_table
 
 LOOKING = (
     "PRIVACY: the users' answers were read for {}. The labels and ranges",
-    "of these tell something about people, which epsilon does not cover: compare them with a public",
+    "of these reveal something about people that epsilon does not cover: compare them with a public",
     "codebook (init --codebook), or draft from names and types alone (init --private).",
 )
 
@@ -73,7 +73,7 @@ class Draft:
             *("", "[model]"),
             f"title = {_toml(title)}",
             *('problem = "survey-design"', "", "[parameters]"),
-            f"epsilon = {_toml(epsilon)}  # what each user gives away at most, over all questions together",
+            f"epsilon = {_toml(epsilon)}  # limits what each user reveals, over all questions together",
             f"users = {users}  # how many you expect to report; errors are forecast for them",
             *self._examples(),
         ]

@@ -21,7 +21,7 @@ MOST_LABELS = 64
 """A column with more different texts is left out: names, addresses, numbers of people."""
 
 FEW_NUMBERS = 12
-"""A column with so few different numbers is taken for ordered categories."""
+"""A column with at most this many different numbers is taken for ordered categories."""
 
 RARE = 10
 """A label that fewer rows have can point to a person."""

@@ -191,7 +191,7 @@ def _set_axes(axes: Any, panel: Panel) -> None:
             rotation_mode="anchor" if many else "default",
         )
         axes.grid(visible=False, axis="x")
-        axes.set_xlim(-0.5, len(panel.x_names) - 0.5)  # all places alike, whatever stands at them
+        axes.set_xlim(-0.5, len(panel.x_names) - 0.5)  # the same width for all places
     if panel.y_names:
         axes.set_yticks(*named_places(panel.y_names))
         axes.grid(visible=False, axis="y")
@@ -315,7 +315,7 @@ def require_suffix(path: str | os.PathLike[str]) -> None:
 
 
 def numbered(path: str | os.PathLike[str], count: int) -> list[str]:
-    """Return the names of so many pictures: the first as given, then ``-2``, ``-3`` before the suffix.
+    """Return the names of ``count`` pictures: the first as given, then ``-2``, ``-3`` before the suffix.
 
     Examples
     --------

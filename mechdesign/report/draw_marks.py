@@ -161,7 +161,7 @@ def _surface(part: Any, axes: Any, mark: Surface, look: Style, slot: Slot) -> No
 def surface_levels(low: float, high: float) -> tuple[list[float], list[float]]:
     """Return the levels of a surface, and which of them its scale of colours names.
 
-    They are round numbers between the ends, which are levels too: a scale for shares must not go on to 1.02.
+    They are round numbers between the ends, which are also levels: a scale for shares must not go on to 1.02.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def entries(labels: Sequence[str]) -> list[str]:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of so many letters at most.
+    """Return the text, cut to at most ``most`` letters.
 
     Examples
     --------

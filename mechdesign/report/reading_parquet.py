@@ -14,7 +14,7 @@ from mechdesign.report.arrow import mask_of, numbers_of
 from mechdesign.report.reading import FileTable, Raw, pyarrow_module, require_short
 
 FREE, EACH = 32 << 20, 1 << 10
-"""Bytes that the texts of a column may take in a row group: so many, and so many more for each row."""
+"""Bytes that the texts of a column may take in a row group: FREE, plus EACH for each row."""
 MOST_BYTES = 1 << 30
 """Bytes that they may take in any case."""
 MOST_COLUMNS = 100_000

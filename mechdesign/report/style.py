@@ -99,7 +99,7 @@ def style(number: int) -> Style:
 
 
 def beneath(look: Style, depth: int) -> Style:
-    """Return the style of a curve that so many others lie on: wider, so that its rim is seen around them.
+    """Return the style of a curve with ``depth`` others on it: wider, so that its rim is seen around them.
 
     Examples
     --------

@@ -83,7 +83,7 @@ def _described(value: Any) -> str:
 
 
 def _shown_rows(rows: list[str], number: int) -> str:
-    """Return the first rows, indented, and how many of so many there are besides."""
+    """Return the shown rows, indented, and a line with how many of all ``number`` rows are not shown."""
     lines = [f"    {row}" for row in rows]
     if number > len(rows):
         lines.append(f"    ... {number - len(rows)} more rows (--json prints all)")

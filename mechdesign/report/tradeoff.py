@@ -34,7 +34,7 @@ MOST_USERS = 10**12
 """Nobody asks for errors that take more."""
 
 MOST_PLANNED = 10**9
-"""Mechanisms that are made for a number of users are made for so many at most."""
+"""Largest number of users that a mechanism is made for, where it is made for a number of users."""
 
 STEPS = 60
 
@@ -134,7 +134,7 @@ def tradeoff(
     ----------
     problem : Problem
         One with an ``epsilon`` whose mechanism estimates something. Where the mechanism is made for a number
-        of users, as in the shuffle model, it is made anew for each; its error is then one of a share or a
+        of users, as in the shuffle model, it is made again for each; its error is then one of a share or a
         mean, and the users that it takes are found to 1 %.
     users : int, optional
         By default those that the problem plans with, else 10 000.
@@ -237,7 +237,7 @@ def _errors_of(problem: Problem) -> Callable[[int], _Error | None]:
 
 
 def _planned(problem: Problem, users: int) -> _Error | None:
-    """Return the error of the mechanism that is made for so many users; None where there is none."""
+    """Return the error of the mechanism that is made for ``users`` users; None where there is none."""
     try:
         changed = replace_parameters(problem, {"users": users})
         solution = solve(changed)
@@ -256,7 +256,7 @@ def _mechanism(problem: Problem) -> Any:
 
 
 def _forecast(mechanism: Any, users: int) -> _Error | None:
-    """Return the error where a forecast is possible for just so many users."""
+    """Return the forecast error for exactly this number of users; None where no forecast is possible."""
     found: Forecast | None = mechanism.forecast(users)
     if found is None or found.largest is None or not found.possible or found.users != users:
         return None

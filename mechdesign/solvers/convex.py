@@ -86,7 +86,7 @@ def solve_convex(program: cvxpy.Problem, solver: str | None = None, **options: A
         except TypeError as error:
             if not options:
                 raise
-            raise ParameterError(f"options {', '.join(options)}", f"{name} says {error}") from None
+            raise ParameterError(f"options {', '.join(options)}", f"{name} reports: {error}") from None
         status = words.get(program.status, "failed")
         if status != "failed":
             value = float(program.value) if program.value is not None else float("nan")

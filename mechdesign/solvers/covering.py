@@ -40,7 +40,7 @@ PIECE = 400
 """Steps of dynamic programming in one branch, before there are two of it."""
 
 LINEAR = 200
-"""A linear program counts as so many steps."""
+"""Number of steps that a linear program counts as."""
 
 
 class TooManyStepsError(Exception):

@@ -142,9 +142,9 @@ def entropic_least_squares(
     start : (rows,) array, optional
         Multipliers of a similar program.
     distance : float
-        Stop when the distribution is proven to be so near to the exact one, in variation distance.
+        Stop when the distribution is proven to be within this variation distance of the exact one.
     steps : int
-        At most so many.
+        Largest number of steps.
 
     Returns
     -------

@@ -109,22 +109,48 @@ class SteppedProgram:
             After this time no further block of steps is begun.
         error : float
         blocks : int
-            So many blocks at most.
+            Largest number of blocks.
         """
         until = time.monotonic() + seconds
         rows, columns, entries = self._entries()
         used = self.open[columns]
         shape = (self.size, len(self.gains))
         matrix: Any = sparse.csr_array((entries[used], (rows[used], columns[used])), shape=shape)
-        turned = matrix.T.tocsr()
-        scale = max(float(self.gains.max(initial=0.0)), 1e-300)
-        gains = self.gains / scale
+        x = np.where(self.open, _longer(self.values, len(self.gains)), 0.0)
+        y = _longer(self.multipliers, self.size)
+        steps = Steps(matrix, self.gains, self.groups, self.exactly, self.open)
+        self.values, self.multipliers = steps.taken(x, y, until, error, blocks)
+        self.sums = matrix @ self.values
+        return True
+
+
+class Steps:
+    """Steps of the method on one matrix, whose first rows are those of the groups.
+
+    Parameters
+    ----------
+    matrix : sparse (rows, n)
+    gains, groups, exactly
+        As those of :class:`SteppedProgram`.
+    open_ : (n,) array of bool
+        The variables that may be above 0.
+    """
+
+    def __init__(
+        self, matrix: Any, gains: Array, groups: Places, exactly: NDArray[np.bool_], open_: NDArray[np.bool_]
+    ) -> None:
+        self.matrix, self.turned = matrix, matrix.T.tocsr()
+        self.scale = max(float(gains.max(initial=0.0)), 1e-300)
+        self.gains, self.groups, self.exactly, self.open = gains / self.scale, groups, exactly, open_
+
+    def taken(self, x: Array, y: Array, until: float, error: float, blocks: int) -> tuple[Array, Array]:
+        """Return variables and multipliers after at most so many blocks of steps from those given."""
+        matrix, turned, gains = self.matrix, self.turned, self.gains
         step = np.where(self.open, BALANCE / np.maximum(matrix.sum(axis=0), 1.0), 0.0)
         price_step = 1.0 / (BALANCE * np.maximum(matrix.sum(axis=1), 1.0))
-        least = np.zeros(self.size)
+        least = np.zeros(len(y))
         least[: len(self.exactly)][self.exactly] = -np.inf
-        x = np.where(self.open, _longer(self.values, len(gains)), 0.0)
-        y = _longer(self.multipliers, self.size) / scale
+        y = y / self.scale
         for _ in range(blocks):
             total_x, total_y = np.zeros(len(x)), np.zeros(len(y))
             for _ in range(BLOCK):
@@ -134,12 +160,10 @@ class SteppedProgram:
                 total_x += x
                 total_y += y
             x, y = total_x / BLOCK, total_y / BLOCK
-            cost = turned @ y
-            bound = self._bound(gains - cost, y)
-            if bound - float(gains @ x) <= error / scale or time.monotonic() > until:
+            bound = self._bound(gains - turned @ y, y)
+            if bound - float(gains @ x) <= error / self.scale or time.monotonic() > until:
                 break
-        self.values, self.multipliers, self.sums = x, y * scale, matrix @ x
-        return True
+        return x, y * self.scale
 
     def _bound(self, left: Array, prices: Array) -> float:
         """Return the bound of weak duality, with the best prices of the groups."""

@@ -91,7 +91,7 @@ class GrowingProgram:
         started = time.monotonic()
         for again in (False, True):
             if again:
-                self._solver.clearSolver()  # numerical trouble with the last basis: begin anew
+                self._solver.clearSolver()  # numerical trouble with the last basis: start again
             left = max(seconds - (time.monotonic() - started), 0.01)
             # HiGHS counts the time of all runs together
             self._solver.setOptionValue("time_limit", float(self._solver.getRunTime()) + left)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,8 +67,13 @@ class ErrorTerms:
 
     def prices(self, shares: Array) -> Array:
         """Return by how much the mean error falls per share of each way to ask: - its gradient."""
-        found: Array = self.information.T @ (self.weights * self.errors(shares) ** 2)
+        found: Array = self.transposed @ (self.weights * self.errors(shares) ** 2)
         return found
+
+    @cached_property
+    def transposed(self) -> csr_array:
+        """The array the other way round, row by row."""
+        return self.information.T.tocsr()
 
 
 @dataclass(frozen=True)
@@ -134,15 +140,15 @@ def _newton(terms: ErrorTerms, shares: Array) -> Array:
     The minimum of f(w) + sum w has sum w = f(w), and w / sum w minimises f on the simplex, because f is
     homogeneous of degree -1.
     """
-    matrix = terms.information
+    matrix, transposed = terms.information, terms.transposed
     weights = terms.weights / terms.mean(shares)  # so that the optimum is about 1
     w = np.maximum(shares, 1e-3 / len(shares))
     barrier = 0.1 / len(w)
     while barrier * len(w) > CLOSE / 5.0:
         for _ in range(CENTERING):
             information = matrix @ w
-            gradient = 1.0 - matrix.T @ (weights / information**2) - barrier / w
-            step = -_solved(matrix, 2.0 * weights / information**3, w, barrier, gradient)
+            gradient = 1.0 - transposed @ (weights / information**2) - barrier / w
+            step = -_solved(terms, 2.0 * weights / information**3, w, barrier, gradient)
             decrement = -float(step @ gradient)
             if not decrement > 1e-3 * barrier:
                 break
@@ -155,8 +161,9 @@ def _newton(terms: ErrorTerms, shares: Array) -> Array:
     return normalised
 
 
-def _solved(matrix: csr_array, curvature: Array, w: Array, barrier: float, gradient: Array) -> Array:
+def _solved(terms: ErrorTerms, curvature: Array, w: Array, barrier: float, gradient: Array) -> Array:
     """Return (M' D M + mu / w^2)^-1 gradient, by a system of as many equations as M has rows, or columns."""
+    matrix, transposed = terms.information, terms.transposed
     rows, columns = matrix.shape
     if columns <= rows:
         dense = matrix.multiply(w[None, :]).toarray()
@@ -165,10 +172,12 @@ def _solved(matrix: csr_array, curvature: Array, w: Array, barrier: float, gradi
         solved: Array = w * np.linalg.solve(system, w * gradient)
         return solved
     spread = w * w / barrier  # Woodbury's identity
-    system = (matrix.multiply(spread[None, :]) @ matrix.T).toarray()
+    scaled = matrix.copy()
+    scaled.data *= spread[scaled.indices]
+    system = (scaled @ transposed).toarray()
     system[np.diag_indices(rows)] += 1.0 / curvature
     first = spread * gradient
-    found: Array = first - spread * (matrix.T @ np.linalg.solve(system, matrix @ first))
+    found: Array = first - spread * (transposed @ np.linalg.solve(system, matrix @ first))
     return found
 
 

@@ -19,7 +19,7 @@ RUNS = 20_000
 
 
 def coin_views(protocol: CntBN, users: int, value: int, rng: np.random.Generator) -> np.ndarray:
-    """Ones and all messages of so many users who follow the protocol; all but one hold 0."""
+    """Ones and all messages of ``users`` users who follow the protocol; all but one hold 0."""
     coins = rng.binomial(users * protocol.noise.trials, float(protocol.noise.chance), size=RUNS)
     ones = value + rng.binomial(coins, 0.5)
     return np.stack([ones, coins], axis=1)

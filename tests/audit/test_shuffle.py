@@ -112,7 +112,7 @@ def test_binary_data_are_bounded_tightly():
 
 @pytest.mark.parametrize("others", [1, 2, 127, 128, 129, 1000, 12345])
 def test_ranges_of_binary_data_leave_nothing_out(others):
-    """Every number of ones among the others lies in a range, with at least so many ones and zeros kept."""
+    """Every number of ones among the others has at least the ones and the zeros of some kept pair."""
     kept = list(cells(others))
     covered = [False] * (others + 1)
     for ones, zeros in kept:

@@ -202,10 +202,10 @@ def test_what_is_not_decidable_fails_when_the_computation_gives_another_outcome(
 def test_figures_of_what_is_not_decidable_are_found_again():
     claim = {"quantity": "value", "value": 0.9, "outcome": "refuted", **UNDECIDED}
     assert checked(**claim, witness={"found": 0.83}).passed
-    assert "its witness says found = 0.84" in checked(**claim, witness={"found": 0.84}).problems[0]
+    assert "its witness states found = 0.84" in checked(**claim, witness={"found": 0.84}).problems[0]
     holding = {**claim, "value": 0.83, "tolerance": 1e-9, "outcome": "holds"}
     assert checked(**holding, witness={"found": 0.83}).passed
-    assert "its witness says found = 0.9" in checked(**holding, witness={"found": 0.9}).problems[0]
+    assert "its witness states found = 0.9" in checked(**holding, witness={"found": 0.9}).problems[0]
 
 
 def test_where_nothing_is_found_a_claim_is_unsettled_and_not_undecided():

@@ -151,7 +151,7 @@ def test_an_interrupt_of_many_processes_is_clean_and_the_next_run_goes_on(cache,
         error = run.communicate(timeout=60)[1]
     assert run.returncode == 130
     assert "Traceback" not in error, error
-    kept = r"\d+ of 60 points are finished and kept; the same command goes on from there"
+    kept = r"\d+ of 60 points are finished and kept; the same command resumes from there"
     assert re.fullmatch(f"mechdesign: interrupted; {kept}\n", error), error
     watch = Looking("points")
     with pytest.raises(StopIteration):

@@ -31,11 +31,11 @@ def test_a_number_is_found_again_to_the_digits_that_are_written(witness):
 @pytest.mark.parametrize(
     ("witness", "text"),
     [
-        ({"found": 0.831}, "its witness says found = 0.831; found again 0.83"),
-        ({"found": 0.9}, "its witness says found = 0.9; found again 0.83"),
-        ({"found": 1}, "its witness says found = 1; found again 0.83"),
-        ({"found": "0.83"}, "its witness says found = 0.83"),
-        ({"found": [0.83]}, "its witness says found = [0.83]"),
+        ({"found": 0.831}, "its witness states found = 0.831; recomputed 0.83"),
+        ({"found": 0.9}, "its witness states found = 0.9; recomputed 0.83"),
+        ({"found": 1}, "its witness states found = 1; recomputed 0.83"),
+        ({"found": "0.83"}, "its witness states found = 0.83"),
+        ({"found": [0.83]}, "its witness states found = [0.83]"),
         ({"fuond": 0.83}, "its witness names 'fuond', which is not there; name one of found"),
         ({"kept_answers": 1}, "does not refute it; write witness = { found = 0.83 }"),
     ],
@@ -58,8 +58,8 @@ def test_the_deviation_of_a_certificate_is_found_again():
     claim = {"quantity": "certificate.truthfulness", "value": True, "method": "published"}
     assert checked(BID, **claim, witness={"user": 2, "reported_tasks": [0], "gain": 2.0}).passed
     for wrong in ({"user": 3}, {"user": 2, "gain": 1.9}, {"user": 2.1}, {"reported_tasks": [0, 1]}):
-        assert "its witness says" in checked(BID, **claim, witness=wrong).problems[0]
-    assert "found again False" not in checked(BID, **claim, witness={"found": False}).problems[0]
+        assert "its witness states" in checked(BID, **claim, witness=wrong).problems[0]
+    assert "recomputed False" not in checked(BID, **claim, witness={"found": False}).problems[0]
     assert "'found', which is not there" in checked(BID, **claim, witness={"found": False}).problems[0]
 
 
@@ -73,7 +73,7 @@ def test_a_trend_is_refuted_by_the_points_that_break_it():
         ({"points": [0.0, 0.15], "found": [0.8]}, "does not refute it"),
         ({"found": [0.8, 0.83]}, "does not refute it"),
         ({"points": [0.0, 0.1], "found": [0.8, 0.83]}, "delta = 0.1, which is not in the sweep"),
-        ({"points": [0.0, 0.15], "found": [0.8, 0.85]}, "its witness says 0.85 at delta = 0.15"),
+        ({"points": [0.0, 0.15], "found": [0.8, 0.85]}, "its witness states 0.85 at delta = 0.15"),
     ]:
         assert text in checked(model, **claim, witness=wrong).problems[0]
 

@@ -150,7 +150,7 @@ def test_the_command_line_ends_with_a_code_and_at_most_one_line_of_error(name, f
     small = {**examples()[kind], **SMALLER.get(name, {})}
     for number, value in enumerate(ON_THE_COMMAND_LINE):
         if isinstance(value, int) and abs(value) >= 10**300:
-            continue  # a text of so many digits is refused by Python itself
+            continue  # Python itself refuses a text with this many digits
         path = tmp_path / f"m{number}.toml"
         lines = [f"{key} = {as_toml(item)}" for key, item in {**small, field: value}.items()]
         path.write_text(f'[model]\ntitle = "t"\nproblem = "{name}"\n[parameters]\n' + "\n".join(lines) + "\n")

@@ -117,7 +117,7 @@ def test_the_status_of_a_season(folder, capsys):
     ("line", "said"),
     [
         ("ann,1,1,noise", "bids.csv: column 'user': users: row 5: 'ann' appears twice; a user bids once"),
-        ("ann ,1,1,noise", "users: row 5: 'ann ' begins or ends with a space; leave it out"),
+        ("ann ,1,1,noise", "users: row 5: 'ann ' begins or ends with a space; remove the space"),
         (
             "eve,-1,1,noise",
             "bids.csv: column 'sensing': bids: row 5: -1 is not a finite cost >= 0; correct it",

@@ -137,7 +137,7 @@ def test_a_workbook_holds_several_grids(survey):
             "sweep mean/rcp2023_single -o t.tsv",
             "-o t.tsv: no format '.tsv'; name it .csv, .parquet, .xlsx or .json",
         ),
-        ("estimate one.json r1.csv --grid", "one.json: --grid: this is not a cross table; leave it out"),
+        ("estimate one.json r1.csv --grid", "one.json: --grid: this is not a cross table; omit it"),
         (
             "estimate two.json r2.csv --grid",
             "--grid: 'smoker' is a single attribute; name two attributes or more",

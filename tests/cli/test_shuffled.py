@@ -54,8 +54,8 @@ def test_choose_prints_the_gain_and_saves_both_guarantees(tmp_path, capsys):
     ("given", "why"),
     [
         ([*SURVEY, "--shuffled", "5000"], "--shuffled: needs --delta"),
-        ([*SURVEY, "--delta", "1e-6"], "--delta: is of shuffled reports"),
-        ([*SURVEY, "--honest", "0.5"], "--honest: is of shuffled reports"),
+        ([*SURVEY, "--delta", "1e-6"], "--delta: is for shuffled reports"),
+        ([*SURVEY, "--honest", "0.5"], "--honest: is for shuffled reports"),
         ([*SURVEY, "--shuffled", "1", "--delta", "1e-6"], "users: 1 is not from 2"),
         ([*SURVEY, "--shuffled", "100", "--delta", "0"], "delta: is 0"),
         ([*SURVEY, *SHUFFLED, "--honest", "1.5"], "honest: 1.5"),

@@ -159,7 +159,7 @@ def test_cross_tables_are_drawn_as_colored_cells(folder):
 
 def test_epsilon_zero_is_infeasible(folder, capsys):
     assert main(["build", "survey.toml", "--set", "epsilon=0", "-o", "new.json"]) == 1
-    assert "infeasible: with epsilon = 0 reports say nothing" in capsys.readouterr().err
+    assert "infeasible: with epsilon = 0 reports contain no information" in capsys.readouterr().err
     assert not Path("new.json").exists()
 
 

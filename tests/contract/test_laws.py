@@ -63,7 +63,7 @@ def agrees(counts: Any, weights: Any) -> bool:
 
 
 def happens(count: int, trials: int, chance: Any) -> bool:
-    """Whether something with this chance can happen so often: the exact binomial test."""
+    """Whether something with this chance can happen ``count`` times: the exact binomial test."""
     return float(stats.binomtest(int(count), trials, float(chance)).pvalue) > ERROR
 
 

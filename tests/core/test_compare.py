@@ -82,7 +82,7 @@ def test_a_heuristic_whose_own_bound_proves_it_keeps_that_certificate():
 def test_bounds_of_published_formulas_and_of_a_minimum(monkeypatch):
     printed = lying("printed", 0.9, 0.4, kind="published")
     assert Comparison(PROBLEM, (printed,), {}, ()).best_bound is None
-    assert "no method has a bound to judge it by" in str(
+    assert "no method has a bound to compare it with" in str(
         Comparison(PROBLEM, (lying("x", 0.9, None, status="feasible"),), {}, ())
     )
     monkeypatch.setattr(RandomizedResponse, "sense", "min")
@@ -114,7 +114,7 @@ def test_published_formulas_are_shown_and_not_asked():
 def test_feasibility_must_agree_and_failures_are_told():
     good = lying("good", 1.0, TRUTH)
     assert disagreements([good, lying("other", 1.0, None, status="infeasible")]) == [
-        "good says optimal, other says infeasible"
+        "good has status optimal, other has status infeasible"
     ]
     broken = lying("broken", 1.0, None, status="failed")
     assert disagreements([good, broken]) == []

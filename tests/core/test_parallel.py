@@ -78,7 +78,7 @@ def test_an_interrupted_watch_says_what_is_kept():
     watch.finished("a")
     error = KeyboardInterrupt()
     watch.__exit__(KeyboardInterrupt, error, None)
-    assert error.__notes__ == ["2 of 5 models are finished and kept; the same command goes on from there"]
+    assert error.__notes__ == ["2 of 5 models are finished and kept; the same command resumes from there"]
     assert screen.getvalue() == ""
 
 

@@ -275,5 +275,5 @@ def test_what_names_no_file_is_said_in_a_line(tmp_path, name):
         lambda: whole_file(name, DataError).__enter__(),
         lambda: one_at_a_time(name, DataError).__enter__(),
     ):
-        with pytest.raises(DataError, match=r"name another one|name a place"):
+        with pytest.raises(DataError, match=r"name another one|give a path"):
             use()

@@ -115,7 +115,7 @@ say(remember(c(0, 0), "mine.rds"))
 
 @needs_r
 def test_on_windows_the_bytes_come_from_powershell_or_nothing_is_drawn(tmp_path):
-    """A stand-in of PowerShell: R runs it with one command, and refuses all but so many bytes."""
+    """A stand-in for PowerShell: R runs it with one command, and refuses any other number of bytes."""
     program = tmp_path / "powershell.exe"
     program.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > given\n. ./answer\n', encoding="utf-8")
     program.chmod(0o755)

@@ -75,7 +75,7 @@ LINE = -np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0)))
         (
             md.RandomizedResponse(prior=[0.9, 0.05, 0.05], epsilon=1.0),
             md.RandomizedResponse(prior=[0.9, 0.05, 0.05], epsilon=5.0),
-            "a much larger epsilon can do as well",
+            "a much larger epsilon can also work",
         ),
         (
             md.RandomizedResponse(prior=[0.05] * 20, epsilon=0.1, distance="line", utility=LINE),
@@ -85,12 +85,12 @@ LINE = -np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0)))
         (
             md.RandomizedResponse(prior=[0.05] * 20, epsilon=0.1, distance="line", utility=LINE),
             md.RandomizedResponse(prior=[0.05] * 20, epsilon=1.0, distance="line", utility=LINE),
-            "a much larger epsilon can do as well",
+            "a much larger epsilon can also work",
         ),
         (
             md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.0),
             md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.5),
-            "with epsilon = 0 and delta = 0 reports say nothing",
+            "with epsilon = 0 and delta = 0 reports contain no information",
         ),
         (
             md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=3.0, utility=[[1, 0], [0, 1], [0, 1]]),

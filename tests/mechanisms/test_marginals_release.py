@@ -336,7 +336,7 @@ def test_weights_that_break_the_promise_are_refused_by_the_audit_alone():
 
 
 def test_what_is_planned_decides_whether_it_is_collected_with():
-    """Few planned users are refused where so many more are the default, and many are not refused."""
+    """Few planned users are refused where the larger default is not, and many are not refused."""
     few = MarginalRelease(Attributes([8, 8]), [(0, 1)], [best_oracle(64, 0.2)], users=30)
     with pytest.raises(EstimationError, match="with 30 users"):
         few.randomize([[0, 0]], rng=1)

@@ -239,7 +239,7 @@ def test_reports_that_say_nothing_or_the_contrary_are_refused():
         lambda: SubsetSelection(4, 0.0, 2, TOTAL // 2),
         lambda: UnaryEncoding.optimised(5, 0.0),
     ):
-        with pytest.raises(ParameterError, match="reports say nothing"):
+        with pytest.raises(ParameterError, match="reports contain no information"):
             make()
     with pytest.raises(CertificateError, match="other: "):
         LocalHashing(5, 1.0, 3, TOTAL // 3 + 1)

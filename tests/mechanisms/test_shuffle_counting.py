@@ -310,7 +310,7 @@ def test_published_constants_are_private_but_waste_noise():
 
 @pytest.mark.parametrize("kind", MADE)
 def test_a_single_honest_user_is_hidden_by_nobody(kind):
-    """A fraction means at least so many users, rounded up: the same number as for amplification."""
+    """A fraction of the users is rounded up to a number: the same number as for amplification."""
     assert Promise(1000, 1.0, 1e-6, 1e-6).honest_users == 1
     for users, honest in [(10, 0.3), (10, 0.31), (1000, 0.7), (7, 0.5), (3, 1.0)]:
         assert Promise(users, 1.0, 1e-6, honest).honest_users == honest_users(users, honest)

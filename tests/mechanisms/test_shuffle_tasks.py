@@ -100,10 +100,10 @@ def test_parities_alone_are_private_and_only_just():
     least = 1 / (1 + exp_upper(1.0))
     assert least <= odd <= least * (1 + Fraction(1, 1 << 40))
     assert not hides_parity(promise, flip * 99 // 100)
-    with pytest.raises(CertificateError, match="the parities say more than epsilon allows"):
+    with pytest.raises(CertificateError, match="the parities reveal more than epsilon allows"):
         DistinctParity(promise, "exact", 3, flip=flip * 99 // 100, shares=9)
     with pytest.raises(
-        CertificateError, match="the parities say more"
+        CertificateError, match="the parities reveal more"
     ):  # noise for all is not enough for half
         DistinctParity(Promise(500, 1.0, 1e-6, 0.5), "exact", 3, flip=flip, shares=9)
     few = DistinctParity(promise, "exact", 3, flip=flip, shares=3)
@@ -202,7 +202,7 @@ def test_the_test_hides_users_as_the_histogram_does():
 
 
 def skewed(distance: float, size: int) -> np.ndarray:
-    """Half of the categories by so much likelier, in total variation: the hardest to tell."""
+    """Half of the categories are likelier, by ``distance`` in total variation: the hardest to tell."""
     return np.where(np.arange(size) % 2 == 0, 1.0 + 2.0 * distance, 1.0 - 2.0 * distance) / size
 
 

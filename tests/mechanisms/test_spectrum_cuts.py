@@ -104,7 +104,7 @@ def test_brute_force_finds_nothing_above_the_bound(seed, occupied, monkeypatch):
     problem = random_channel(seed, 2 + seed % 4, occupied, side=7.0 + seed % 5)
     if occupied and problem.channel.most <= 0:
         return
-    found = md.solve(problem, "cuts", gap=0.02, seconds=0.4 if occupied else 5.0)
+    found = md.solve(problem, "cuts", gap=0.02, seconds=0.15 if occupied else 5.0)
     assert not found.broken
     assert all(value == 0.0 for value in found.residuals.values())
     best = brute_force(problem, 60)
@@ -119,7 +119,7 @@ def test_values_and_bounds_enclose_the_exact_optimum(seed):
     exact = md.solve(problem, "enumeration")
     if not exact.found:
         return
-    found, listed = md.solve(problem, "cuts", seconds=0.4), md.solve(problem, "greedy")
+    found, listed = md.solve(problem, "cuts", seconds=0.2), md.solve(problem, "greedy")
     assert not found.broken
     assert max(found.value, listed.value) <= exact.bound
     assert exact.value <= found.bound

@@ -241,7 +241,7 @@ def test_bad_channels_are_refused():
         ([TV, TV], "there is another channel 'tv'"),
         ([{"x": 0}], "has no name"),
         ([{"name": "tv", "tiles": [[0, 0]]}], "'protection' is missing"),
-        ([{"name": "tv", "x": 0, "y": 0, "protection": 1}], "'x' is a place, which a database must not hold"),
+        ([{"name": "tv", "x": 0, "y": 0, "protection": 1}], "'x' is a location, which a database must not"),
         ([{**TV, "tiles": []}], "give at least one tile"),
         ([{**TV, "tiles": [[0.5, 0]]}], "expected a whole number"),
         ([{**TV, "tiles": [[1 << 70, 0]]}], "is beyond"),

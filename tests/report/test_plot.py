@@ -180,7 +180,7 @@ def test_sweep_draws_and_does_not_overwrite(folder, capsys):
         (["sweep", "small.toml", "--figure", "-"], "--figure -: is neither .png nor .svg"),
         (
             ["solve", "joint/many_reports", "--figure", "a.svg"],
-            "--figure a.svg: nothing to draw of a design of joint-collection; leave it out",
+            "--figure a.svg: nothing to draw of a design of joint-collection; omit it",
         ),
         (["tradeoff", "contract/monotone"], "privacy-contract: has no epsilon to trade for an error"),
         (["tradeoff", "small.toml", "--error", "0"], "error: 0 is not > 0"),
@@ -220,7 +220,7 @@ def test_the_whole_way_of_a_survey_in_pictures(folder, capsys):
 
 
 def test_users_for_an_error_are_the_fewest(folder, capsys):
-    """The error falls with their number: so many are enough, one fewer is not."""
+    """The error falls with the number of users: the given number is enough, one fewer is not."""
     from mechdesign.report.tradeoff import tradeoff
 
     found = tradeoff(SURVEY, users=5000, errors=[0.02], epsilons=[1.0, 2.0])

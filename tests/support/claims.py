@@ -15,7 +15,7 @@ from mechdesign.papers.claims.claim import PLACES
 from mechdesign.papers.claims.judge import Series, judge
 
 MOST_ENTRIES = 6
-"""Of a large list so many entries are moved, one at a time, spread over it."""
+"""Number of entries of a large list that are moved, one at a time, spread over it."""
 
 
 def assert_can_fail(claim: Claim, found: Any) -> None:

@@ -12,7 +12,7 @@ Everything has to be as shown, except the seconds that something took, and numbe
 - ``<!-- random -->``: the numbers come from the system's random generator, so only the text is compared;
 - ``<!-- machine -->``: the last bits of the processor's linear algebra decide which of several equally good
   mechanisms is found, so only the text is compared, but an update writes the numbers of its machine;
-- ``<!-- digits: 3 -->``: the same, but so many significant digits have to be right;
+- ``<!-- digits: 3 -->``: the same, but only this number of significant digits has to be right;
 - ``<!-- output not shown -->``: the block is run and must not fail, but the page leaves out what it prints.
 """
 

@@ -78,7 +78,7 @@ def divergence(first: Law, second: Law, epsilon: float) -> Fraction:
 
 
 def worst_divergence(client: Callable[[int], Law], domain: int, users: int, epsilon: float) -> Fraction:
-    """Return the largest divergence over all neighbouring data of so many users."""
+    """Return the largest divergence over all neighboring data of ``users`` users."""
     worst = Fraction(0)
     for others in combinations_with_replacement(range(domain), users - 1):
         rest = view(client, others)

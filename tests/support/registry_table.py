@@ -22,7 +22,7 @@ MARKED = re.compile(r"(?<=<!-- registry -->\n).*?(?=<!-- end of registry -->)", 
 PROVEN = ("analytic", "numeric")
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "problems.md"
 MOST_MODELS = 3
-"""So many models of a problem, the shortest files, are solved to see which certificates there are."""
+"""Number of models of a problem, the shortest files, that are solved to see which certificates there are."""
 
 
 def examples() -> dict[str, list[str]]:

@@ -4,7 +4,7 @@
 
 const LOCK = `mechdesign lock ${FINGERPRINT}`;
 const PAUSE = 60; // milliseconds in which what one tab wrote arrives in the others
-const LEASE = 10000; // after so many the mark of a tab that was closed is void
+const LEASE = 10000; // milliseconds after which the mark of a closed tab is void
 
 function pause() {
   return new Promise((done) => setTimeout(done, PAUSE));

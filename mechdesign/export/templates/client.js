@@ -57,7 +57,7 @@ class Bits {
     this.source = source;
   }
 
-  // So many words of 64 bits, the first byte of each the lowest.
+  // Returns count words of 64 bits, the first byte of each the lowest.
   words(count) {
     const taken = this.source(8 * count);
     if (!(taken instanceof Uint8Array) || taken.length !== 8 * count) {
@@ -96,13 +96,13 @@ class Bits {
     return drawn.map((number) => Number(number % size));
   }
 
-  // So many of the bits below as a list.
+  // Returns count of the bits below as a list.
   list(count, weight) {
     const bytes = this.flags((count + 7) >> 3, weight);
     return Array.from({ length: count }, (_, place) => (bytes[place >> 3] >> (7 - (place & 7))) & 1);
   }
 
-  // So many bytes of bits each of which is 1 with probability weight / 2^62, drawn in words of 64.
+  // Returns size bytes of bits, each 1 with probability weight / 2^62, drawn in words of 64.
   flags(size, weight) {
     const count = (size + 7) >> 3;
     const result = new Uint32Array(2 * count);

@@ -4,7 +4,7 @@ Phase 1: who has no positive weight wins. Phase 2: while tasks are open, the use
 open task of its own wins, the first one of equals. A winner is paid the largest price that would still have
 won.
 
-How many open tasks a user has changes only when a task is closed. So ratios are divided anew at most once a
+How many open tasks a user has changes only when a task is closed. So ratios are divided again at most once a
 task, not once a winner; and the run without a winner, which its payment comes from, starts where the winner
 entered: before that the two runs are the same, and the user lost at its own price, so those stages do not
 decide.
@@ -157,8 +157,8 @@ def too_much_work(slot: Slot) -> str:
     if first <= MOST_WORK:
         return ""
     return (
-        f"{slot.users} users with {sum(needs)} open places and {len(ahead)} who win anyway take more than "
-        f"{MOST_WORK:.0e} comparisons; divide the users into areas with an auction each"
+        f"{slot.users} users, of whom {len(ahead)} win in any case, and {sum(needs)} places to fill take "
+        f"more than {MOST_WORK:.0e} comparisons; divide the users into areas with an auction each"
     )
 
 

@@ -347,7 +347,7 @@ class OnlineAuction(Mechanism):
         return (
             *super().explained(),
             "Truthful bids are best within one slot. Across slots a user can gain by asking more than its "
-            f"cost: a share of the slots is promised to it at up to the {most}.",
+            f"cost: it is guaranteed a share of the slots at up to the {most}.",
         )
 
     def forecast(self, users: int | None = None) -> Forecast | None:

@@ -144,7 +144,7 @@ def counted(won: list[int], slots: int, last: int, share: Fraction) -> tuple[int
 
 
 def is_name(value: Any) -> bool:
-    """Whether a value is a text that can be a user's or a task's name, in a file too."""
+    """Whether a value is a text that can be a user's or a task's name, also in a file."""
     return (
         isinstance(value, str) and value != "" and not any("\ud800" <= letter <= "\udfff" for letter in value)
     )

@@ -163,7 +163,7 @@ def _bids(source: Source) -> dict[str, Bid]:
                 if not name:
                     raise RowError("users", row, "has no name", "give one")
                 if name != name.strip():
-                    raise RowError("users", row, f"'{name}' begins or ends with a space", "leave it out")
+                    raise RowError("users", row, f"'{name}' begins or ends with a space", "remove the space")
                 bids[name] = Bid(float(amounts[SENSING][row]), float(amounts[PRIVACY][row]), lists[row])
     return bids
 

@@ -11,7 +11,7 @@ from mechdesign.core.marks import Intervals, Line, Mark, Points
 Array = NDArray[np.float64]
 
 CURVES = 3
-"""So many types have their lines of indifference drawn."""
+"""Number of types whose lines of indifference are drawn."""
 
 
 def menu_figures(items: Array, types: Array, epsilon: Array, payment: Array) -> list[Figure]:

@@ -262,7 +262,7 @@ class ContractMenu(Mechanism):
         return math.sqrt(2.0 * self.error / (1.0 - level)) * part
 
     def forecast(self, users: int | None = None) -> Forecast:
-        """Return the largest standard error of the buyers' average, for so many users of the same types.
+        """Return the largest standard error of the buyers' average, for ``users`` users of the same types.
 
         By default for the users it was designed for.
         """

@@ -30,7 +30,7 @@ LEVEL_BITS, BITS = 53, 52
 """Epsilons are integers below 2**53 times a power of two, payments below 2**52: exact as floats."""
 
 ATTEMPTS = 24
-"""Roundings that miss the budget are scaled down a little and tried again, at most so often."""
+"""Most attempts: a rounding that misses the budget is scaled down a little and tried again."""
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,10 @@ def items_in_words(items: NDArray[np.float64]) -> list[str]:
     """Return each item (epsilon, payment) in a sentence; of a long menu the first few.
 
     >>> print(items_in_words(np.array([[1.5, 3.25]]))[0])
-    Who takes item 0 sends a report with epsilon 1.5 and is paid 3.25.
+    A user who takes item 0 sends a report with epsilon 1.5 and is paid 3.25.
     """
     said = [
-        f"Who takes item {number} sends a report with epsilon {epsilon:.6g} and is paid {payment:.6g}."
+        f"A user who takes item {number} sends a report with epsilon {epsilon:.6g} and is paid {payment:.6g}."
         for number, (epsilon, payment) in enumerate(items[:MOST_EXPLAINED].tolist())
     ]
     rest = len(items) - len(said)

@@ -35,7 +35,7 @@ class EventOrbit:
 
 @dataclass(frozen=True, eq=False)
 class EventChannel:
-    """A channel that treats all slots alike, with its decodings."""
+    """A channel that treats all slots the same way, with its decodings."""
 
     states: EventStates
     orbits: tuple[EventOrbit, ...]

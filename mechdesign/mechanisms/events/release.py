@@ -237,7 +237,7 @@ class EventRelease(ReportMechanism[EventEstimate]):
         count = user_count(users)
         largest = math.sqrt(float(self.weights.channel.variances.max()) / count)
         typical = math.sqrt(self.average_error / self.states.slots / count)
-        told = (largest, typical, "if users are as the prior says")
+        told = (largest, typical, "if the prior is right")
         if largest <= self.states.most:
             return Forecast("events per user", count, True, *told, of="a slot")
         reason = (

@@ -36,10 +36,10 @@ REFERENCES = ("uniform", "product")
 FOLDS = 4
 
 ROUGH = 1e-3
-"""Fits are compared that are so near to their minimum, in units of the log-likelihood."""
+"""Distance of compared fits from their minimum, at most, in units of the log-likelihood."""
 
 PATIENCE = 2
-"""Smaller penalties are not tried after so many that predict worse."""
+"""Smaller penalties are not tried after this many in a row that predict worse."""
 
 
 @dataclass(frozen=True)

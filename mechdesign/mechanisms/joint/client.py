@@ -30,7 +30,7 @@ MOVED, COMING = "moved_to", "coming_from"
 class PermanentResponse:
     """The permanent response of one client, or of several in a simulation, and how often it has reported.
 
-    Every report is drawn from the same kept bits, so that no number of reports says more than these do. When
+    Every report is drawn from the same kept bits, so any number of reports reveals no more than they. When
     the promise is for R reports only, the next one is refused, unless any number of reports keeps it.
 
     Once it was saved or loaded, one file is its home: a report is counted there before anybody sees it, so

@@ -42,13 +42,13 @@ BOOTSTRAP_GAP, BOOTSTRAP_DISTANCE = 1e-4, 1e-2
 
 REPLICATES = 50
 MOST_PRODUCTS = 1 << 14
-"""Unbiased estimates are given for tables of at most so many cells."""
+"""Largest number of cells of a table with unbiased estimates."""
 
 MOST_COMPARED = 400
-"""Cells that are compared for whether the most likely distribution is unique: a matrix of so many columns."""
+"""Largest number of cells, columns of a matrix, for the check that the likeliest distribution is unique."""
 
 RARE = 3.0
-"""Conditional shares are given where the condition's share is above so many of its standard errors."""
+"""Conditional shares are given where the condition's share is above RARE times its standard error."""
 
 
 class JointEstimate(Tidy):
@@ -107,7 +107,7 @@ class JointEstimate(Tidy):
         self.reference = None if reference is None else choice("reference", reference, REFERENCES)
         if not self.is_penalized and (self.penalty is not None or self.reference is not None):
             what = "penalty" if self.penalty is not None else "reference"
-            raise ParameterError(what, "the most likely distribution has none", "leave it out")
+            raise ParameterError(what, "the most likely distribution has none", "omit it")
         self.mechanism, self.population, self.linked = mechanism, population, linked
         self.patterns, self.counts = patterns, counts
         self.view = tuple(range(mechanism.attributes.count)) if view is None else tuple(view)

@@ -58,8 +58,8 @@ class Likelihood:
     own, other : float
         q* and p*: the chance of a 1 where the true bit is 1, and where it is 0; 0 < p* < q* < 1.
     chances : (2, R + 1) array, optional
-        Of R linked reports of a bit: the chance of each sequence with so many ones, for a true 1 and a true
-        0; those of one report by default.
+        Of R linked reports of a bit: the chance of each sequence, by its number of ones, for a true 1 and a
+        true 0; those of one report by default.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Likelihood:
 
     @staticmethod
     def require_room(sizes: Sequence[int], reports: int) -> None:
-        """Raise ParameterError where the arrays for so many different reports would be too large."""
+        """Raise ParameterError where the arrays for ``reports`` different reports would be too large."""
         split = parts(sizes)
         widths = [math.prod(sizes[:split]), math.prod(sizes[split:])]
         bits = [sum(sizes[:split]), sum(sizes[split:])]

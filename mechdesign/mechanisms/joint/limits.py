@@ -44,7 +44,7 @@ class BitMoments:
 
     @classmethod
     def of(cls, chances: Array, own: float, other: float, size: int) -> BitMoments:
-        """Return them from the probabilities (2, R + 1) of each sequence of R reports with so many ones.
+        """Return them from the probabilities (2, R + 1) of each sequence of R reports, by its number of ones.
 
         Parameters
         ----------

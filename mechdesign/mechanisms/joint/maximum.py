@@ -145,7 +145,7 @@ def is_unique(model: Likelihood, distribution: Array, most: int = 2000) -> bool 
     Examples
     --------
     >>> model = Likelihood(np.array([[1, 1, 0]]), np.array([5]), [3], 0.75, 0.25)
-    >>> is_unique(model, np.array([0.5, 0.5, 0.0]))  # the first two values explain this report alike
+    >>> is_unique(model, np.array([0.5, 0.5, 0.0]))  # the first two values explain this report equally well
     False
     """
     ratios = model.ratios(model.densities(distribution))

@@ -90,7 +90,7 @@ class EffectMoments:
         return found
 
     def mean(self, counts: Array) -> Array:
-        """Return the mean coordinates of so many users with each distinct report."""
+        """Return the mean coordinates of the users, ``counts`` of whom sent each distinct report."""
         return self._averaged(self._first, self._second, counts)
 
     def reference(self, mean: Array) -> Array:

@@ -42,7 +42,7 @@ STEEPER = 4.0
 STEEPEST = STEEPER**8
 
 LEAST = 1e-250
-"""Shares are at least so large, so that they have logarithms."""
+"""Smallest value of a share, so that it has a logarithm."""
 
 ROUNDING = 2.0**-40
 """An upper bound of the relative error of a mean likelihood ratio."""
@@ -133,7 +133,7 @@ def penalized_likelihood(
     start : (cells,) array, optional
         A positive distribution; by default that of the quadratic model around the unbiased effects.
     distance : float
-        Stop when so near to the exact minimizer, in variation distance.
+        Stop within this variation distance of the exact minimizer.
 
     Examples
     --------

@@ -300,7 +300,7 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         return joint_spread(*self.spreads, self.attributes.shape(tuple(places)))
 
     def forecast(self, users: int = USERS) -> Forecast:
-        """Return the standard error of the unbiased share of a value of one attribute with so many users."""
+        """Return the standard error of the unbiased share of one attribute's value, with ``users`` users."""
         count = integer("users", users, 1)
         found = [(single_spreads(*self.spreads, size), size) for size in set(self.attributes.sizes)]
         largest = max(max(pair) for pair, _ in found)

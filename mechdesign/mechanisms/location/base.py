@@ -143,11 +143,9 @@ class LocationMechanism(Mechanism):
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
         """Return the mechanism for these two columns."""
         if ranges:
-            raise ParameterError(
-                "range", "the area of a location mechanism stands in its model", "leave it out"
-            )
+            raise ParameterError("range", "the area of a location mechanism is part of its model", "omit it")
         if len(intake.columns) not in (0, 2):
-            raise ParameterError("columns", f"{len(intake.columns)} for a place", "name two, x and y")
+            raise ParameterError("columns", f"{len(intake.columns)} for a location", "name two, x and y")
         self.require_missing(intake.missing)
         return self.replaced(intake=intake)
 
@@ -158,8 +156,8 @@ class LocationMechanism(Mechanism):
             Circles(x=[0.0], y=[0.0], radius=[self.radius], label=f"{1 - self.beta:.4g} of the reports"),
         ]
         panel = Panel(
-            "east of the place (units of distance)",
-            "north of the place (units of distance)",
+            "east of the true location (units of distance)",
+            "north of the true location (units of distance)",
             marks,
             equal_aspect=True,
         )

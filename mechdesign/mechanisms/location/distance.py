@@ -64,7 +64,7 @@ class Distances:
         ]
 
     def beyond(self, radius: float) -> Fraction:
-        """Return an upper bound of the probability that a report is farther than so many steps."""
+        """Return an upper bound of the probability that a report is farther than ``radius`` steps."""
         return max(self._beyond(part, radius) for part in self._parts)
 
     def _beyond(self, part: list[tuple[Fraction, float]], radius: float) -> Fraction:

@@ -80,7 +80,7 @@ class PlanarLattice(LocationMechanism):
             raise ParameterError(
                 "area",
                 f"a side of {min(spans):g} is below {FINEST / self.epsilon:.4g}, where noise hides every "
-                "place of it",
+                "location in it",
                 "give a larger area or epsilon",
             )
         default = min(1.0 / (STEPS * self.epsilon), *spans)

@@ -44,7 +44,7 @@ TOP = 0.2
 """How far, in steps, the peak of the weights is rounded: the least mean distance for fine steps."""
 
 NEAR = 24
-"""Within so many steps of the peak rounding to the lattice changes the slope most."""
+"""Steps from the peak within which rounding to the lattice changes the slope most."""
 
 MARGIN = 2
 """Steps beyond the area that random rounding may reach, and one more."""
@@ -156,7 +156,7 @@ def lengths(reach: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def radial_weights(epsilon: float, step: float, rows: int, columns: int) -> RadialWeights:
-    """Return weights for an area of so many rows and columns, private at epsilon after random rounding.
+    """Return weights for an area of rows x columns, private at epsilon after random rounding.
 
     Raises
     ------

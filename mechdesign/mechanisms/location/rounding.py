@@ -1,4 +1,4 @@
-r"""Places moved at random to a lattice, so that near places are moved alike.
+r"""Places moved at random to a lattice, so that near places are moved the same way.
 
 A coordinate s, in steps of the lattice, goes to floor(s - 1/2 + U_1 + U_2) for two uniform numbers: to the
 whole number k with the probability B(s - k), B the quadratic B-spline, the density of the sum of three

@@ -19,9 +19,9 @@ X, Y = "x", "y"
 
 
 def location_operations(mechanism: LocationMechanism) -> tuple[Operation, ...]:
-    """Return ``randomize``: a private place for each place."""
+    """Return ``randomize``: a private location for each location."""
     takes = (
-        Column(X, "the first coordinate of a place", any_name=True),
+        Column(X, "the first coordinate of a location", any_name=True),
         Column(Y, "the second one", any_name=True),
     )
     mark = mechanism.fingerprint
@@ -32,7 +32,7 @@ def location_operations(mechanism: LocationMechanism) -> tuple[Operation, ...]:
     return (
         Operation(
             "randomize",
-            "one private place for each place",
+            "one private location for each location",
             takes,
             gives,
             partial(_randomized, mechanism),
@@ -76,6 +76,6 @@ def _columns(mechanism: LocationMechanism, source: Source, settings: Settings) -
                 "its first line is numbers: add a header line, or name these columns with --column",
             )
     if len(given) != 2:
-        raise ParameterError("--column", f"{len(given)} columns for a place", "name two, x before y")
+        raise ParameterError("--column", f"{len(given)} columns for a location", "name two, x before y")
     require_data(source, given)
     return given

@@ -11,9 +11,9 @@ from mechdesign.mechanisms.oracles.oracle import Oracle
 def effect_variance(oracle: Oracle) -> float:
     """Return users times the variance of a table's coordinates other than its sum, the cells being even.
 
-    All cells being alike, it is variance less covariance. The scores of the k-ary response and of subsets
+    For any two cells it is variance less covariance. The scores of the k-ary response and of subsets
     sum to 1, so the covariance is -v/(D - 1); those of two independent bits, a draw of users apart, have
-    none, and the draw gives -1/D^2, which stands for the other oracles too, whose supports are pairwise
+    none, and the draw gives -1/D^2, which also stands for the other oracles, whose supports are pairwise
     nearly independent.
     """
     variance, cells = cell_variance(oracle), oracle.labels.size
@@ -30,7 +30,7 @@ def noisiest_variance(oracle: Oracle) -> float:
 
 
 def require_oracle(number: int, oracle: object, cells: int) -> Oracle:
-    """Return an oracle that fits a view of so many cells, or raise ParameterError."""
+    """Return an oracle that fits a view of ``cells`` cells, or raise ParameterError."""
     where = f"oracles: view {number}"
     if not isinstance(oracle, Oracle):
         raise ParameterError(where, f"{type(oracle).__name__} is not a frequency oracle of this package")
@@ -38,7 +38,7 @@ def require_oracle(number: int, oracle: object, cells: int) -> Oracle:
         raise ParameterError(where, "the k-ary response has delta > 0 or keeps some answers only")
     own, other = oracle.support_shares()
     if own <= other:
-        raise ParameterError(where, "its reports say nothing about the answers", "raise epsilon")
+        raise ParameterError(where, "its reports contain no information about the answers", "raise epsilon")
     if oracle.labels.size != cells:
         raise ParameterError(where, f"is for {oracle.labels.size} cells, the view has {cells}")
     if oracle.labels.names is not None:

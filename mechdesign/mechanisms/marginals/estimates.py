@@ -40,7 +40,7 @@ Counts = tuple[Sequence[Codes], Sequence[int]]
 """Counts of the reports of every view, and how many there are."""
 
 CLOSE = 1e-4
-"""A fit is certified when it is proven to be so near to the exact one, in variation distance."""
+"""A fit is certified when it is proven to be within this variation distance of the exact one."""
 
 ROUNDING = 1e-9
 """Tables agree when no cell of a common marginal differs by more: sums of doubles below 1 are rounded."""

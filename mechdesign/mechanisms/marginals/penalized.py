@@ -36,13 +36,13 @@ PENALTIES = (300.0, 100.0, 30.0, 10.0)
 """Those that cross-validation chooses from; for tables that no view contains, at most :data:`PENALTY`."""
 
 MOST_WHOLE = 1 << 17
-"""All attributes are fitted at once while their table has at most so many cells."""
+"""All attributes are fitted at once while their table has at most this many cells."""
 
 CLUSTER, CLUSTER_CELLS = 12, 1 << 14
-"""Beyond, so many attributes at most are fitted together, with so many cells."""
+"""Beyond, at most CLUSTER attributes are fitted together, with at most CLUSTER_CELLS cells."""
 
 FORESEEN, MOST_FORESEEN = 512, 1024
-"""Errors are foreseen with effects of so many cells, for tables of at most so many."""
+"""Errors are foreseen with effects of FORESEEN cells, for tables of at most MOST_FORESEEN cells."""
 
 CROSS_VALIDATED = "cross-validated"
 FOLDS = 4
@@ -105,7 +105,7 @@ class PenalizedTables:
         return self._tied(wanted, CLUSTER, CLUSTER_CELLS)
 
     def _tied(self, wanted: Sequence[int], most: int, most_cells: int) -> View:
-        """Return some attributes with those most tied to them, as far as their table stays so small."""
+        """Return some attributes with those most tied to them: at most ``most``, of ``most_cells`` cells."""
         inside, cells = set(wanted), math.prod(self.sizes[place] for place in wanted)
         ties = {
             other: sum(self.observed.tie(place, other) for place in wanted)

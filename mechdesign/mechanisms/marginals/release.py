@@ -69,8 +69,8 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
     shares : sequence of int or Fraction, optional
         In which proportion the views are drawn; even by default.
     users : int, optional
-        How many are planned; by default ten thousand a view. With so few that nothing can be estimated
-        it is not collected with, but on purpose.
+        Planned number of users; by default ten thousand per view. If they are too few to
+        estimate anything, it is not collected with, unless this is explicitly requested.
 
     Examples
     --------
@@ -376,7 +376,7 @@ def _covering(views: list[View], attributes: Attributes) -> tuple[View, ...]:
 
 
 def _reportable(attributes: Attributes, view: View) -> int:
-    """Return the number of cells of a view, or raise when no oracle of this package reports so many."""
+    """Return the number of cells of a view, or raise when no oracle of this package reports this many."""
     cells, most = attributes.cells(view), SupportOracle.most_categories
     if cells > most:
         names = ", ".join(attributes.shown()[place] for place in view[:8]) + ("..." if len(view) > 8 else "")

@@ -86,7 +86,7 @@ def require_cells(wanted: Sequence[int], sizes: Sequence[int], most_cells: int =
 
 
 def memory(cells: int) -> str:
-    """Return how much memory so many doubles take, in words.
+    """Return how much memory ``cells`` doubles take, in words.
 
     Examples
     --------

@@ -110,7 +110,7 @@ def _complete(source: Source, columns: Sequence[str]) -> Iterator[Block]:
         if (source.row(0), source.row(rows - 1)) != (done + 1, done + rows):
             raise DataError(
                 source.name,
-                "rows without a value were dropped, and with them parts of users, who have several rows each",
+                "rows without a value were dropped, so some users, who have several rows, are incomplete",
                 "omit whole users",
             )
         done += rows

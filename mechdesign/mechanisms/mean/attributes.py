@@ -230,7 +230,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         return Forecast("means", count, possible=True, largest=largest, of="a mean")
 
     def worst_errors(self, counts: NDArray[Any], users: int) -> Array:
-        """Return the largest standard errors of columns with so many reports, in units of the inner range."""
+        """Return the largest standard errors of columns with ``counts`` reports, in inner ranges."""
         variance, domain = self.inner.worst_variance(), self.inner.domain
         reports = np.maximum(np.asarray(counts, dtype=np.float64), 1.0)
         if self.estimator == "scaled":  # no larger than with the worst variance and the worst score at once

@@ -104,7 +104,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         rounding : float
             How far these were rounded.
         times : float
-            One user of so many reports.
+            One user in ``times`` reports.
         """
         return ScoreLimits(self.curves.sampled(times), sums, rounding)
 

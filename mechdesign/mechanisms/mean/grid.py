@@ -345,7 +345,7 @@ class GridMean(MeanMechanism):
 
 
 def _require_promise(target: PrivacyTarget) -> None:
-    """Raise ParameterError unless the channel's promise is one for all numbers alike, and set-wise."""
+    """Raise ParameterError unless the channel's promise is the same for all numbers, and set-wise."""
     if target.distance is not None:
         raise ParameterError(
             "channel",

@@ -64,7 +64,9 @@ class SupportOracle(Oracle):
         own, other = self.support_shares()
         if own <= other:
             raise ParameterError(
-                "epsilon", "is so small that reports say nothing about the answers", "give a larger one"
+                "epsilon",
+                "is so small that reports contain no information about the answers",
+                "give a larger one",
             )
 
     # What a subclass is
@@ -83,7 +85,7 @@ class SupportOracle(Oracle):
         return self.labels.size
 
     def require_counts(self, counts: Sequence[int], users: int) -> None:
-        """Raise DataError for counters that so many reports cannot have left; see SupportCounts."""
+        """Raise DataError for counters that the reports of ``users`` users cannot give; see SupportCounts."""
 
     def written(self, reports: NDArray[Any]) -> Values:
         """Return reports as they stand in a table."""

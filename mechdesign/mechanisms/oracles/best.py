@@ -42,7 +42,7 @@ TOLD_APART = 2.0**-64
 """Below this epsilon integers out of 2**62 are the same for all answers."""
 
 MOST_EXACT = 1 << 12
-"""Up to so many categories the number of subsets is computed exactly."""
+"""With at most this many categories, the number of subsets is computed exactly."""
 
 
 def subset_variance(
@@ -87,7 +87,7 @@ def subset_bits(categories: int, size: int) -> int:
 def best_size(
     categories: int, epsilon: float, most_bits: int | None = None, frequency: float = 0.0
 ) -> int | None:
-    """Return the size of the subsets of least variance whose number needs at most so many bits.
+    """Return the size of the subsets of least variance whose number needs at most ``most_bits`` bits.
 
     None when not even single categories do.
 
@@ -119,7 +119,7 @@ def prefers_response(categories: int, epsilon: float) -> bool:
 
 
 def best_oracle(cells: int, epsilon: float, kinds: Sequence[str] = KINDS) -> Oracle:
-    """Return the oracle of least variance for so many cells: randomized response, unary or subsets.
+    """Return the oracle of least variance for ``cells`` cells: randomized response, unary or subsets.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ MEMBER_NANOSECONDS = 10
 
 
 def below(limit: int, count: int, source: BitSource) -> Codes:
-    """Return so many independent numbers, uniform in [0, limit) exactly; limit at most 2**62.
+    """Return ``count`` independent numbers, uniform in [0, limit) exactly; limit at most 2**62.
 
     Numbers beyond the last multiple of the limit are drawn again, which is rare.
 

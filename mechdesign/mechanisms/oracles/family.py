@@ -51,7 +51,7 @@ def collision(prime: int, buckets: int) -> Fraction:
     >>> collision(7, 2)  # buckets of 4 and 3
     Fraction(3, 7)
     """
-    small, larger = divmod(prime, buckets)  # so many buckets have one element more
+    small, larger = divmod(prime, buckets)  # the number of buckets with one element more
     alike = larger * (small + 1) * small + (buckets - larger) * small * (small - 1)
     return Fraction(alike, prime * (prime - 1))
 
@@ -150,7 +150,7 @@ class AffineFamily:
             slope, shift = np.divmod(seeds[start : start + rows], prime)  # slopes count from 0 here
             own = _remainder((part - shift + prime) * back[slope + 1], prime)
             step = back[slope + 1] * self.buckets % prime
-            width = max(1, max(BLOCK, prime) // len(part))  # so many places at a time
+            width = max(1, max(BLOCK, prime) // len(part))  # places handled at a time
             for first in range(0, elements, width):
                 places = np.arange(first, min(first + width, elements), dtype=np.int64)[:, None]
                 cells = _remainder(own + places * step, prime)

@@ -22,7 +22,7 @@ CELLS = 1 << 20
 
 @dataclass(frozen=True)
 class ProjectiveSpace:
-    """The projective space of the vectors of so many digits over the field of q elements, q prime.
+    """The projective space of the vectors with ``digits`` digits over the field of q elements, q prime.
 
     Examples
     --------

@@ -19,7 +19,7 @@ def bernoulli(chance: Fraction) -> Moments:
 
 
 def binomial(number: int, chance: Fraction) -> Moments:
-    """Return the moments of how many of so many independent numbers are 1.
+    """Return the moments of how many of ``number`` independent bits are 1.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def one_more(law: Moments) -> Moments:
 
 
 def of_sets(own: Fraction, total: int, size: int, cells: int) -> tuple[Moments, Moments]:
-    """Return the moments of how many of so many categories a random set of a size holds.
+    """Return the moments of how many of ``cells`` categories a random set of ``size`` categories holds.
 
     First for users whose category is among them, then for the others. The set holds the own category with the
     chance ``own``, and is uniform otherwise.
@@ -71,7 +71,7 @@ def mixed(share: Fraction, first: Moments, second: Moments) -> Moments:
 
 
 def _falling(number: int, length: int) -> int:
-    """Return number (number - 1) ... of so many factors."""
+    """Return number (number - 1) ... with ``length`` factors."""
     product = 1
     for step in range(length):
         product *= number - step

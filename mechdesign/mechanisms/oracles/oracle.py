@@ -101,7 +101,7 @@ class Oracle(CategoryMechanism[FrequencyEstimate]):
         return float(spread / (own - other) ** 2)
 
     def supported(self, cells: int) -> tuple[Moments, Moments] | None:
-        """Return the moments of how many of so many categories a report supports, None where not known.
+        """Return the moments of how many of ``cells`` categories a report supports, None where not known.
 
         First for users whose own category is among them, then for the others.
         """

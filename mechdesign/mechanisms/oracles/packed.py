@@ -48,7 +48,7 @@ def member_counts(packed: Packed, categories: int) -> NDArray[np.int64]:
     array([2, 0, 1])
     """
     bytes_each = packed.shape[1]
-    together = 8 // math.gcd(bytes_each, 8)  # so many sets fill whole words
+    together = 8 // math.gcd(bytes_each, 8)  # this many sets fill whole words
     together *= -(-8 * WORDS // (together * bytes_each))
     whole = len(packed) - len(packed) % together
     counts = np.unpackbits(packed[whole:], axis=1).sum(axis=0, dtype=np.int64)

@@ -84,7 +84,7 @@ class SubsetSelection(BlockOracle):
         return {"size": self.size}
 
     def supported(self, cells: int) -> tuple[Moments, Moments]:
-        """Return the moments of how many of so many categories are in the set."""
+        """Return the moments of how many of ``cells`` categories are in the set."""
         return of_sets(self.support_shares()[0], self.labels.size, self.size, cells)
 
     @property

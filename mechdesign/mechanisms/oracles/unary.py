@@ -98,13 +98,13 @@ class UnaryEncoding(SupportOracle):
         return Fraction(self.keep, TOTAL), Fraction(self.add, TOTAL)
 
     def supported(self, cells: int) -> tuple[Moments, Moments]:
-        """Return the moments of how many of so many bits are set: each is on its own."""
+        """Return the moments of how many of ``cells`` bits are set: each bit is independent."""
         own, other = self.support_shares()
         rest = binomial(cells - 1, other)
         return mixed(own, one_more(rest), rest), binomial(cells, other)
 
     def report_classes(self) -> tuple[ReportClass, ...]:
-        """Return the reports by the bits of the two answers; the other bits are alike for both."""
+        """Return the reports by the bits of the two answers; the other bits are the same for both."""
         keep, add = self.keep, self.add
         not_keep, not_add = TOTAL - keep, TOTAL - add
         return (

@@ -30,7 +30,7 @@ KINDS = ("a set with both", "a set with the first only", "a set with the second 
 
 @dataclass(frozen=True)
 class SetLaw:
-    """The sets of some factors of which at least so many match.
+    """The sets of some factors of which at least ``least`` match.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def share_in(epsilon: float, part: float) -> float:
 
 
 def product_shares(sizes: Sequence[int], widths: Sequence[int], epsilon: float) -> list[float]:
-    """Return eta of each attribute, rho^2 (k - d)/(d (k - 1)): so many users say as much in clear.
+    """Return eta of each attribute, rho^2 (k - d)/(d (k - 1)): a report is worth eta answers in clear.
 
     That of what some attributes have in common is rho^2 times the product of their factors.
 
@@ -104,7 +104,7 @@ def best_products(sizes: Sequence[int], epsilon: float, prices: Sequence[float])
 
 
 def match_share(size: int, count: int, least: int, epsilon: float) -> float:
-    """Return eta of each of so many attributes of k values, by sets that hold answers with enough matches.
+    """Return eta of each of ``count`` attributes of k values, by sets that hold answers with enough matches.
 
     One value of each attribute is named. With h the number of matches and p = 1/k, eta (k - 1) is the square
     of rho (E[h / m | h >= least] - p), divided by p (1 - p).

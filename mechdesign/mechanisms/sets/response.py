@@ -138,7 +138,9 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         include = SetLaw(sets.factors(attributes), sets.least(attributes)).largest_weight(epsilon)
         if include < 1:
             raise ParameterError(
-                "epsilon", "is so small that such sets say nothing", "give a larger one, or ask less at once"
+                "epsilon",
+                "is so small that such sets contain no information",
+                "give a larger one, or ask less at once",
             )
         return cls(attributes, epsilon, sets, include, tables)
 
@@ -151,7 +153,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         """Return the counted tables as increasing numbers; refuse one of which reports say nothing."""
         if self.joined:
             if wanted is not None:
-                raise ParameterError("tables", "are all known from cells", "leave it out")
+                raise ParameterError("tables", "are all known from cells", "omit it")
             return ()
         if wanted is None:
             pairs = list(combinations(range(self.attributes.count), 2))
@@ -172,7 +174,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
             if not all(score.gain(part) for part in combinations(range(len(table)), size)):
                 raise ParameterError(
                     "tables",
-                    f"the sets say nothing about what {names} have in common",
+                    f"the sets contain no information on what {names} have in common",
                     "choose another number of matches, or a ProductSet",
                 )
 
@@ -233,7 +235,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         if len(places) > 1 and tuple(sorted(places)) not in self.layout.places:
             names = ", ".join(self.attributes.shown()[place] for place in places)
             raise ParameterError(
-                "tables", f"the table of {names} is not counted", "build with it among the wanted tables"
+                "tables", f"the table of {names} is not counted", "add it to the tables that you build with"
             )
         return self._score(places)
 
@@ -251,7 +253,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
 
     @cached_property
     def _alike(self) -> dict[tuple[tuple[int, int], ...], ProductScore]:
-        """Scores by the factors of their tables: alike wherever these stand."""
+        """Scores by the factors of their tables: equal wherever these are."""
         return {}
 
     # Accuracy

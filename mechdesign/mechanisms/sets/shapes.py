@@ -2,7 +2,7 @@
 
 An answer is one value of each of several attributes. A shape sorts the attributes into *factors*, each with a
 number of values k and a width w, the number of them that a report names. A report is one subset of each
-factor; it *holds* an answer when at least so many factors match it.
+factor; it *holds* an answer when at least a required number of factors match it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class ProductSet(SetShape):
 
 @frozen_value()
 class MatchSet(SetShape):
-    """A subset of the values of each attribute: the set holds the answers with at least so many matches.
+    """A subset of the values of each attribute: the set holds the answers with enough matches.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class MatchSet(SetShape):
 
 @frozen_value()
 class CellSet(SetShape):
-    """Any so many cells of the table of all attributes, wherever they lie: subset selection of cells.
+    """Any ``width`` cells of the table of all attributes, wherever they lie: subset selection of cells.
 
     Parameters
     ----------

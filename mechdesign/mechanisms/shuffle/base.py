@@ -266,7 +266,7 @@ class Protocol(ProtocolClient):
         return checked
 
     def require_messages(self, count: int) -> None:
-        """Raise DataError when these users cannot have sent so many messages."""
+        """Raise DataError when these users cannot have sent ``count`` messages."""
         low, high = self.message_range
         if low <= count <= high:
             return
@@ -283,7 +283,7 @@ class Protocol(ProtocolClient):
         return self.noise.dummy_messages
 
     def message_notes(self, messages: int) -> tuple[str, ...]:
-        """Return a note when all users hardly ever send so few, or so many, messages."""
+        """Return a note when all users would hardly ever send ``messages`` messages."""
         dummies, own = self.dummy_messages, self.promise.users * self.least_messages
         if not dummies:
             return ()
@@ -366,7 +366,7 @@ class Protocol(ProtocolClient):
             [Bars(x=[0, 1], y=[self.rmse, error])],
             x_names=(self.type, other),
         )
-        return [Figure("What it costs to trust nobody but the shuffler", [panel])]
+        return [Figure("The error of trusting only the shuffler", [panel])]
 
     # Files
 

@@ -123,7 +123,7 @@ class BatchShuffler(Mechanism):
         return rows[np.lexsort(rows.T[::-1])] if rows.ndim == 2 else np.sort(rows)
 
     def kept(self, count: int, source: BitSource) -> NDArray[np.int64]:
-        """Return the places of the messages that are released, of so many."""
+        """Return the places of the released messages, out of ``count`` messages."""
         everything = np.arange(count, dtype=np.int64)
         if self.hide == "nothing":
             return everything if count >= self.threshold else everything[:0]
@@ -140,7 +140,7 @@ class BatchShuffler(Mechanism):
     # What it promises
 
     def chance(self, count: int) -> float:
-        """Return the probability that a batch is released when so many messages have arrived.
+        """Return the probability that a batch is released when ``count`` messages have arrived.
 
         Examples
         --------
@@ -149,7 +149,7 @@ class BatchShuffler(Mechanism):
         (0.0, 0.7311, 1.0)
         """
         raised = self.most_dropped // 2 if self.hide == "release" else 0
-        most = count + raised - self.threshold  # with so many drops it is still released
+        most = count + raised - self.threshold  # the most drops with which it is still released
         return sum(self.weights[: max(most + 1, 0)]) / TOTAL
 
     def figures(self) -> list[Figure]:

@@ -179,7 +179,7 @@ class PRHR(HistogramProtocol):
         return tuple(f"entries_{place}" for place in range(self.noise.numbers))
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of a category that so many users hold."""
+        """Return the variance of a category that ``count`` users hold."""
         fit = float(self.noise.fit)
         messages = self.promise.users * self.mean_messages - count
         result: Array = messages * fit / (1.0 - fit)
@@ -239,7 +239,7 @@ class PRHR(HistogramProtocol):
 
 
 def spans_all(entries: Sequence[NDArray[np.int64]], digits: int) -> NDArray[np.bool_]:
-    """Return which messages have entries that span all binary vectors of so many digits.
+    """Return which messages have entries that span all binary vectors of ``digits`` digits.
 
     Such a message fits no category: its number would be orthogonal to everything. Gaussian elimination, one
     entry after the other, of many messages at a time.

@@ -87,8 +87,8 @@ class MessageCounter(Server["Protocol"]):
         Raises
         ------
         DataError
-            For counts of another protocol, damaged ones, sums that so many messages cannot have, and more
-            messages than the users can have sent; nothing is added then.
+            For counts of another protocol, damaged ones, sums that their number of messages cannot have, and
+            more messages than the users can have sent; nothing is added then.
         """
         self.merge(type(self).from_json(self.protocol, document))
 
@@ -114,7 +114,7 @@ class MessageCounter(Server["Protocol"]):
 
 
 def require_sums(protocol: Protocol, sums: Sequence[int], messages: int) -> None:
-    """Raise DataError when so many messages cannot have these sums."""
+    """Raise DataError when ``messages`` messages cannot have these sums."""
     counted = sums[len(sums) // 2 :] if protocol.halves else [messages] * len(sums)
     limits = [number * protocol.most_added for number in counted]
     if protocol.modulus is not None:

@@ -22,7 +22,7 @@ from mechdesign.mechanisms.shuffle.client import levels_part
 from mechdesign.mechanisms.shuffle.draws import checked_weight
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, listed_wholes
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_within
 from mechdesign.mechanisms.shuffle.responses import most_other, responses, worst_variance
 from mechdesign.mechanisms.shuffle.tasks import Array, SumProtocol
 from mechdesign.mechanisms.sum_limits import Cumulants, WorstLimits, response_cumulants
@@ -236,7 +236,7 @@ class RSumRM(SumProtocol):
         local_cap: float | None = None,
         digits: int = 0,
     ) -> Self:
-        """Return the one with about the best levels, so many of them where ``digits`` says so."""
+        """Return the protocol with about the best levels; ``digits`` sets their number unless it is 0."""
         noise = DigitResponses.fitting(promise, precision, Allowed(max_messages), digits)
         return cls._of(noise, "exact").keeping(Allowed(max_messages, local_cap))
 
@@ -311,8 +311,9 @@ def _level_delta(promise: Promise, size: int, other: int, part: int) -> float:
 def _least_other(promise: Promise, size: int, part: int, levels: int) -> int:
     """Return the least weight that is private at a part of epsilon and a level's part of delta."""
     allowed = promise.delta / levels * (1.0 - 2.0**-40)
-    found = least_passing(
-        lambda weight: _level_delta(promise, size, weight, part) <= allowed,
+    found = least_within(
+        lambda weight: _level_delta(promise, size, weight, part),
+        allowed,
         1,
         most_other(size),
         end=TOTAL // size,

@@ -20,7 +20,7 @@ from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 Array = NDArray[np.float64]
 
 SHOWN = 30
-"""So many categories are printed."""
+"""Number of categories that are printed."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,7 +148,7 @@ class HistogramEstimate(Tidy):
     def __repr__(self) -> str:
         largest = float(self.standard_error.max())
         return (
-            f"HistogramEstimate({len(self.value)} categories, {self.users} users, +- {largest:.3g} at most)"
+            f"HistogramEstimate({len(self.value)} categories, {self.users} users, at most +- {largest:.3g})"
         )
 
     def __str__(self) -> str:

@@ -105,10 +105,11 @@ class BitFlips(Flips):
         return BinaryDivergence(self.promise.honest_users, self.local_epsilon, self.promise.delta)
 
     @property
-    def holds(self) -> bool:
-        """Whether the guarantee is proven, asked in the order of the time that it takes."""
-        promise = self.promise
-        return self._among_coins <= promise.delta or self._over_all.enough(promise.epsilon, promise.delta)
+    def telling_delta(self) -> float:
+        """The first of the two that is small enough, in the order of the time that they take."""
+        if self._among_coins <= self.promise.delta:
+            return self._among_coins
+        return min(self._among_coins, self._over_all.until(self.promise.epsilon, self.promise.delta))
 
     proof = "binary responses over all data of the others"
 

@@ -31,10 +31,10 @@ from mechdesign.mechanisms.shuffle.tasks import MOST_CATEGORIES, Array, Histogra
 
 MOST_BUCKETS = 1 << 20
 ROUNDS = 3
-"""The number of buckets is set so often to what is best for the noise that the last number needed."""
+"""Rounds that set the number of buckets to the best one for the noise that the last number needed."""
 
 SHARE = 100
-"""A shuffler adds one fake message for so many users."""
+"""Number of users for each fake message of a shuffler."""
 
 MOST_SHUFFLERS = 100
 
@@ -127,7 +127,7 @@ class HashedResponses(Noise):
         return ()
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of unbiased counts of categories that so many users hold."""
+        """Return the variance of unbiased counts of categories that ``count`` users hold."""
         p, q = self.fits
         rest = self.promise.users - count
         result: Array = (count * p * (1.0 - p) + rest * q * (1.0 - q)) / (p - q) ** 2
@@ -177,7 +177,7 @@ class SOLH(HistogramProtocol):
     hiding: ClassVar[NoiseClass] = HashedResponses
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of unbiased counts of categories that so many users hold."""
+        """Return the variance of unbiased counts of categories that ``count`` users hold."""
         return self.noise.variance_of(count)
 
     def tally(self, messages: Messages) -> NDArray[np.int64]:
@@ -271,7 +271,7 @@ class FakeResponses(HashedResponses):
     proof = "blanket of fair coins of users and shufflers that fit one of two categories"
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of unbiased counts of categories that so many users hold."""
+        """Return the variance of unbiased counts of categories that ``count`` users hold."""
         (p, q), fit = self.fits, 1.0 / self.buckets
         result: Array = super().variance_of(count) + self.all_fakes * fit * (1.0 - fit) / (p - q) ** 2
         return result
@@ -282,7 +282,7 @@ class FakeResponses(HashedResponses):
         return (Group.bits(self.all_fakes, Fraction(1, self.buckets)),)
 
     def added(self, messages: Messages, fakes: int, source: BitSource) -> Messages:
-        """Return messages and so many fakes."""
+        """Return messages and ``fakes`` fakes."""
         seeds = below(self.family.seeds, fakes, source)
         buckets = below(self.buckets, fakes, source)
         return np.concatenate([messages, np.stack([seeds, buckets], axis=1)])
@@ -365,12 +365,12 @@ class MURS(SOLH):
 
 
 def most_buckets(categories: int) -> int:
-    """Return the most buckets of a hash function on so many categories."""
+    """Return the most buckets of a hash function on ``categories`` categories."""
     return min(prime_from(categories), MOST_BUCKETS)
 
 
 def best_buckets(messages: int, coins: float) -> float:
-    """Return about the best number of buckets when so many coins between two categories are needed.
+    """Return about the best number of buckets when ``coins`` coins between two categories are needed.
 
     With a chance w of each other bucket, w = coins / (2 messages), it is (1/w + 2) / 3.
 

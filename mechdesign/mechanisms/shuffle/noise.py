@@ -21,7 +21,13 @@ from mechdesign.core.values import frozen_value
 from mechdesign.mechanisms.count_limits import Group
 from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.draws import checked_weight
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
+from mechdesign.mechanisms.shuffle.promise import (
+    OutOfReachError,
+    Promise,
+    least_passing,
+    least_within,
+    remedy,
+)
 
 Messages = NDArray[np.int64]
 """One row a message, one column per part of it."""
@@ -31,7 +37,7 @@ NoiseT = TypeVar("NoiseT", bound="Noise")
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a user may send: so many messages, and so large an epsilon before they are shuffled."""
+    """What a user may send: the most messages, and their largest epsilon before they are shuffled."""
 
     max_messages: int | None = None
     local_cap: float | None = None
@@ -115,9 +121,14 @@ class Noise(ABC):
         """How that bound is proven, in a few words."""
 
     @property
+    def telling_delta(self) -> float:
+        """``least_delta``; where that is beyond delta, a number beyond delta near it that takes less time."""
+        return self.least_delta
+
+    @property
     def holds(self) -> bool:
         """Whether the guarantee is proven."""
-        return self.least_delta <= self.promise.delta
+        return self.telling_delta <= self.promise.delta
 
     @property
     def is_computed(self) -> bool:
@@ -187,7 +198,10 @@ def least_weight(
     """
     found = None
     if least <= most:
-        found = least_passing(lambda weight: made(weight).holds, least, most, digits, end=TOTAL // size)
+        delta = made(least).promise.delta
+        found = least_within(
+            lambda weight: made(weight).telling_delta, delta, least, most, digits, end=TOTAL // size
+        )
     if found is None:
         raise OutOfReachError(f"epsilon is too small for {name} of 62 digits", remedy="give a larger one")
     return made(found)
@@ -206,16 +220,20 @@ def fewest_dummies(
     made : callable
         From trials and a weight to noise.
     most : int
-        Of the trials; None is returned where so many are too few.
+        Largest number of trials; None is returned where even these are too few.
     full : int
         The largest weight.
     enough : callable, optional
-        Whether so many trials of the largest weight are private; the noise's own answer by default.
+        Whether a number of trials of the largest weight is private; the noise's own answer by default.
     """
-    trials = least_passing(enough or (lambda count: made(count, full).holds), 1, most, 40)
+    delta = made(1, full).promise.delta
+    if enough is None:
+        trials = least_within(lambda count: made(count, full).telling_delta, delta, 1, most, 40)
+    else:
+        trials = least_passing(enough, 1, most, 40)
     if trials is None:
         return None
-    weight = least_passing(lambda number: made(trials, number).holds, 1, full)
+    weight = least_within(lambda number: made(trials, number).telling_delta, delta, 1, full)
     assert weight is not None  # the largest weight passed above
     return made(trials, weight)
 

@@ -55,7 +55,7 @@ class Parities(Noise):
         self.check_weight("flip", 1, MOST_FLIP)
         self.check("shares", LEAST_SHARES, MOST_SHARES)
         if not hides_parity(self.promise, self.flip):
-            raise CertificateError("flip", "the parities say more than epsilon allows", "rebuild it")
+            raise CertificateError("flip", "the parities reveal more than epsilon allows", "rebuild it")
         if self.gain < LEAST_GAIN:
             raise OutOfReachError(
                 f"the bits of {self.promise.users} users, enough when {self.promise.honest_users} are "
@@ -181,7 +181,7 @@ class DistinctParity(HistogramProtocol):
     halves: ClassVar[bool] = True
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of the estimate when so many categories are held."""
+        """Return the variance of the estimate when users hold ``count`` categories."""
         p, d = self.noise.odd, float(self.labels.size)
         result: Array = (count / 4.0 + (d - count) * p * (1.0 - p)) / self.noise.gain**2
         return result

@@ -22,7 +22,7 @@ from mechdesign.mechanisms.shuffle.client import part
 from mechdesign.mechanisms.shuffle.draws import bits
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, chance
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_within, remedy
 from mechdesign.mechanisms.shuffle.tasks import Array, CountProtocol, HistogramProtocol
 
 
@@ -45,7 +45,7 @@ class Presence(Noise):
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return about the least noise whose divergence is proven to be small enough."""
         made = partial(cls, promise, size)
-        silent = least_passing(lambda weight: made(weight).holds, 1, TOTAL // 2)
+        silent = least_within(lambda weight: made(weight).least_delta, promise.delta, 1, TOTAL // 2)
         if silent is None:
             most = remedy(promise, lambda other: cls(other, size, TOTAL // 2).holds)
             raise OutOfReachError(
@@ -259,7 +259,7 @@ class HistMM(HistogramProtocol):
         return np.full(len(count), self.promise.users * float(chance * (1 - chance)))
 
     def squares_at(self, count: Array) -> Array:
-        """Return the mean squared error of categories that so many users hold: small ones count as 0."""
+        """Return the mean squared error of categories that ``count`` users hold; small counts become 0."""
         return truncated_squares(self.promise.users, self.noise.chance, np.floor(count))
 
     @cached_property

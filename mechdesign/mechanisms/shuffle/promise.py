@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from mechdesign.core.errors import MechDesignError, ParameterError
+from mechdesign.core.foreseen import foreseen
 from mechdesign.core.validation import choice, in_range, integer, number
 from mechdesign.core.values import changed, frozen_value, kept
 
@@ -48,7 +49,7 @@ class Promise:
     Parameters
     ----------
     users : int
-        N, at least 2. The protocol is for exactly so many.
+        N, at least 2. The protocol is for exactly N users.
     epsilon : float
         From 2**-20 to 40, of the shuffled messages of the honest users.
     delta : float
@@ -119,6 +120,17 @@ def least_passing(
         if holds >= high or time.process_time() > deadline:
             return None
         fails, holds = holds, min(high, 4 * holds + 1)
+    return _halved(passes, fails, holds, digits, end, deadline)[0]
+
+
+def _halved(
+    passes: Callable[[int], bool],
+    fails: int,
+    holds: int,
+    digits: int,
+    end: int | None,
+    deadline: float = math.inf,
+) -> tuple[int, int]:
     while holds - fails > max(1, min(holds, (end or 2 * holds) - holds) >> digits):
         if time.process_time() > deadline:
             break
@@ -127,7 +139,47 @@ def least_passing(
             holds = middle
         else:
             fails = middle
-    return holds
+    return holds, fails
+
+
+def least_within(
+    curve: Callable[[int], float],
+    level: float,
+    low: int,
+    high: int,
+    digits: int = 12,
+    end: int | None = None,
+) -> int | None:
+    """Return what :func:`least_passing` does where a falling curve is at most a level, by few of its values.
+
+    Examples
+    --------
+    >>> least_within(lambda number: math.exp(-number / 1e6), 1e-9, 1, 1 << 62)
+    20727125
+    >>> least_passing(lambda number: math.exp(-number / 1e6) <= 1e-9, 1, 1 << 62)
+    20727125
+    """
+    values: dict[int, float] = {}
+
+    def looked(number: int) -> float:
+        if number not in values:
+            values[number] = curve(number)
+        return values[number]
+
+    fails, holds = low - 1, low
+    while looked(holds) > level:
+        if holds >= high:
+            return None
+        fails, holds = holds, min(high, 4 * holds + 1)
+    if holds - fails == 1:
+        return holds
+    return foreseen(
+        lambda passes: _halved(passes, fails, holds, digits, end),
+        looked,
+        level,
+        tuple(values)[-3:],
+        rising=False,
+    )[0]
 
 
 class OutOfReachError(MechDesignError, ValueError):

@@ -32,7 +32,7 @@ MOST_LENGTH = 255
 """No user sends more messages."""
 
 LENGTHS = 3.0
-"""A user sends about so many ln(n) / epsilon messages: with fewer, sums near the ends would tell too much."""
+"""A user sends about LENGTHS ln(n) / epsilon messages: fewer make sums near the ends reveal too much."""
 
 MOST_NOISE = TOTAL - (1 << 42)
 """With more noise the bits would say next to nothing."""
@@ -223,7 +223,7 @@ class CntPURE(PureProtocol, CountProtocol):
     -----
     Source: Ghazi, Golowich, Kumar, Manurangsi, Pagh, Velingker (2020) for the protocol; their constants are
     for epsilon below 0.1 and far from tight. Here the largest ratio of the law of the sum is computed over
-    all sums and all data; of more than about 8000 / length users, over those of so many of them.
+    all sums and all data; with more than about 8000 / length users, over the data of that many.
 
     Examples
     --------

@@ -201,6 +201,6 @@ def digits_of(precision: int) -> int:
 
 
 def share_of(promise: Promise, part: int) -> Promise:
-    """Return the guarantee of a digit: so many sixty-fourths of epsilon."""
+    """Return the guarantee of a digit: ``part`` sixty-fourths of epsilon."""
     epsilon = float_down(Fraction(promise.epsilon) * part / PARTS)
     return Promise(promise.users, epsilon, promise.delta, promise.honest)

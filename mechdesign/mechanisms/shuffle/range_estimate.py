@@ -24,7 +24,7 @@ from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 Array = NDArray[np.float64]
 
 SHOWN = 32
-"""So many ranges are printed."""
+"""Number of ranges that are printed."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -108,7 +108,7 @@ class HistKR(HistogramProtocol):
         return (self.noise.own - self.noise.other) / TOTAL
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of unbiased counts of categories that so many users hold."""
+        """Return the variance of unbiased counts of categories that ``count`` users hold."""
         other = self.noise.other
         p, q = self.noise.own / TOTAL, other / TOTAL
         rest = self.promise.users - count

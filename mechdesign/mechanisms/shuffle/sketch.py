@@ -222,7 +222,7 @@ def public_seed(seed: int, row: int, functions: int) -> int:
 
 
 def minimum_moments(law: Mass, rows: int) -> tuple[float, float]:
-    """Return mean and variance of the least of so many independent variables of a law.
+    """Return mean and variance of the least of ``rows`` independent variables of a law.
 
     Examples
     --------
@@ -296,7 +296,7 @@ class LeastOfRows:
 def upper_square(law: Mass, rows: int, centre: float, collisions: float) -> float:
     """Return a bound of E (X - centre)_+^2, X the least of rows of dummies and of users who collide.
 
-    In each row so many users collide on average, whoever they are: by Markov's inequality at most with the
+    In each row ``collisions`` users collide on average, for all data: by Markov's inequality at most with the
     chance collisions / u there are u of them or more, so that a row exceeds x with at most the chance
     Pr[dummies > x - u] + collisions / u, for the best u of a few; rows are independent.
 

@@ -214,7 +214,7 @@ class SumProtocol(TotalProtocol):
 
 
 def _values(precision: int) -> int:
-    """Return how many values numbers of so many steps have; 0 where the noise is to choose the steps."""
+    """Return the number of values in ``precision`` steps; 0 where the noise is to choose the steps."""
     return integer("precision", precision, 1, MOST_STEPS) + 1 if precision else 0
 
 
@@ -331,10 +331,10 @@ class HistogramProtocol(Protocol):
 
     @abstractmethod
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of the estimate of categories that so many users hold."""
+        """Return the variance of the estimate of categories that ``count`` users hold."""
 
     def squares_at(self, count: Array) -> Array:
-        """Return the mean squared error of categories that so many users hold."""
+        """Return the mean squared error of categories that ``count`` users hold."""
         return self.variance_of(count)
 
     @property

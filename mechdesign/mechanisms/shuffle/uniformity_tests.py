@@ -122,7 +122,7 @@ class UniformityProtocol(HistogramProtocol):
         return self._beside("distance from uniform that is found", f"the same without {self.lacking}", bare)
 
     def verdict(self, pairs: float, expected: float, variance: float, messages: int) -> UniformityVerdict:
-        """Return the answer for so many pairs of equal categories, by Cantelli's inequality."""
+        """Return the answer for ``pairs`` pairs of equal categories, by Cantelli's inequality."""
         excess = max(0.0, pairs - expected)
         return UniformityVerdict(
             pairs,

@@ -26,7 +26,7 @@ from mechdesign.mechanisms.shuffle.dummies import require_trials
 from mechdesign.mechanisms.shuffle.estimates import HistogramEstimate
 from mechdesign.mechanisms.shuffle.flips import MOST_FLIP, BitFlips, Flips, require_sent
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, least_weight
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
+from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise, least_within, remedy
 from mechdesign.mechanisms.shuffle.tasks import Array, HistogramProtocol
 
 WORD = 32
@@ -181,7 +181,7 @@ class FakeVectors(Flips):
         quarter, fakes = TOTAL // 4, 1  # more flips lose more than they hide
         while fakes <= most:
             made = partial(cls, promise, size, fakes=fakes)
-            flip = least_passing(partial(_is_private, made), 1, quarter)
+            flip = least_within(partial(_delta_of, made), promise.delta, 1, quarter)
             if flip is not None:
                 return made(flip)
             fakes = min(2 * fakes, most) if fakes < most else most + 1
@@ -315,9 +315,9 @@ class HistFlip(HistogramProtocol):
         return self.counts(value, messages, CountLimits(sums, value, self.promise.users, law))
 
 
-def _is_private(made: Any, flip: int) -> bool:
-    private: bool = made(flip).holds
-    return private
+def _delta_of(made: Any, flip: int) -> float:
+    delta: float = made(flip).least_delta
+    return delta
 
 
 def require_cells(categories: int) -> None:

@@ -280,7 +280,7 @@ def bound_of_many(
     nodes : int
         Branches for each component of the conflict graph at each L.
     parts : int
-        So many parts are looked at.
+        Largest number of parts that are examined.
     """
     best, cost = _safe(channel, start), channel.privacy_cost
     if channel.owner is None:

@@ -16,7 +16,7 @@ USED = 2e-4
 """Columns above this are used by a solution."""
 
 BROKEN = 0.01
-"""Rows are added where they are broken by so much."""
+"""Rows are added where they are broken by this much."""
 
 
 class Used:

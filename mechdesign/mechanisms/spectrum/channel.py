@@ -276,7 +276,7 @@ def _user(where: str, given: Any, owner: Owner | None) -> dict[str, float]:
     if checked.get("distance") is not None:
         stated = positive(f"{where}: distance", checked["distance"])
         if owner is None:
-            raise ParameterError(f"{where}: distance", "there is no primary user", "leave it out")
+            raise ParameterError(f"{where}: distance", "there is no primary user", "omit it")
         apart = math.hypot(user["x"] - owner.x, user["y"] - owner.y)
         if abs(stated - apart) > AGREEMENT * max(stated, apart):
             raise ParameterError(

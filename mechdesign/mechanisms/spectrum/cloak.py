@@ -87,9 +87,7 @@ class SpectrumCloak(Mechanism):
         self.least_area = None if least_area is None else positive("least_area", least_area)
         self.least_places = None if least_places is None else integer("least_places", least_places, 1)
         if self.least_places is not None and not self.places:
-            raise ParameterError(
-                "least_places", "no places are given to count", "give places, or leave it out"
-            )
+            raise ParameterError("least_places", "no places are given to count", "give places, or omit it")
         self.slot = positive("slot", slot)
         if self.cut is not None:
             self.cut.groups  # noqa: B018  # too many tiles are refused here and not at the first owner
@@ -115,7 +113,7 @@ class SpectrumCloak(Mechanism):
         if not self.cut.holds_place(east, north):
             limits = "[{:g}, {:g}] x [{:g}, {:g}]".format(*(float(self.cut.area[k]) for k in (0, 2, 1, 3)))
             raise DataError(
-                f"({east:.10g}, {north:.10g}) is outside the area {limits}", remedy="correct the place"
+                f"({east:.10g}, {north:.10g}) is outside the area {limits}", remedy="correct the location"
             )
         return self.cut.group_of(east, north)
 
@@ -137,7 +135,7 @@ class SpectrumCloak(Mechanism):
         """Return what one owner registers; its place is compared with its tiles once more, exactly."""
         found = Registered(self.tiles_of(x, y), self.class_of(protection))
         if self.tiling.nearest(found.tiles, x, y) != 0:
-            raise CertificateError("cloak", "a place outside its own tile", "report this as a bug")
+            raise CertificateError("cloak", "a location outside its own tile", "report this as a bug")
         return found
 
     def register(self, owners: Iterable[Mapping[str, Any]]) -> dict[str, Registered]:
@@ -183,8 +181,8 @@ class SpectrumCloak(Mechanism):
         """Return registrations by slot of owners who move: the union of the tiles that each visits in it.
 
         Between two rows of a name it moves straight and evenly. Paths that meet the same closed tiles in each
-        slot are registered alike, and by nothing else told apart. It does not say that the owner's place at a
-        moment stays spread over a tile: who changes tiles is near their edge.
+        slot are registered equally; nothing else separates them. It does not say that the owner's place at
+        a moment stays spread over a tile: who changes tiles is near their edge.
 
         Parameters
         ----------
@@ -324,13 +322,11 @@ def _places(given: Any, area: Rectangle | None) -> tuple[Vertex, ...]:
         return ()
     numbers = finite_array("places", given, 2)
     if numbers.shape[1] != 2 or not len(numbers):
-        raise ParameterError("places", "expected a list of [x, y]", "give two numbers for each place")
+        raise ParameterError("places", "expected a list of [x, y]", "give two numbers for each location")
     found = [
         (Fraction(coordinate("places", x)), Fraction(coordinate("places", y))) for x, y in numbers.tolist()
     ]
     for x, y in found:
         if area is not None and not (area[0] <= x <= area[2] and area[1] <= y <= area[3]):
-            raise ParameterError(
-                "places", f"({float(x):g}, {float(y):g}) is outside the area", "leave it out"
-            )
+            raise ParameterError("places", f"({float(x):g}, {float(y):g}) is outside the area", "omit it")
     return tuple(dict.fromkeys(found))

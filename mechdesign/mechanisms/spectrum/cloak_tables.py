@@ -28,8 +28,8 @@ def cloak_operations(cloak: SpectrumCloak) -> tuple[Operation, ...]:
     """Return ``register``, ``sessions`` and ``visits``."""
     place = (
         Column("name", "the channel"),
-        Column("x", "the owner's place"),
-        Column("y", "the owner's place"),
+        Column("x", "the owner's location"),
+        Column("y", "the owner's location"),
     )
     slot = Column("slot", "number of the time slot")
 
@@ -59,7 +59,7 @@ def cloak_operations(cloak: SpectrumCloak) -> tuple[Operation, ...]:
         Operation(
             "visits",
             "the tiles that moving owners visit in each slot: reveals which tiles, not where in them",
-            (*place, Column("time", "of this place, rising for each name")),
+            (*place, Column("time", "time at this location, rising for each name")),
             (slot, *COLUMNS),
             in_slots("visits", ("x", "y", "time")),
         ),

@@ -33,20 +33,20 @@ FULL = 2.0**-30
 """The last interval of a radius is this part of it: it stands for the largest radius alone."""
 
 IDLE = 4
-"""Rows are dropped when they were not tight for so many rounds."""
+"""Rows are dropped after this many rounds in a row in which they were not tight."""
 
 SLACK = 1e-4
-"""A row is not tight where its sum is below 1 by so much."""
+"""A row is not tight where its sum is below 1 by more than this."""
 
 LOOSE = 2.0**-28
 """Rows may be off by this part, for their entries are computed in doubles."""
 
 MOST = 2500
-"""So many rows are added at a time, those that are broken most."""
+"""Rows that are added at a time, at most: those that are broken most."""
 
 SMALL, SMALLEST, MARGIN = 1e-4, 1e-7, 0.02
-"""Intervals are split that are worth so much of the value, at first and at last, not nearer to an end than
-this part of them."""
+"""Intervals are split that are worth at least the part SMALL of the value at first, SMALLEST at last, and not
+nearer to an end than the part MARGIN of them."""
 
 FEW = 20
 """Where fewer intervals are split, those that are worth less are next."""

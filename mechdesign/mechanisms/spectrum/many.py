@@ -11,8 +11,9 @@ import numpy as np
 from mechdesign.mechanisms.spectrum.annealing import STEPS, annealed
 from mechdesign.mechanisms.spectrum.channel import Channel
 from mechdesign.mechanisms.spectrum.crossing import crossed
-from mechdesign.mechanisms.spectrum.cutting import CuttingPlanes
+from mechdesign.mechanisms.spectrum.cutting import SIMPLEX, CuttingPlanes
 from mechdesign.mechanisms.spectrum.greedy import LEVELS, Greedy, RadiiAtLevel
+from mechdesign.mechanisms.spectrum.thresholds import Thresholds
 
 MOVES = 60
 """Moves of lists, before the annealing."""
@@ -27,8 +28,11 @@ it begins when half as much is over."""
 LAST = 0.12
 """The part of the time that is kept for better multipliers in the end."""
 
+LAST_CROWDED = 0.2
+"""The same on crowded maps, where an interior point method finds them."""
+
 PATIENCE, PROGRESS = 20, 0.01
-"""The rounds stop when so many of them together closed less than this part of the gap."""
+"""The rounds stop when PATIENCE of them together closed less than the part PROGRESS of the gap."""
 
 
 @dataclass(frozen=True)
@@ -85,27 +89,68 @@ def bounded(channel: Channel, gap: float, seconds: float) -> BoundedAllocation:
     rounds, hard = 0, False
     while time.monotonic() < (rounds_until if rounds else until) and planes.tighten(until):
         rounds += 1
-        order, level = planes.suggestion()
-        rest = np.argsort(-best.radii, kind="stable").tolist()
-        order += [user for user in rest if user not in set(order)]
-        levels = {best.level} if level <= 0 else {level, best.level}
-        tries = [(greedy.filled(order, place), place) for place in sorted(levels)]
-        guesses = [RadiiAtLevel(radii, place, channel.utility(radii, place)) for radii, place in tries]
-        guess = max(guesses, key=lambda found: found.value)
-        if guess.value > best.value:
-            best = settled(greedy, guess)
-            planes.offer(best)
+        best, guess = followed(greedy, planes, best)
         if not hard and planes.bound > planes.cutoff and time.monotonic() > started + SHARE / 2.0 * seconds:
             hard = True
             found = settled(greedy, crossed(channel, best, time.monotonic() + SHARE * seconds))
             if found.value > best.value:
                 best = found
                 planes.offer(best)
-        if planes.bound <= planes.cutoff or not (planes.refine(best, guess) or planes.added):
+        if planes.bound <= planes.cutoff or (hard and len(planes.users) > SIMPLEX):
+            break
+        if not (planes.refine(best, guess) or planes.added):
             break
         gaps.append(planes.bound - best.value)
         if len(gaps) > PATIENCE and gaps[-1] > (1.0 - PROGRESS) * gaps[-1 - PATIENCE]:
             break  # what is left is not in the rows
+    if hard and planes.bound > planes.cutoff and len(planes.users) > SIMPLEX:
+        return crowded(greedy, planes, best, rounds, until, LAST_CROWDED * seconds)
     planes.polish(min(until, time.monotonic() + LAST * seconds))
     bound = max(planes.proven, best.value) + 2.0 * channel.rounding
     return BoundedAllocation(best, bound, rounds, len(planes.users), len(planes.rows))
+
+
+def crowded(
+    greedy: Greedy, planes: CuttingPlanes, best: RadiiAtLevel, rounds: int, until: float, last: float
+) -> BoundedAllocation:
+    """Go on with cliques alone where the rounds of cutting planes are too slow.
+
+    Parameters
+    ----------
+    greedy : Greedy
+    planes : CuttingPlanes
+        The program so far: its bound holds as well.
+    best : RadiiAtLevel
+    rounds : int
+        The rounds so far.
+    until, last : float
+        When to end, and the time that is kept for better multipliers.
+    """
+    program = Thresholds(greedy.channel, best, planes.gap)
+    while program.bound > program.cutoff and time.monotonic() < until - last:
+        program.tighten(until - last)
+        rounds += 1
+        best, _ = followed(greedy, program, best)
+    if program.bound > program.cutoff:
+        program.finish(until - time.monotonic())
+    bound = max(min(planes.proven, program.proven), best.value) + 2.0 * greedy.channel.rounding
+    return BoundedAllocation(best, bound, rounds, len(program.users), len(program.rows))
+
+
+def followed(
+    greedy: Greedy, program: CuttingPlanes | Thresholds, best: RadiiAtLevel
+) -> tuple[RadiiAtLevel, RadiiAtLevel]:
+    """Return the best allocation and the one that a program's solution suggests; offer it if it is better."""
+    channel = greedy.channel
+    order, level = program.suggestion()
+    rest = np.argsort(-best.radii, kind="stable").tolist()
+    chosen = set(order)
+    order += [user for user in rest if user not in chosen]
+    levels = {best.level} if level <= 0 else {level, best.level}
+    tries = [(greedy.filled(order, place), place) for place in sorted(levels)]
+    guesses = [RadiiAtLevel(radii, place, channel.utility(radii, place)) for radii, place in tries]
+    guess = max(guesses, key=lambda found: found.value)
+    if guess.value > best.value:
+        best = settled(greedy, guess)
+        program.offer(best)
+    return best, guess

@@ -91,7 +91,7 @@ def levels_of(given: Any) -> Levels:
         return None
     if isinstance(given, (list, tuple)):
         if not given:
-            raise ParameterError("levels", "is an empty list", "give at least one level, or leave it out")
+            raise ParameterError("levels", "is an empty list", "give at least one level, or omit it")
         return tuple(sorted({positive("levels", level) for level in given}))
     return positive("levels", given)
 

@@ -66,7 +66,7 @@ class Registered:
             if key in ("x", "y"):
                 raise ParameterError(
                     where,
-                    f"'{key}' is a place, which a database must not hold",
+                    f"'{key}' is a location, which a database must not hold",
                     "register the owner's tile (spectrum-cloak) and give {name, tiles, protection}",
                 )
             if key not in ("tiles", "protection"):

@@ -144,7 +144,7 @@ def load_state(path: str | os.PathLike[str], fingerprint: str) -> State:
     """
     if not Path(path).exists():
         return State()
-    advice = "name the state file of this database, or another place to begin anew"
+    advice = "name the state file of this database, or another path to start again"
     try:
         document = parse_json(read_text(path, LARGEST_FILE, DataError))
     except OSError as error:

@@ -43,7 +43,7 @@ def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
         Column("epsilon", "level of the report, per unit of distance"),
     )
     gives = (
-        Column("user", "who asked"),
+        Column("user", "the asking user"),
         Column("channel", "for which channel"),
         Column("status", "served, not served, covered or budget spent"),
         Column("radius", "granted, 0 where nothing is"),
@@ -71,7 +71,7 @@ def database_operations(database: SpectrumDatabase) -> tuple[Operation, ...]:
         Operation(
             "room",
             "permitted range at a true location, next to owners alone; for a user's own device",
-            (Column("channel", "which channel"), Column("x", "true place"), Column("y", "true place")),
+            (Column("channel", "which channel"), Column("x", "true location"), Column("y", "true location")),
             (
                 *(Column(name, "as given") for name in ROOMS[:3]),
                 Column("room", "radius; inf where it is idle"),

@@ -147,14 +147,14 @@ class SpectrumUser(Mechanism):
         takes = (
             Column("user", "the asking user"),
             Column("channel", "for which channel"),
-            Column("x", "true place"),
-            Column("y", "true place"),
+            Column("x", "true location"),
+            Column("y", "true location"),
         )
         gives = (
             Column("user", "the asking user"),
             Column("channel", "for which channel"),
-            Column("x", "reported place"),
-            Column("y", "reported place"),
+            Column("x", "reported location"),
+            Column("y", "reported location"),
             Column("radius", "requested radius"),
             Column("privacy", "privacy radius around the report"),
             Column("epsilon", "level of the report, per unit of distance"),

@@ -22,7 +22,7 @@ OUT, FULL, RING = -1, -2, -3
 """Choices of a user; a number from 0 on is the neighbour it is tight with."""
 
 PRICED = 5
-"""From so many users on, branches are bounded by prices as well."""
+"""With at least this many users, branches are bounded by prices as well."""
 
 LOOSE = 2.0**-40
 """Limits that doubles miss by this part count as kept where only a bound is wanted."""
@@ -101,9 +101,9 @@ class VertexSearch:
     incumbent : float
         The best value known.
     nodes : int
-        After so many branches the rest is only bounded.
+        Largest number of branches; the rest is only bounded.
     priced : bool
-        Whether prices of crowding bound branches, too.
+        Whether prices of crowding also bound branches.
     """
 
     def __init__(

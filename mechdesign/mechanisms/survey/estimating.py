@@ -36,7 +36,7 @@ QUARTERS = (0.25, 0.5, 0.75)
 NOBODY = "no user was asked: the interval is all that is possible"
 
 SMALL_GROUP = 4.0
-"""A group whose share is below so many of its standard errors has no mean to speak of."""
+"""A group whose share is below SMALL_GROUP times its standard error has no meaningful mean."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Told:
         return evidence(self.supports, self.users, [self.law(1)], self.information)
 
     def sums(self, count: int) -> Evidence:
-        """Return the evidence of the cumulative shares of so many first cells."""
+        """Return the evidence of the cumulative shares of the first ``count`` cells."""
         laws = [self.law(step) for step in range(1, count + 1)]
         return evidence(np.cumsum(self.supports)[:count], self.users, laws, self.information)
 
@@ -81,7 +81,7 @@ class ToldInOrder:
         return self.part.evidence(self.counts, np.eye(self.part.sizes[0], dtype=bool), self.information)
 
     def sums(self, count: int) -> Evidence:
-        """Return the evidence of the cumulative shares of so many first categories."""
+        """Return the evidence of the cumulative shares of the first ``count`` categories."""
         rows = np.tri(count, self.part.sizes[0], dtype=bool)
         return self.part.evidence(self.counts, rows, self.information)
 
@@ -168,7 +168,7 @@ def _told_in_order(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> list
 
 
 def _law(part: TablePart, cells: int) -> Callable[[int], Law]:
-    """Return the distribution of so many cells of a table, each of which is several cells of the part's."""
+    """Return the distributions for numbers of cells of a table; each cell is several cells of the part's."""
     size = part.oracle.labels.size // cells
     return lambda number: part.law(number * size)
 

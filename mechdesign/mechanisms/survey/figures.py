@@ -58,7 +58,7 @@ def _asked(survey: Survey) -> Figure:
         "A band is what some of the users report, as high as their share. A box, or boxes that a line "
         "connects, are one report of all its questions; other questions are not reported."
     )
-    return Figure("Who is asked what", [panel], caption)
+    return Figure("Which users are asked which questions", [panel], caption)
 
 
 def _boxes(places: Sequence[int], bottom: float, top: float, kind: int, label: str) -> Iterator[Mark]:

@@ -123,7 +123,7 @@ class TablePart(SurveyPart):
         return self.oracle.read(whole_numbers(texts))
 
     def law(self, cells: int) -> Law:
-        """Return the moments of how many of so many of its cells a report supports."""
+        """Return the moments of how many of ``cells`` of its cells a report supports."""
         found = self.oracle.supported(cells)
         assert found is not None
         return found
@@ -173,7 +173,7 @@ class SetPart(SurveyPart):
         return self.response.read(texts)
 
     def law(self, place: int, cells: int) -> Law:
-        """Return the moments of how many of so many categories of a question the set holds."""
+        """Return the moments of how many of ``cells`` categories of a question the set holds."""
         axis = self.places.index(place)
         share = Fraction(self.response.include, TOTAL)
         size, width = self.sizes[axis], self.widths[axis]

@@ -131,7 +131,7 @@ def _of_sets(questions: Questions, wanted: Wanted, part: SetPart) -> float:
 
 
 def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
-    """Return the standard error of each wanted result with so many users; infinite where nothing tells it.
+    """Return the standard error of each requested result with ``users`` users; infinite for no information.
 
     Of a table it is the root mean square over the cells (of a question that is wanted for its cumulative
     shares over these), of a number in its units, of group means for groups

@@ -171,7 +171,7 @@ class Survey(SurveyClient):
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
         """Return the survey for columns of a file, which have to be its questions."""
         if ranges:
-            raise ParameterError("range", "a survey has the ranges of its questions", "leave it out")
+            raise ParameterError("range", "a survey has the ranges of its questions", "omit it")
         for name in intake.columns:
             self.questions.place(name, "columns")
         if intake.columns and len(intake.columns) != len(self.questions):

@@ -44,7 +44,7 @@ def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
     )
     run, keep = partial(_randomized, mechanism), partial(_remembered, mechanism)
     one_each = "one private report for each row, of a design drawn at random"
-    again = "the same, drawn once: who is asked again sends the report that is kept"
+    again = "the same, drawn once: a user who is asked again sends the kept report"
     options = (STATE, KEY, COLUMN, CLIP, SEED)
     return (
         Operation("randomize", one_each, (takes,), (gives,), run, (COLUMN, CLIP, SEED), in_order=True),

@@ -102,7 +102,7 @@ class Translations:
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
-        """A class per translation: those that every solution may treat alike, 0 for none at all."""
+        """A class per translation: those that every solution may treat the same way, 0 for none at all."""
         place = np.arange(self.size)
         if self.kind == "cycle":
             return frozen(np.minimum(place, self.size - place))

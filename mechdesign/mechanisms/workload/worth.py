@@ -83,7 +83,7 @@ class PatternWorth:
         """The prices mu of the equations sum c_s v_s = 1."""
         columns = self._columns(self.epsilon)
         squares, masses = self._earned(columns)
-        if self.group is not None:  # every type is priced alike, and all prices add up to the value
+        if self.group is not None:  # every type has the same price, and all prices add up to the value
             return np.full(len(self.population), float(self.amounts @ (squares / masses)))
         roots = np.sqrt(self.amounts / masses)
         found = np.linalg.lstsq(columns * roots[:, None], roots * squares / masses, rcond=1e-9)[0]

@@ -213,7 +213,7 @@ class ModelCheck(TextInNotebooks):
         return self.text()
 
     def text(self, users: int | None = None) -> str:
-        """Return the comparison and the claims, with forecasts for so many users."""
+        """Return the comparison and the claims, with forecasts for ``users`` users."""
         lines = [f"{self.model.slug}: {self.model.title}", self.comparison.text(users)]
         lines += [f"  claim {result}" for result in self.claims if result.is_evaluated]
         if self.not_evaluated:

@@ -267,22 +267,22 @@ def _check_refutation(claim: Claim) -> None:
             raise ParameterError(key, f"is for claims of verdict '{UNDECIDED}'", "drop it")
     if claim.verdict == "refuted":
         if not claim.reason.strip():
-            raise ParameterError("reason", "a refuted claim needs one", "say why it is wrong")
+            raise ParameterError("reason", "a refuted claim needs one", "state why it is wrong")
         return
     for key in ("witness", "instead"):
         if getattr(claim, key):
-            raise ParameterError(key, "is for refuted claims, and this one is said to hold", "drop it")
+            raise ParameterError(key, "is for refuted claims, and this one has verdict 'holds'", "drop it")
 
 
 def _check_undecided(claim: Claim) -> None:
     for key, what in (("reason", "why it cannot be decided"), ("decided_by", "what would decide it")):
         if not getattr(claim, key).strip():
-            raise ParameterError(key, "a claim that is not decidable needs one", f"say {what}")
+            raise ParameterError(key, "a claim that is not decidable needs one", f"state {what}")
     if claim.outcome not in OUTCOMES:
         raise ParameterError(
             "outcome",
             f"'{claim.outcome}' is not a choice",
-            "say what the reading that is checked gives, holds or refuted",
+            "set it to the outcome of the reading that is checked: holds or refuted",
         )
     if claim.instead:
         raise ParameterError("instead", "is for refuted claims, and this one is not decidable", "drop it")
@@ -295,7 +295,7 @@ def _check_tolerances(claim: Claim) -> None:
             limit = "number >= 0 and below 1" if most == 1.0 else "finite number >= 0"
             raise ParameterError(key, f"{value!r} is not a {limit}")
     if claim.tolerance and claim.relative_tolerance:
-        raise ParameterError("tolerance", "is given beside relative_tolerance", "give one of them")
+        raise ParameterError("tolerance", "is given together with relative_tolerance", "give one of them")
 
 
 def _check_trend(claim: Claim) -> None:

@@ -28,7 +28,7 @@ def check_models(
         Number of processes; by default one per core. Inside ``joblib.parallel_config(backend="dask")`` the
         cluster does the work.
     fresh : bool
-        Whether to solve anew what the cache holds. It holds what the same models gave with the same code and
+        Whether to recompute what the cache holds. It holds what the same models gave with the same code and
         the same versions of the libraries, in the folder that ``MECHDESIGN_CACHE`` names (``off``: none).
     watcher : Watcher, optional
         Whoever follows the work, such as :class:`mechdesign.core.watch.Watch`.

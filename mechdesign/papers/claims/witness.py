@@ -32,7 +32,7 @@ FOUND = "found"
 POINTS = "points"
 CERTIFICATE = "certificate."
 ROUNDING = 1e-9
-"""Half a unit of the last digit is forgiven with this much more, because the comparison rounds too."""
+"""Half a unit of the last digit is forgiven with this much more, because the comparison also rounds."""
 
 
 def figures_of(claim: Claim, found: Any, solution: Solution | None) -> Figures:
@@ -92,7 +92,7 @@ def lost(claim: Claim, figures: Figures) -> str:
     >>> lost(claim, {"found": 0.8304})
     ''
     >>> lost(claim, {"found": 0.8504})
-    'its witness says found = 0.83; found again 0.8504'
+    'its witness states found = 0.83; recomputed 0.8504'
     """
     witness = dict(claim.witness)
     if claim.is_trend and witness:
@@ -101,7 +101,7 @@ def lost(claim: Claim, figures: Figures) -> str:
         if key not in figures:
             return f"its witness names '{key}', which is not there; name one of {', '.join(figures)}"
         if not agrees(recorded, figures[key]):
-            return f"its witness says {key} = {recorded}; found again {encode(figures[key])}"
+            return f"its witness states {key} = {recorded}; recomputed {encode(figures[key])}"
     return _wrong(claim, figures) if witness else ""
 
 
@@ -121,7 +121,7 @@ def _lost_trend(claim: Claim, found: Series) -> str:
             return f"its witness names {found.over} = {point}, which is not in the sweep"
         again = found.numbers[place]
         if not agrees(recorded, again):
-            return f"its witness says {recorded} at {found.over} = {point}; found again {again}"
+            return f"its witness states {recorded} at {found.over} = {point}; recomputed {again}"
     return ""
 
 
@@ -210,7 +210,7 @@ def witness_text(witness: Mapping[str, Any], over: str | None = None) -> str:
 
 
 def suggested(claim: Claim, figures: Figures, digits: int = 5) -> str:
-    """Return the line that a model file would need: what was found, to so many digits.
+    """Return the line that a model file would need: what was found, to ``digits`` digits.
 
     Examples
     --------

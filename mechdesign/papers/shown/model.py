@@ -16,7 +16,7 @@ from mechdesign.papers.claims.check import claim_line
 from mechdesign.report.tables import abridged
 
 MOST_CLAIMS = 20
-"""So many claims of a model are shown unless all are asked for."""
+"""Number of claims of a model that are shown unless all are requested."""
 
 
 def model_text(model: Model, width: int | None = None, most_claims: int | None = None) -> str:
@@ -28,7 +28,7 @@ def model_text(model: Model, width: int | None = None, most_claims: int | None =
     width : int, optional
         The longest line.
     most_claims : int, optional
-        Only so many claims are shown, and how many more there are; by default all.
+        Largest number of claims shown; a line counts the rest. By default all are shown.
     """
     lines = [f"{model.slug}: {model.title}", f"problem: {model.problem.name} ({model.problem.summary})"]
     if model.source:

@@ -98,7 +98,7 @@ def models_page(results: Sequence[ModelResult], version: str, settings: Sequence
     version : str
         Of the toolkit.
     settings : sequence of str
-        Parameters that were set otherwise than in the files, ``NAME=VALUE``: the commands set them too.
+        Parameters that were set otherwise than in the files, ``NAME=VALUE``: the commands also set them.
 
     Raises
     ------

@@ -56,7 +56,7 @@ def variation_ratio(users: int, local_epsilon: float, size: int) -> Callable[[fl
         high, low = grown * each, each
 
         def least(total: Doubles) -> Doubles:
-            """Return the least number of first values of so many with a ratio above e."""
+            """Return the least number of first values, out of ``total``, with a ratio above e."""
             free = rest * (users - total) * each / (1.0 - 2.0 * each)
             ratio = ((e * high - low) * total + (e - 1.0) * free) / ((high - low) * (1.0 + e))
             return np.floor(ratio) + 1.0

@@ -137,7 +137,7 @@ def fitted(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
 
 
 def _within_bits(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
-    """Return the protocol with its noise in messages of so many bits in all, or why there is none."""
+    """Return the protocol that sends at most ``case.max_bits`` bits per user, or why there is none."""
     cap = case.local_cap
     if case.pure and kind.local and not kind.protocol.is_pure:  # what is private by itself needs no delta
         cap = case.promise.epsilon if cap is None else min(cap, case.promise.epsilon)
@@ -172,7 +172,7 @@ def protocol_field(meaning: str, kinds: Sequence[Kind]) -> Any:
 class Choosing:
     """Base of the problems of protocols: which protocol, with which noise.
 
-    The concrete class names its ``kinds``, and states ``protocol`` anew with them.
+    The concrete class names its ``kinds``, and states ``protocol`` again with them.
     """
 
     kinds: ClassVar[tuple[Kind, ...]]
@@ -193,8 +193,8 @@ class Choosing:
         "The most messages that a user may send.", low=1, high=1 << 30, default=None
     )
     honest: float = real(
-        "In (0, 1]: the fraction of users who follow the protocol, whatever the others do. The error is that "
-        "when all do.",
+        "In (0, 1]: the fraction of users who follow the protocol, whatever the others do. The error is "
+        "stated for the case that all users follow it.",
         low=0.0,
         high=1.0,
         low_open=True,

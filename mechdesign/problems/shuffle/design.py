@@ -140,7 +140,7 @@ def shuffled(
     Parameters
     ----------
     problem : Problem
-        Any problem with an ``epsilon`` whose mechanism users run alike: randomized response, channels for
+        Any problem with an ``epsilon`` whose mechanism all users share: randomized response, channels for
         means, frequency oracles, marginal views. Its epsilon is read as the central one.
     users : int
         How many there are at least, from 2 to 10^9.
@@ -209,7 +209,7 @@ def _central(problem: Problem) -> float:
         raise ParameterError(
             f"shuffled: {problem.name}",
             "its delta is of each report, and the proofs are for 0",
-            "leave it out and give that of the shuffled reports",
+            "omit it and give that of the shuffled reports",
         )
     return float(vars(problem)["epsilon"])
 

@@ -24,7 +24,7 @@ BITS = 64
 
 
 def why_not_exact(setting: Setting, times: int = 1) -> str | None:
-    """Return why not everything can be enumerated so many times, if so."""
+    """Return why ``times`` full enumerations are too many; None where they are not."""
     randomizer = setting.randomizer
     if randomizer.kind == "any":
         return "there are infinitely many randomizers to enumerate"

@@ -12,6 +12,7 @@ from mechdesign.audit.shuffle_attack import Kinds, ShuffleAttack, channel_attack
 from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of, kary_atoms
 from mechdesign.audit.shuffle_sums import MOST_USERS, Divergence, clones_law, kary_law
+from mechdesign.core.foreseen import foreseen
 from mechdesign.problems.shuffle.randomizers import KnownRandomizer
 from mechdesign.problems.shuffle.theorems import LARGEST, TheoremSetting
 
@@ -32,6 +33,9 @@ KEPT = 2
 
 ITERATIONS = 48
 """Halvings of the interval of central epsilons."""
+
+NEARBY = 0.97
+"""The largest local epsilon is mostly some percent below what the normal limit says."""
 
 MOST_LOCAL = 20.0
 """Channels with a larger local epsilon have few reports in common, and are bounded by that epsilon alone."""
@@ -157,17 +161,42 @@ def least_epsilon(curve: Curve, delta: float, high: float) -> float:
 
     ``high`` has to be one for which delta is known to hold, such as the local epsilon.
     """
-    if high == 0.0 or curve(0.0) <= delta:
+    if high == 0.0:
         return 0.0
-    low = 0.0
-    for _ in range(ITERATIONS):
-        middle = low + (high - low) / 2.0
-        if high - low <= 1e-9 * high or not low < middle < high:
-            break
-        if curve(middle) <= delta:
-            high = middle
-        else:
-            low = middle
+    most = curve(0.0)
+    if most <= delta:
+        return 0.0
+
+    def search(enough: Callable[[float], bool]) -> tuple[float, float]:
+        low, above = 0.0, high
+        for _ in range(ITERATIONS):
+            middle = low + (above - low) / 2.0
+            if above - low <= 1e-9 * above or not low < middle < above:
+                break
+            low, above = (low, middle) if enough(middle) else (middle, above)
+        return above, low
+
+    near = min(_central(most, delta), 0.9 * high)
+    return foreseen(search, curve, delta, (near, 0.95 * near), rising=False)[0]
+
+
+def _normal(mean: float, epsilon: float) -> float:
+    """Return the divergence of two normal laws with the variance 1, about."""
+    one = math.erfc((epsilon / mean - mean / 2.0) / math.sqrt(2.0))
+    two = math.erfc((epsilon / mean + mean / 2.0) / math.sqrt(2.0))
+    return (one - math.exp(epsilon) * two) / 2.0
+
+
+def _central(most: float, delta: float) -> float:
+    """Return about the central epsilon of a delta where that of 0 is ``most``, as if the law were normal."""
+    low, high = 1e-12, 16.0
+    for _ in range(50):
+        mean = math.sqrt(low * high)
+        low, high = (mean, high) if _normal(mean, 0.0) <= most else (low, mean)
+    mean, (low, high) = low, (0.0, 64.0)
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if _normal(mean, middle) <= delta else (middle, high)
     return high
 
 
@@ -229,15 +258,30 @@ def guessed(setting: Setting, central_epsilon: float) -> float:
     low, high = 1e-9, 1e3
     for _ in range(60):
         middle = math.sqrt(low * high)
-        one = math.erfc((central_epsilon / middle - middle / 2.0) / math.sqrt(2.0))
-        two = math.erfc((central_epsilon / middle + middle / 2.0) / math.sqrt(2.0))
-        small = one - math.exp(central_epsilon) * two <= 2.0 * setting.delta
+        small = _normal(middle, central_epsilon) <= setting.delta
         low, high = (middle, high) if small else (low, middle)
     half = low * low * setting.users / 4.0
     size = max(setting.randomizer.size, 2)
     if setting.randomizer.kind == "k-ary" and size == 2:
         return 2.0 * math.asinh(math.sqrt(half))
     return math.log1p(half + math.sqrt(half * half + 2.0 * half * size))
+
+
+def largest_local(
+    curve: Curve, delta: float, low: float, guess: float, precision: float = 1e-7
+) -> tuple[float, float]:
+    """Return a local epsilon at which a bound of delta holds and one next to it, as :func:`bracket` does.
+
+    ``curve`` is the bound as a function of the local epsilon; at ``low`` it is known to hold.
+    """
+    near = min(max(guess, low), LARGEST)
+    return foreseen(
+        lambda enough: bracket(lambda local: local <= low or enough(local), low, LARGEST, guess, precision),
+        curve,
+        delta,
+        (near, max(low, NEARBY * near)),
+        rising=True,
+    )
 
 
 def bracket(

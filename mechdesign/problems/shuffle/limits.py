@@ -45,7 +45,7 @@ def _cap(field: str, value: Any) -> float:
 
 @frozen_problem()
 class LocallyLimited(Limited):
-    """The tasks in which a user's own messages may have to be private, too."""
+    """The tasks in which a user's own messages may also have to be private."""
 
     local_cap: float | None = checked(
         "The largest epsilon of a user's messages before they are shuffled.",

@@ -19,7 +19,7 @@ LETTER = "<mi>[^<]*</mi>|<mover[^>]*>(?:(?!</?mover).)*</mover>"
 PRIME = re.compile(f"<msup>({LETTER})(<mi>&#x0203[2-4];</mi>)</msup>")
 """How it leaves a prime: raised, although the sign is; without a mathematical font it flies away."""
 PRIME_AND_INDEX = re.compile(f"<msubsup>({LETTER})((?:(?!</?msubsup>).)*?)(<mi>&#x0203[2-4];</mi>)</msubsup>")
-"""The same where there is an index, too."""
+"""The same where there is also an index."""
 PRIMES_LAST = re.compile(r"(_(?:\{[^{}]*\}|\\[A-Za-z]+|\w))('+)")
 """Primes behind an index in TeX, of which the converter takes one for all."""
 FUNCTION = re.compile("<mi>(cosh?|coth|exp|lg|ln|log|sinh?|tanh?)</mi>")

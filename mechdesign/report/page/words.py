@@ -14,7 +14,7 @@ from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.reporting import CollectingMechanism
 
 MOST_USERS = 10**12
-"""So many people do not live; an error that needs more is not to be had."""
+"""More people than are alive: an error that needs more users cannot be reached."""
 
 LARGEST_OF_SHARE = 0.2
 """An error of a share, which lies between 0 and 1, that nobody would want."""

@@ -64,7 +64,7 @@ def test_a_file_whose_oracles_were_weakened_or_exchanged_is_refused(name, tmp_pa
         load_mechanism(path)
     content = rival(name, 1.0).content()
     content["oracles"] = weaker
-    with pytest.raises(CertificateError, match="promises epsilon"):
+    with pytest.raises(CertificateError, match="guarantee of epsilon"):
         MarginalRival.from_content(content)
 
 

@@ -29,7 +29,7 @@ ALARM = 1e-4
 """Chance that a right method fails one of these tests, by seed; the seeds are fixed."""
 
 DEVIATIONS = 4.0
-"""Beyond so many standard errors the mean of a hundred nearly normal numbers lies with less than ALARM."""
+"""Standard errors: a mean of 100 nearly normal numbers is farther off with probability below ALARM."""
 
 
 def people_of(sizes, users, seed):

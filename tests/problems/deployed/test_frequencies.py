@@ -127,7 +127,7 @@ def test_the_epsilon_of_rappor_is_that_of_the_decimals() -> None:
         ({**KARY, "q": 1}, "system: q: is not a parameter"),
         ({**RAPPOR, "f": 1.5}, "system: f"),
         ({**RAPPOR, "hashes": 7}, "hashes: 7 is above 6"),
-        ({**RAPPOR, "q": 0.25}, "its reports say nothing"),
+        ({**RAPPOR, "q": 0.25}, "its reports contain no information"),
         ({**KARY, "states": 6}, "5 for 6 states"),
         ({**FLIP, "bits": 9}, "9 of 5"),
         ("rappor", "expected a table"),

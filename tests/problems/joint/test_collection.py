@@ -183,7 +183,7 @@ def test_simulated_users_show_the_value():
 def test_without_a_budget_it_is_infeasible():
     solution = md.solve(md.JointCollection(attributes=[2, 2], epsilon=0.0))
     assert solution.status == "infeasible"
-    assert "reports say nothing" in solution.message
+    assert "reports contain no information" in solution.message
 
 
 @pytest.mark.parametrize(

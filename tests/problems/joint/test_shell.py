@@ -60,7 +60,7 @@ def test_good_files_are_solved(tmp_path, capsys, monkeypatch):
         ("[2, 3]", "[2, 1]", "attributes: attribute 1: 1 is not from 2"),
         ("[2, 3]", "[2, 30]", "is not a report; expected 'x' and 8 hex digits"),
         ("[2, 3]", "[2, 4]", "standard errors from 1"),
-        ("[2, 3]", "[100, 1000, 100]", "10000000 joint cells; 4194304 at most"),
+        ("[2, 3]", "[100, 1000, 100]", "10000000 joint cells; the limit is 4194304"),
         ("redraw = 0.2", "redraw = 1.0", "redraw: with 1 the permanent response is pure noise"),
         ("redraw = 0.2", "redraw = 1.5", "redraw: 1.5 is outside [0, 1]"),
         ("keep = 0.75", "keep = -0.5", "keep: -0.5 is outside [0, 1]"),

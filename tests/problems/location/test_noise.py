@@ -49,7 +49,7 @@ def test_the_published_noise_is_shown_to_fail_and_not_built():
     assert not privacy.holds
     assert privacy.exact
     assert solution.value < 1.0  # it is nearer, because it is not private
-    with pytest.raises(md.MechDesignError, match="excluded by the other"):
+    with pytest.raises(md.MechDesignError, match="impossible from the other"):
         solution.mechanism()
 
 
@@ -84,7 +84,7 @@ def test_places_are_randomized_from_the_shell(built, tmp_path, capsys):
     assert (steps == np.rint(steps)).all()  # places of the lattice, nothing in between
     assert main(["randomize", built, str(out), "-o", str(tmp_path / "twice.csv")]) == 2
     assert main(["run", built]) == 0
-    assert "randomize: one private place for each place" in capsys.readouterr().out
+    assert "randomize: one private location for each location" in capsys.readouterr().out
 
 
 def test_columns_of_other_names_and_clipping(built, tmp_path, capsys):
@@ -134,7 +134,7 @@ def test_bad_tables_end_in_one_line(built, tmp_path, capsys, rows, text):
         ({"epsilon": 1e308}, "epsilon: 1e+308 is not from 1e-100 to 1e+100; use another unit"),
         ({"epsilon": 1e-300}, "epsilon: 1e-300 is not from"),
         ({"epsilon": 1e100}, "step: 1.25e-101 goes 3.2e+101 times into a side"),
-        ({"epsilon": 1e-3}, "area: a side of 4 is below 20, where noise hides every place of it"),
+        ({"epsilon": 1e-3}, "area: a side of 4 is below 20, where noise hides every location in it"),
         ({"area": "[0, 0, nan, 4]"}, "area"),
     ],
 )

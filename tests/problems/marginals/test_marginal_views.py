@@ -153,7 +153,7 @@ def test_bad_input_is_one_line_and_exit_code_2(lines, message, tmp_path, capsys)
 
 def test_nothing_is_possible_with_epsilon_0_or_a_marginal_in_no_view():
     nothing = md.solve(md.MarginalViews(attributes=8, order=3, users=10_000, epsilon=0.0))
-    assert (nothing.status, "say nothing" in nothing.message) == ("infeasible", True)
+    assert (nothing.status, "no information" in nothing.message) == ("infeasible", True)
     lacking = md.MarginalViews(attributes=3, order=2, users=10_000, epsilon=1.0, views=[[0, 1], [1, 2]])
     assert "no view contains the marginal of 0, 2" in md.solve(lacking).message
 

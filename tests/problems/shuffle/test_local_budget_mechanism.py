@@ -41,7 +41,7 @@ def test_a_channel_runs_as_it_is_given():
 
 
 def test_nothing_runs_for_any_randomizer_or_what_is_not_proven():
-    with pytest.raises(MethodError, match=r"has no mechanism to run; 'any' does not say what users run"):
+    with pytest.raises(MethodError, match=r"has no mechanism to run; 'any' does not define what users run"):
         md.solve(budget("any")).mechanism()
     with pytest.raises(MethodError, match="merge values"):
         md.solve(budget({"name": "k-ary", "size": 10**8}), "blanket").mechanism()

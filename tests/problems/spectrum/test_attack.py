@@ -90,7 +90,7 @@ def test_every_optimal_widening_says_that_the_owner_is_found():
 def edges(base, places, users, step):
     """Return what users learn who wish for more than they get: distances to the edge of what is protected.
 
-    Every so many places by an answer of the database; the rest, for time, by the room that it answers with.
+    One in ``step`` places by an answer of the database; to save time, the rest by the room it answers with.
     """
     rooms = np.array([base.room("tv", x, y) for x, y in places])
     for number, (x, y) in list(enumerate(places))[::step]:

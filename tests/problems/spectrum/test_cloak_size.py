@@ -248,7 +248,7 @@ def test_an_area_that_does_not_belong_to_the_cell_is_a_residual():
         ({"region": [0, 0, 1]}, r"region: expected \[x_low, y_low, x_high, y_high\] with low < high"),
         ({"region": [0, 0, 0, 5]}, "region: expected"),
         ({"region": []}, "region: is empty"),
-        ({"region": [0, 0, 9, 9], "shape": "disc"}, "region: is for hexagons; leave it out"),
+        ({"region": [0, 0, 9, 9], "shape": "disc"}, "region: is for hexagons; omit it"),
         ({"shape": "hexagn"}, "did you mean 'hexagon'"),
     ],
 )

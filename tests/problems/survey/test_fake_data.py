@@ -131,7 +131,7 @@ def test_the_published_variance_is_that_of_the_estimator(kind, size):
 
 
 def test_the_printed_error_beats_the_limit_of_every_private_mechanism():
-    """Five questions of the census, epsilon 0.5: no private mechanism has so small an error."""
+    """Five questions of the census, epsilon 0.5: no private mechanism has an error this small."""
     problem = md.SurveyLimit(questions=[8, 2, 16, 15, 2], epsilon=0.5)
     limit = md.solve(problem)
     printed = md.solve(problem, "rs-fd")

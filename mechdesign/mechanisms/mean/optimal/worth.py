@@ -13,7 +13,7 @@ worst case the weights c are multipliers as well. At the optimum it is a saddle 
 w_jx = q of the patterns move it (envelope theorem). Outputs of a grid that moves with epsilon are moved
 along.
 
-By symmetry a column stands for its mirror image too, which has the same prices: amounts count twice.
+By symmetry a column also stands for its mirror image, which has the same prices: amounts count twice.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def figures(problem: AuctionHorizon, solution: Solution[Any]) -> list[Figure]:
     panels = [
         Panel("slot", "paid in all slots so far", paid, title="Payments"),
         Panel(
-            "slot", "users who are still there", there, title=f"Who loses {PATIENCE} slots in a row leaves"
+            "slot", "users still present", there, title=f"A user who loses {PATIENCE} slots in a row leaves"
         ),
         Panel("slot", "largest backlog (slots)", queues, title="Backlogs"),
     ]

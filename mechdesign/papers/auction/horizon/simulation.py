@@ -29,7 +29,7 @@ def simulation(
     users : int
         Simulated users.
     repetitions : int
-        How many seasons; each draws users, costs and requirements anew.
+        Number of seasons; each draws new users, costs and requirements.
 
     Returns
     -------

@@ -19,7 +19,7 @@ from mechdesign.problems.auction.slot.fitting import harmonic
 from mechdesign.problems.auction.slot.problem import AuctionSlot
 
 MOST_USERS = 12
-"""All sets of so many users are looked at."""
+"""With at most this many users, all sets of users are examined."""
 
 
 def printed_bounds(problem: AuctionSlot, solution: Solution[Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ def quantities(problem: AuctionSlot, solution: Solution[Any]) -> dict[str, Any]:
     """Return costs, payments, their ratio, and the ratio to the bound next to the proven one.
 
     ``phase_two_ratio`` is the weight of the winners that phase 2 chose over the bound of what they cover;
-    ``harmonic`` is what it never exceeds. In a small slot the inequalities of the source are there too, see
+    ``harmonic`` is what it never exceeds. In a small slot the inequalities of the source are also there, see
     ``printed_bounds``.
     """
     winners = np.asarray(solution.variables["winners"]).tolist()

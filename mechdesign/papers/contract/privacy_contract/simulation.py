@@ -27,7 +27,7 @@ def simulation(
 
     Every user picks the best item for the type it has, randomizes its value at that item's epsilon and is
     paid. Values are the same in every repetition (Beta(2, 5) on the data range), types are dealt
-    anew in the proportions of the counts.
+    again in the proportions of the counts.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def simulation(
 
 
 def _dealt(types: Array, counts: Array, users: int) -> Array:
-    """Return the types of so many users, in the proportions of the counts as nearly as whole users allow."""
+    """Return the types of ``users`` users, as near to the proportions of the counts as whole users allow."""
     ends = np.rint(np.cumsum(counts) / counts.sum() * users).astype(np.int64)
     return np.repeat(types, np.diff(ends, prepend=0))
 

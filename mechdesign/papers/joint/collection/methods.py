@@ -25,5 +25,5 @@ def run(problem: JointCollection) -> Outcome:
 
 METHODS = (
     Method("paper", JointCollection, "published",
-           "the paper's keep = 0.75 and add = 0.5 with the least redraw that keeps the promises", run),
+           "the paper's keep = 0.75 and add = 0.5 with the least redraw that meets the guarantees", run),
 )  # fmt: skip

@@ -104,7 +104,7 @@ def audit_truncated(epsilon: float, radius: float) -> LocationAudit:
         "other": [float(other), 0.0],
         "report": [float(report), 0.0],
     }
-    note = "cut off at the radius: the report is possible from the first place and excluded by the other"
+    note = "cut off at the radius: the report is possible from the first location, impossible from the other"
     return LocationAudit(wanted, float("inf"), False, True, witness, note)
 
 

@@ -33,7 +33,7 @@ def quantities(problem: MarginalViews, solution: Solution[Any]) -> dict[str, Any
     order, summed over its cells; infinite where no view contains it. ``mean_error`` and ``worst_error`` are
     over those that a view contains, ``gain_over_even`` is the mean error with an even split over that with
     the shares. All are left out where the marginals are too many, or no view has as many attributes as they
-    have. For an order and attributes of equal size there are the errors of other methods too: see
+    have. For an order and attributes of equal size there are also the errors of other methods: see
     ``rival_errors``. ``effects_error`` is, for the first marginal of the order, the expected squared error of
     those of its effects that a view has, once views are consistent and before cells are made at least 0. For
     a method that collects otherwise there are ``groups`` and its errors alone.

@@ -32,13 +32,14 @@ LIGHT_RATE, HEAVY_RATE = 0.3, 0.9
 """What the first item is bought with, by those who buy little and much; item j by this over sqrt(j + 1)."""
 
 MARGINALS = 20
-"""So many of the requested marginals are compared."""
+"""Number of the requested marginals that are compared."""
 
 
 def shoppers(sizes: Sequence[int], users: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return codes of shape (users, d): 0 for most people and items, and dependent on each other.
 
-    Who buys much buys more of everything; whoever buys an item takes one of its other values alike.
+    Those who buy much buy more of everything; a user who buys an item takes any of its other values with the
+    same chance.
 
     Examples
     --------

@@ -179,7 +179,7 @@ class RivalMarginals(Tidy):
                 raise ParameterError(
                     "raw",
                     "tables decoded from consistent tables of bits have no unbiased form",
-                    "leave it out",
+                    "omit it",
                 )
             return self.answers.marginal(places), (DECODED,)
         if isinstance(self.answers, ProductReports):

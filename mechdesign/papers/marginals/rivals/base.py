@@ -67,7 +67,7 @@ def cell_numbers(codes: Codes, sizes: Sequence[int], attributes: Sequence[int]) 
 
 
 def gibibytes(numbers: int) -> str:
-    """Return how much memory so many numbers of 8 bytes take.
+    """Return how much memory ``numbers`` numbers of 8 bytes take.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class RivalSetting:
     epsilon : float
         The promise of all that a person reports.
     order : int
-        The marginals that are wanted are those of so many attributes, k.
+        k, the number of attributes of each requested marginal.
 
     Raises
     ------
@@ -203,11 +203,11 @@ class Rival(Sealed, ABC):
         return self.setting.epsilon
 
     def make_oracle(self, cells: int) -> CellOracle:
-        """Return the oracle for so many cells, made from epsilon."""
+        """Return the oracle for ``cells`` cells, made from epsilon."""
         return CellOracle.adaptive(cells, self.setting.epsilon)
 
     def oracle_for(self, cells: int) -> CellOracle:
-        """Return the oracle for so many cells, always the same one."""
+        """Return the oracle for ``cells`` cells, always the same one."""
         if cells not in self._oracles:
             self._oracles[cells] = self.make_oracle(cells)
         return self._oracles[cells]
@@ -225,7 +225,7 @@ class Rival(Sealed, ABC):
             if oracle.mechanism.epsilon > self.report_epsilon:
                 raise CertificateError(
                     "oracles",
-                    f"one for {oracle.cells} cells promises epsilon {oracle.mechanism.epsilon:g}",
+                    f"one for {oracle.cells} cells has a guarantee of epsilon {oracle.mechanism.epsilon:g}",
                     f"a report has {self.report_epsilon:g}",
                 )
         return self.replaced(_oracles={oracle.cells: oracle for oracle in oracles})

@@ -57,7 +57,7 @@ class CellOracle:
     def useful(self) -> CellOracle:
         """Return it, or raise ParameterError where reports say nothing."""
         if self.own <= self.other:
-            raise ParameterError("epsilon", "is so small that reports say nothing", "give a larger one")
+            raise ParameterError("epsilon", "is so small that reports contain no information", "raise it")
         return self
 
     @property
@@ -112,7 +112,7 @@ class CellOracle:
             kept = generator.binomial(people, self.own)
             added: Codes = kept + generator.binomial(users - people, self.other)
             return added
-        told = generator.binomial(people, self.gain)  # with p - q the truth, else any cell alike
+        told = generator.binomial(people, self.gain)  # with p - q the truth, else a uniform cell
         guessed: Codes = told + generator.multinomial(users - told.sum(), np.full(self.cells, 1 / self.cells))
         return guessed
 
@@ -122,7 +122,7 @@ class CellOracle:
         return estimates
 
     def summed_variance(self, cells: int | None = None) -> float:
-        """Return users times the summed variance of a marginal table of so many cells, for fixed people.
+        """Return users times the summed variance of a marginal table of ``cells`` cells, for fixed people.
 
         A cell of the marginal is the sum of D / ``cells`` cells. Whoever has it adds P (1 - P), the cells
         that he has not Q (1 - Q) each; so the sum does not depend on the data.

@@ -56,7 +56,7 @@ Drawn = tuple[Codes, NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class SplitCollection:
-    """Each user's client draws a group, all alike, and reports the user's cell of the group's table.
+    """Each user's client draws one of the groups uniformly, and reports the user's cell of the group's table.
 
     The draw does not depend on the data. Given how many users each group has, who is in which is a random
     sample: the errors of a rival, which suppose that, hold for the numbers that came.

@@ -29,7 +29,7 @@ Target = tuple[View, Array]
 """Axes of the table, increasing, and the marginal on them."""
 
 MOST_ENTRIES = 1 << 23
-"""Newton's method is used when cells times equations are at most so many."""
+"""Largest number of cells times equations for which Newton's method is used."""
 
 PRICES = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
 STEPS = 60
@@ -46,7 +46,7 @@ ROUNDS, FIRST = 1000, 50
 
 CLOSE = 1e-10
 STALLED = 20
-"""Fitting stops after so many rounds that come less than 1 % closer."""
+"""Fitting stops after this many rounds that come less than 1% closer."""
 
 
 def largest_miss(table: Array, targets: Sequence[Target]) -> float:

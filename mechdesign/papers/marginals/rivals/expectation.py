@@ -36,7 +36,7 @@ MOST_CELLS = 1 << 22
 """Larger marginals are refused."""
 
 SMALL = 1 << 8
-"""Up to so many cells the channel of a marginal is a matrix."""
+"""With at most this many cells, the channel of a marginal is a matrix."""
 
 STARTS = ("unbiased", "uniform")
 
@@ -82,7 +82,7 @@ class ProductReports:
         threshold : float
             It ends when no cell changes by more.
         most_iterations : int
-            Or after so many.
+            Largest number of iterations.
         """
         choice("start", start, STARTS)
         reported = self._reported(attributes)

@@ -109,7 +109,7 @@ class FourierCoefficients(Rival):
 
     @property
     def heaviest(self) -> int:
-        """The most bits that so many attributes have."""
+        """Largest number of bits of ``order`` attributes."""
         return sum(sorted(self.encoding.bits)[-self.setting.order :])
 
     @property

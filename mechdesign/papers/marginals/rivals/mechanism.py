@@ -103,7 +103,7 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
         sizes : sequence of int, or Attributes
         epsilon : float
         order : int
-            The marginals that are wanted are those of so many attributes.
+            Number of attributes of each requested marginal.
         names, labels : optional
             Of the attributes and their values.
         users : int, optional

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 ROUNDS = 3000
 CLOSE = 1e-9
-"""Rounds stop when no cell is below minus so much of the total, and no multiplier pushes a positive one."""
+"""Rounds stop when no cell is below minus this part of the total, and no multiplier pushes a positive one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ def non_negative(
     total : float, optional
         What every table is to sum to; the weighted average of the sums by default.
     rounds : int
-        At most so many.
+        Largest number of rounds.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def _nearest(space: EffectSpace, start: Array, rounds: int) -> tuple[Array, int,
         done += 1
         following = np.maximum(ahead - point, 0.0)
         step = following - multipliers
-        if float(((ahead - following) * step).sum()) > 0.0:  # the momentum leads back: start it anew
+        if float(((ahead - following) * step).sum()) > 0.0:  # the momentum leads back: restart it
             pace, ahead = 1.0, following
         else:
             quicker = 0.5 + math.sqrt(0.25 + pace**2)

@@ -11,7 +11,7 @@ MOST_KINDS = 2000
 
 
 def extreme_marginals(sizes: Sequence[int], order: int) -> list[tuple[int, ...]]:
-    """Return one marginal of each combination of sizes, the first so many.
+    """Return one marginal of each combination of sizes, for the first MOST_KINDS combinations.
 
     Examples
     --------

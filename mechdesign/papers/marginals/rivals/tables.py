@@ -213,7 +213,7 @@ def sampled(users: int, asked: int) -> float:
 
 
 def elementary(sizes: Sequence[int], order: int) -> int:
-    """Return the sum over all subsets of so many sizes of their product.
+    """Return the sum, over all subsets of ``order`` sizes, of their product.
 
     Examples
     --------

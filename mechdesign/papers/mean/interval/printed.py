@@ -76,7 +76,7 @@ def rank_sum(printed: str, data_sets: int) -> int | None:
 
 
 def possible_ranks(printed: Ranks, data_sets: int) -> int:
-    """Return how many of the printed mean ranks so many data sets can give.
+    """Return how many of the printed mean ranks are possible with ``data_sets`` data sets.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def residual_degrees() -> float:
 
 
 def variance_analysis(data_sets: int) -> tuple[float, float]:
-    """Return the F statistic and p value of the sums of squares of table 10 for so many data sets.
+    """Return the F statistic and p value of the sums of squares of table 10 for ``data_sets`` data sets.
 
     Examples
     --------

@@ -60,7 +60,7 @@ def rows_that_follow() -> int:
 
 
 def means_repeated() -> int:
-    """Return how many means of tables 4 and 5, of ten, tables 8 and 6 print alike."""
+    """Return how many of the ten means of tables 4 and 5 tables 8 and 6 print unchanged."""
     errors = sum(a == b for a, b in zip(PRINTED_MEANS, PRINTED_ERRORS[EPSILON], strict=True))
     both = zip(PRINTED_MEAN_RANKS, PRINTED_RANKS[EPSILON], strict=True)
     sums = (

@@ -33,7 +33,7 @@ STEPS, SHORTEST = 30, 2.0**-30
 """Linear programs, or polygons, each round the last guess; shortened until the guess is better."""
 
 REACH = 3.0
-"""A guess lies within so many times the largest distance between the places that were asked from."""
+"""A guess lies within REACH times the largest distance between the places that were asked from."""
 
 
 def locate(x: Sequence[float] | Array, y: Sequence[float] | Array, edge: Sequence[float] | Array) -> Array:

@@ -60,7 +60,7 @@ class SpectrumWidening:
         return far - self.protection - source.exponential(self.level, len(spots))
 
     def attacked(self, places: int = PLACES, attacks: int = ATTACKS) -> float:
-        """Return the median error of the attack by linear programs from so many places, a distance."""
+        """Return the median error, a distance, of the attack by linear programs from ``places`` places."""
         share = _attacked(self.protection / self.level, integer("places", places, 4), attacks)
         return self.level * share
 

@@ -7,7 +7,7 @@ report y has the chance (prod_i F_i(y_i)) (1/d) sum_j r_j(y_j | x_j), with r_j =
 
 For two users who differ in every attribute the ratio of their chances is sum_j r_j(y_j | x_j) / sum_j
 r_j(y_j | x'_j). Each term is at most e^epsilon' times the one below it, and a report that speaks for x in all
-its parts makes all of them so large: the true epsilon is epsilon', not epsilon. For users who differ in one
+its parts makes all of them this large: the true epsilon is epsilon', not epsilon. For users who differ in one
 attribute only, the parts of the others stand above and below, at their least.
 
 Sources: Arcolezi, Couchot, Al Bouna, Xiao (2021), with the clients and variances of multi-freq-ldpy;

@@ -52,7 +52,7 @@ def _alone(size: int, epsilon: float) -> float:
 
 
 def _one_question(problem: SurveyLimit, epsilon: float) -> float:
-    """Return (sum sqrt(W / eta))^2, each kind having so many questions."""
+    """Return (sum sqrt(W / eta))^2, with one term for each question of each kind."""
     effects, total = problem.effects, 0.0
     for kind, weight in enumerate(effects.weights):
         members = effects.group(kind)

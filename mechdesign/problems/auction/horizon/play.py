@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +61,7 @@ def play(
     policy : {"online", "static", "forced", "deadline"}
         ``deadline`` is the online one, but who can no longer afford to lose a slot wins whatever it asks.
     patience : int, optional
-        A user who loses so many slots in a row leaves.
+        A user leaves after losing this many slots in a row.
     paying : bool
         Whether payments are computed.
     """
@@ -70,7 +71,9 @@ def play(
     selected = np.zeros((slots, users), dtype=np.bool_)
     costs, payments, longest = np.zeros(slots), np.zeros(slots), np.zeros(slots)
     left, idle = np.zeros(slots, dtype=np.int64), np.zeros(users, dtype=np.int64)
-    backlog = [Fraction(0)] * users
+    backlog = [0] * users  # in parts of a slot
+    part, parts = share.numerator, share.denominator
+    exact = lru_cache(maxsize=None)(lambda count: Fraction(count, parts))
     here = np.arange(users)
     missing = 0
     wait = math.ceil(1 / share) - 1 if share else slots
@@ -86,7 +89,7 @@ def play(
             able,
             needs,
             problem.tradeoff,
-            [backlog[user] if policy in QUEUED else Fraction(0) for user in here.tolist()],
+            [exact(backlog[user] if policy in QUEUED else 0) for user in here.tolist()],
             problem.reserve,
             frozenset(place for place, user in enumerate(here.tolist()) if user in must),
         )
@@ -97,13 +100,13 @@ def play(
         payments[number] = float(sum(winners.payments) * UNIT) if paying else math.nan
         won = set(chosen.tolist())
         for user in here.tolist():
-            backlog[user] = max(backlog[user] - (user in won), Fraction(0)) + share
+            backlog[user] = (max(backlog[user] - parts, 0) if user in won else backlog[user]) + part
         idle[here] += 1
         idle[chosen] = 0
         if patience is not None:
             here = here[idle[here] < patience]
         left[number] = len(here)
-        longest[number] = float(max((backlog[user] for user in here.tolist()), default=Fraction(0)))
+        longest[number] = max((backlog[user] for user in here.tolist()), default=0) / parts
     return Played(selected, costs, payments, left, longest, missing)
 
 

@@ -162,9 +162,9 @@ class PrivacyContract(Problem[ContractMenu]):
         default=0.0,
     )
     minimum_buyers: int | None = whole(
-        "Minimum number of users who buy. Only the highest types may be excluded, also where types "
-        "are known, and the average is then that of the buyers. Without it all users buy, as in the "
-        "thesis.",
+        "Minimum number of users who buy. Only the highest types may be excluded, even where types "
+        "are known, and the average is then that of the buyers. Without this option all users buy, as in "
+        "the thesis.",
         low=1,
         default=None,
     )

@@ -60,7 +60,7 @@ def minorant(density: Density, size: int = NODES) -> Costs:
     """Return a convex curve below R as shares of users and slopes, the slopes ironed.
 
     The shares of all corners are raised by the rounding of the cdf: where R is steep, a curve through points
-    that are off by so much would lie above it.
+    that are off by this rounding would lie above it.
 
     Examples
     --------

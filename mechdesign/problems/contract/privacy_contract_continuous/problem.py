@@ -44,7 +44,7 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     The variables are a menu that can be posted: types theta_1 < ... < theta_m = high with one item each,
     meant
     for all users between the type before and this one. Such a menu is feasible for the continuum, so its
-    value is one too.
+    value is also one.
 
     Raises
     ------

@@ -92,7 +92,9 @@ class DeployedFrequencies(Problem[Oracle | System]):
 
     def __attrs_post_init__(self) -> None:
         if not self.deployed_value() < float("inf"):
-            raise ParameterError("system", "its reports say nothing", "let q differ from p, and set f < 1")
+            raise ParameterError(
+                "system", "its reports contain no information", "set q other than p, and f < 1"
+            )
 
     @cached_property
     def runs(self) -> System:

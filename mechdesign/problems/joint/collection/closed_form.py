@@ -61,4 +61,4 @@ def why_not(problem: JointCollection) -> str | None:
     )
     if single or enough or impossible(problem) is not None:
         return None
-    return "several reports that together say more than epsilon need noise that is kept"
+    return "several reports that together reveal more than epsilon need noise that is kept"

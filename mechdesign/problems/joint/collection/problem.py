@@ -208,5 +208,5 @@ class JointCollection(Problem[JointResponse]):
 def impossible(problem: JointCollection) -> str | None:
     """Return why no reports at all say anything, if so."""
     if problem.epsilon == 0.0 or problem.report_epsilon == 0.0:
-        return "with epsilon = 0 reports say nothing; give a larger epsilon"
+        return "with epsilon = 0 reports contain no information; give a larger epsilon"
     return None

@@ -50,7 +50,7 @@ def _attributes(field: str, value: Any) -> tuple[int, ...]:
     cells = math.prod(sizes)
     if cells > MOST_CELLS:
         raise ParameterError(
-            field, f"{cells} joint cells", f"{MOST_CELLS} at most, take fewer attributes together"
+            field, f"{cells} joint cells; the limit is {MOST_CELLS}", "take fewer attributes together"
         )
     return sizes
 

@@ -47,7 +47,7 @@ class CoveringBlocks:
 
 @cache
 def designs(order: int, points: int) -> tuple[CoveringBlocks, ...]:
-    """Return the known designs for this order from which a covering of so many points may be made.
+    """Return the known designs for this order from which a covering of ``points`` points may be made.
 
     Only those with at most 2 points + 24 points of their own, so that not most of them are deleted.
     """

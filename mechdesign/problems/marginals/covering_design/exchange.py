@@ -30,7 +30,7 @@ def improved(
         A covering.
     subsets : Subsets
     enough : int
-        So few blocks end the search: a proven bound.
+        A proven lower bound: the search ends at this number of blocks.
     effort : int
         How many subsets of changed blocks are looked at, about; a step counts for ``STEP`` of them besides.
         No clock decides, so the same problem has the same answer.

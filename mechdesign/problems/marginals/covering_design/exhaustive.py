@@ -30,7 +30,7 @@ HOW = "exhaustive search, all cases"
 
 @dataclass
 class Search:
-    """The search for a covering with at most so many blocks.
+    """The search for a covering with a limited number of blocks.
 
     Attributes
     ----------

@@ -160,7 +160,7 @@ def one_factorisation(points: int) -> list[Sets]:
 
 
 def full_rows(blocks: Sets, points: int, block: int) -> Wholes:
-    """Return the blocks as rows of exactly so many points, filled up, each set once and in order."""
+    """Return the blocks as rows of exactly ``block`` points, filled up, each set once and in order."""
     rows = set()
     for one in blocks:
         lacking = block - one.bit_count()

@@ -64,7 +64,7 @@ class SizeTable:
 
 @lru_cache(maxsize=32)
 def tables(points: int, order: int, block: int) -> tuple[SizeTable, ...]:
-    """Return the tables for the orders 0 .. order, up to so many points and so large blocks.
+    """Return the tables for the orders 0 .. order, up to ``points`` points and blocks of size ``block``.
 
     Examples
     --------

@@ -96,7 +96,7 @@ class CoveringDesign(Problem[Mechanism]):
         return float(len(variables["blocks"]))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return how many subsets are uncovered and how many blocks are not sets of so many points."""
+        """Return how many subsets are uncovered and how many blocks are not sets of ``block`` points."""
         found = self.audit(variables)
         return {"uncovered": float(found.uncovered), "malformed": float(found.malformed)}
 

@@ -203,7 +203,7 @@ def candidate(problem: FrequencyOracle, kind: OracleKind) -> Outcome:
 def impossible(problem: FrequencyOracle) -> str | None:
     """Return why no oracle at all exists, if so."""
     if problem.epsilon == 0.0:
-        return "with epsilon = 0 reports say nothing; give a larger epsilon"
+        return "with epsilon = 0 reports contain no information; give a larger epsilon"
     least = least_bits(problem.categories)
     if problem.max_report_bits is not None and problem.max_report_bits < least:
         return (

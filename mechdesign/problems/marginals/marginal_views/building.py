@@ -23,7 +23,7 @@ def release(problem: MarginalViews, solution: Solution[Any]) -> MarginalRelease:
     used = sorted({attribute for view in views for attribute in view})
     place = {attribute: number for number, attribute in enumerate(used)}
     names = None if problem.names is None else [problem.names[attribute] for attribute in used]
-    if names is None and len(used) < len(problem.sizes):  # else they would be numbered anew
+    if names is None and len(used) < len(problem.sizes):  # else they would get new numbers
         names = [str(attribute) for attribute in used]
     labels = None if problem.labels is None else [problem.labels[attribute] for attribute in used]
     attributes = Attributes([problem.sizes[attribute] for attribute in used], names, labels)

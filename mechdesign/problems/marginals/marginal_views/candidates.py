@@ -100,7 +100,7 @@ def retained(problem: MarginalViews, numbers: Sequence[int]) -> list[float]:
 
 
 def views_up_to(problem: MarginalViews, limit: int, most: int, spared: Sequence[float]) -> list[View] | None:
-    """Return the wanted marginals, and their unions with at most so many cells; None for more than ``most``.
+    """Return the wanted marginals, and their unions of at most ``limit`` cells; None for more than ``most``.
 
     Only unions that may be undominated: the sum of ``spared`` over the attributes is below the largest order.
     Parts of a union have no more cells than it, and no larger sum, so that none is missed by going on only

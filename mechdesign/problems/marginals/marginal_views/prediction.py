@@ -43,10 +43,10 @@ class Plan:
 
 @cache
 def planned(cells: int, epsilon: float, oracle: str) -> Plan:
-    """Return the oracle for a view of so many cells: the best of all, or the thesis's choice.
+    """Return the oracle for a view with this number of cells: the best of all, or the thesis's choice.
 
     Subset selection of the best size has the least variance of all private channels; its pairs of cells are
-    all alike, so that the error of sums of cells is known exactly.
+    interchangeable, so that the error of sums of cells is known exactly.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def _subset_moments(plan: Plan, group: int) -> tuple[float, float, float]:
     not_p = rest * w / (size + rest * w)
 
     def drawn(number: int) -> float:
-        """Return the mean variance of how many of so many other cells are in the subset."""
+        """Return the mean variance of how many of ``number`` other cells are in the subset."""
         if others == 1:
             return 0.0
         spread = number * (others - number) / others / others / (others - 1)

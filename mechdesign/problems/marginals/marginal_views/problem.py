@@ -329,7 +329,7 @@ class MarginalViews(Problem[MarginalRelease]):
         return [self.names[i] if self.names else str(i) for i in view]
 
     def errors_by_rule(self, size: int, count: int) -> tuple[float, float]:
-        """Return the sampling error m / n and order x NE, for so many views of one size."""
+        """Return the sampling error m / n and order x NE, for ``count`` views of one size."""
         assert self.order is not None
         noise = noise_error(self.sizes, self.users, self.epsilon, size)
         return sampling_error(self.users, count), self.order * noise

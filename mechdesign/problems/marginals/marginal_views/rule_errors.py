@@ -14,7 +14,7 @@ LEAST_SIZE = 2
 
 
 def mean_cells(sizes: Sequence[int], view_size: int) -> Fraction:
-    """Return the mean number of cells over all views of so many attributes: e_l(c) / C(d, l).
+    """Return the mean number of cells over all views of ``view_size`` attributes: e_l(c) / C(d, l).
 
     Examples
     --------

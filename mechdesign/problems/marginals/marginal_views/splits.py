@@ -17,7 +17,7 @@ from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 from mechdesign.problems.marginals.marginal_views.workload import View
 from mechdesign.solvers.reciprocals import Array, ErrorTerms
 
-NOTHING = "with epsilon = 0 reports say nothing; give a larger epsilon"
+NOTHING = "with epsilon = 0 reports contain no information; give a larger epsilon"
 
 MOST_NOTES = 40
 """Views and marginals that are named one by one."""
@@ -104,7 +104,7 @@ def _kept(problem: MarginalViews, views: Sequence[View], shares: Array, bound: f
     terms = judging.terms(problem, views)
 
     def value(least: int) -> float:
-        """Return the value when so many of the smallest shares are dropped."""
+        """Return the value when the ``least`` smallest shares are dropped."""
         left = shares.copy()
         left[order[:least]] = 0.0
         left /= left.sum()

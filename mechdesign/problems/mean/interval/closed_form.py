@@ -61,7 +61,7 @@ def run(problem: MeanInterval) -> Outcome:
         return Outcome(
             status="infeasible",
             solver="closed form",
-            message="a report may say nothing about the value; give epsilon > 0 or delta > 0",
+            message="no report may depend on the value; give epsilon > 0 or delta > 0",
         )
     return Outcome(
         status="optimal",

@@ -42,7 +42,7 @@ def rounded_inward(
 
 
 def _moved_up(number: float, steps: int) -> float:
-    """Return the number, moved up by so many spacings of its own or of 2**-62 if that is more; 0 stays."""
+    """Return the number, moved up by ``steps`` spacings of doubles, each at least 2**-62; 0 stays."""
     if number == 0.0:
         return 0.0
     grid = math.ldexp(math.ceil(math.ldexp(number, BITS)), -BITS)
@@ -50,7 +50,7 @@ def _moved_up(number: float, steps: int) -> float:
 
 
 def _upper(end: float, rest: float, steps: int) -> float:
-    """Return the upper end, moved down by so many spacings; 1 stays, and nothing else becomes 1."""
+    """Return the upper end, moved down by ``steps`` spacings; 1 stays, and nothing else becomes 1."""
     if end < rest:
         grid = math.ldexp(math.floor(math.ldexp(end, BITS)), -BITS)
         return grid - steps * max(math.ulp(grid), 2.0**-BITS)

@@ -1,6 +1,6 @@
 """The variance of randomized censoring in the offsets a = c/d and b = (1 - c - d)/d, and its worst mean.
 
-Both estimators increase in a and in b at every mean, so their maximum over a range of means does too.
+Both estimators increase in a and in b at every mean, and so does their maximum over a range of means.
 """
 
 from __future__ import annotations

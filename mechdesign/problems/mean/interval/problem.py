@@ -177,7 +177,7 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
         figures = {"gap": solution.gap}
         optimality = self.optimality(solution, figures=figures, unproven=figures)
         if not allowed:
-            note = "the interval breaks the constraints, so its value says nothing about the optimum"
+            note = "the interval breaks the constraints, so its value does not bound the optimum"
             optimality = replace(optimality, holds=False, note=note)
         if self.notion == "ldp":
             return privacy, optimality

@@ -264,9 +264,9 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if not problem.is_linear and isinstance(problem, ExtendedResponse) and problem.own_utility is None:
         return "mutual information is convex in the channel, so maximising it is not a convex program"
     if problem.size > MAX_ANSWERS or problem.reports > 4 * MAX_ANSWERS:
-        return f"{problem.size} answers are too many for a declarative model ({MAX_ANSWERS} at most)"
+        return f"{problem.size} answers are too many for a declarative model; the limit is {MAX_ANSWERS}"
     if problem.delta > 0 and problem.notion == "ldp" and problem.size > 16:
-        return "set-wise delta has too many rows here (16 answers at most)"
+        return "set-wise delta has too many rows here; the limit is 16 answers"
     distance = problem.distances()
     reach = problem.epsilon * (1.0 if distance is None else float(distance.max()))
     if reach > 40:

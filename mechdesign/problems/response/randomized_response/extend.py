@@ -84,7 +84,7 @@ class ExtendedResponse(RandomizedResponse):
     )
     own_utility: Callable[[cvxpy.Variable], cvxpy.Expression] | None = checked(
         "``own_utility(channel)`` returns a concave cvxpy expression to maximise instead of "
-        "``utility``; ``utility`` then only says how many reports there are.",
+        "``utility``; ``utility`` then only sets the number of reports.",
         lambda _, given: given,
         form="callable",
         default=None,

@@ -169,7 +169,7 @@ def _why_not_halfspaces(problem: RandomizedResponse) -> str | None:
     if m == 1:
         return None
     if n * (m - 1) > MAX_DIMENSION:
-        return f"with delta or a distance the polytope has dimension {n * (m - 1)} ({MAX_DIMENSION} at most)"
+        return f"with delta or a distance the dimension is {n * (m - 1)}; the limit is {MAX_DIMENSION}"
     distance = problem.distances()
     steps = np.ones(1) if distance is None or n == 1 else distance[~np.eye(n, dtype=bool)]
     low, high = problem.epsilon * float(steps.min()), problem.epsilon * float(steps.max())

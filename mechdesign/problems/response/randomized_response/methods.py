@@ -36,9 +36,9 @@ METHODS = (
            "all extreme points of the polytope of channels, n <= 4",
            extreme_points.run, extreme_points.why_not),
     Method("planar-remapped", RandomizedResponse, "heuristic",
-           "planar Laplace noise, each observed point turned into the best report",
+           "planar Laplace noise, each observed point mapped to the best report",
            planar_noise.remapped, planar_noise.why_no_noise),
     Method("planar-laplace", RandomizedResponse, "heuristic",
-           "planar Laplace noise, each observed point turned into the nearest place",
+           "planar Laplace noise, each observed point moved to the nearest location",
            planar_noise.nearest, planar_noise.why_not_nearest),
 )  # fmt: skip

@@ -84,7 +84,7 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if problem.delta > 0 or problem.distance is not None:
         return "its patterns are those of plain epsilon privacy, without delta or distance"
     if problem.size > MAX_ANSWERS:
-        return f"{problem.size} answers have 2^{problem.size} patterns ({MAX_ANSWERS} answers at most)"
+        return f"{problem.size} answers have 2^{problem.size} patterns; the limit is {MAX_ANSWERS} answers"
     if problem.epsilon > 30:
         return "e^epsilon is too large for its coefficients"
     return None

@@ -82,7 +82,7 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
     def why_no_mechanism(self) -> str:
         """Say what the result is for."""
         return (
-            "it says what shuffling proves of a mechanism that users run already: build that one for "
+            "its result is the guarantee of shuffling a mechanism that users already run: build that one for "
             "shuffled reports with --shuffled, or a shuffle-local-budget model"
         )
 

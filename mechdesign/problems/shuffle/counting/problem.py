@@ -61,13 +61,13 @@ class ShuffleCounting(LocallyLimited, Problem[Protocol]):
     )
 
     def error_of(self, protocol: Protocol) -> float:
-        """Return the error at its worst over all data, or with so many ones."""
+        """Return the worst error over all data, or the error with ``ones`` ones."""
         if self.ones is None or not isinstance(protocol, CountProtocol):
             return protocol.rmse
         return protocol.rmse_at(self.ones)
 
     def messages_of(self, protocol: Protocol) -> float:
-        """Return the expected messages of a user, at their largest or with so many ones."""
+        """Return the expected messages of a user: the most over all data, or with ``ones`` ones."""
         if self.ones is None or not isinstance(protocol, CountProtocol):
             return protocol.mean_messages
         return protocol.messages_at(self.ones)

@@ -17,7 +17,7 @@ GIVEN_UP = (0.0, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """Parts of the local epsilon that are given up until the central promise is proven for what runs."""
 
 ANY = (
-    "'any' does not say what users run: give randomizer = {name = \"k-ary\", size = k} or a channel, or "
+    "'any' does not define what users run: give randomizer = {name = \"k-ary\", size = k} or a channel, or "
     "build a mechanism of your own for shuffled reports with --shuffled"
 )
 

@@ -6,9 +6,8 @@ from fractions import Fraction
 
 from mechdesign.core.method import Outcome
 from mechdesign.problems.shuffle.exact import enumeration, exact_delta, why_not_exact
-from mechdesign.problems.shuffle.judge import bracket, guessed
+from mechdesign.problems.shuffle.judge import guessed, largest_local
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
-from mechdesign.problems.shuffle.theorems import LARGEST
 
 SOLVER = "enumeration in rational arithmetic"
 
@@ -22,13 +21,13 @@ def run(problem: ShuffleLocalBudget) -> Outcome:
     if problem.setting.randomizer.kind == "channel":
         return _of_channel(problem)
 
-    def enough(local: float) -> bool:
-        return local <= central or exact_delta(problem.setting_with(local), central) <= delta
+    def divergence(local: float) -> float:
+        return exact_delta(problem.setting_with(local), central)
 
-    found, beyond = bracket(enough, central, LARGEST, guessed(problem.setting, central))
+    found, beyond = largest_local(divergence, delta, central, guessed(problem.setting, central))
     variables = {"local_epsilon": found}
     if beyond <= found:  # everything is enough
-        return Outcome("optimal", variables, found, "no larger one is looked at", SOLVER)
+        return Outcome("optimal", variables, found, "the largest local epsilon that is considered", SOLVER)
     data, fails = _attack(problem, beyond)
     return Outcome(
         "optimal" if fails else "feasible",

@@ -8,13 +8,13 @@ from functools import lru_cache
 from typing import Any
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.shuffle.judge import Curve, Setting, bracket, guessed, refuted_local
+from mechdesign.problems.shuffle.judge import Curve, Setting, guessed, largest_local, refuted_local
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
-from mechdesign.problems.shuffle.theorems import LARGEST, Theorem
+from mechdesign.problems.shuffle.theorems import Theorem
 from mechdesign.problems.shuffle.verdicts import OPTIMALITY
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=256)
 def _refuted(setting: Setting, central_epsilon: float) -> tuple[float, str]:
     return refuted_local(setting, central_epsilon)
 
@@ -37,10 +37,10 @@ def searched(problem: ShuffleLocalBudget, curve: Callable[[Setting], Curve], gra
     """Return the largest local epsilon with a bound of delta small enough."""
     central = problem.central_epsilon
 
-    def enough(local: float) -> bool:
-        return local <= central or curve(problem.setting_with(local))(central) <= problem.delta
+    def bound(local: float) -> float:
+        return curve(problem.setting_with(local))(central)
 
-    found, _ = bracket(enough, central, LARGEST, guessed(problem.setting, central))
+    found, _ = largest_local(bound, problem.delta, central, guessed(problem.setting, central))
     return outcome(problem, found, grade, "bisection of a proven bound")
 
 

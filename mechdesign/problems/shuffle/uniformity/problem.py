@@ -59,7 +59,8 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
         KINDS,
     )
     error: float = real(
-        "From 1e-9 to below 1/2: the largest chance to reject uniform categories, and to miss that distance.",
+        "From 1e-9 to below 1/2: the largest probability of rejecting uniform categories, "
+        "and of missing that distance.",
         low=LEAST_ERROR,
         high=0.5,
         high_open=True,

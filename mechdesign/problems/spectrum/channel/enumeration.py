@@ -19,7 +19,7 @@ def run(problem: SpectrumChannel, nodes: int = NODES) -> Outcome:
     ----------
     problem : SpectrumChannel
     nodes : int
-        After so many branches the rest is only bounded, and nothing is claimed.
+        Largest number of branches; the rest is only bounded, and nothing is claimed.
     """
     covered = nobody(problem, "search tree")
     if covered is not None:

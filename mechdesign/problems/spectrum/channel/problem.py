@@ -149,8 +149,8 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
     )
     channels: Sequence[Mapping[str, Any]] | None = related(
         "Further channels of the database that is built from the problem, where this one is called "
-        "``channel``. They change nothing in the optimum. Of a place the database gets the tile "
-        "alone.",
+        "``channel``. They change nothing in the optimum. The database receives only the tile of a "
+        "location.",
         _channels,
         form="list of {name, tiles, protection}, {name, x, y, protection} or {name}",
         default=None,

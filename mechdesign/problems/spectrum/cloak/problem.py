@@ -135,7 +135,7 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
 
     def __attrs_post_init__(self) -> None:
         if self.region is not None and self.shape != "hexagon":
-            raise ParameterError("region", "is for hexagons", f"leave it out for the shape '{self.shape}'")
+            raise ParameterError("region", "is for hexagons", f"omit it for the shape '{self.shape}'")
 
     @cached_property
     def figure(self) -> Shape:

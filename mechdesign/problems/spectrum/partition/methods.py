@@ -23,7 +23,7 @@ METHODS = (
            "the linear program over all sets (HiGHS), with a bound of its own",
            linear_program.run, linear_program.why_not),
     Method("truncated-laplace", SpectrumPartition, "heuristic",
-           "a window around a place with truncated Laplace noise",
+           "a window around a location with truncated Laplace noise",
            truncated_laplace.run, truncated_laplace.why_not),
     Method("milp", SpectrumPartition, "numeric", "set partitioning by an integer program (pulp)",
            milp.run, milp.why_not),

@@ -78,7 +78,7 @@ def _delta(problem: SpectrumPartition, field: str, value: Any) -> float:
 
 def _require_slack(problem: SpectrumPartition, field: str) -> None:
     if problem.notion != "slack":
-        raise ParameterError(field, "is for notion 'slack'", f"leave it out for '{problem.notion}'")
+        raise ParameterError(field, "is for notion 'slack'", f"omit it for '{problem.notion}'")
 
 
 @frozen_problem(eq=False)
@@ -135,7 +135,7 @@ class SpectrumPartition(Problem[Mechanism]):
         default=1.0,
     )
     notion: Literal["partition", "cloak", "cap", "slack"] = choice(
-        'What is promised. "partition": Q is the one cell of a public partition that has x. "cloak": '
+        'What is guaranteed. "partition": Q is the one cell of a public partition that has x. "cloak": '
         "K(Q | x) is the same for all x in Q, so the answers tell that x is in Q and nothing else, "
         'whatever the prior. "cap": for this prior no place has a posterior probability above '
         '``cap``. "slack": (epsilon, delta) for all pairs of places up to ``distance`` apart.',
@@ -311,7 +311,7 @@ def impossible(problem: SpectrumPartition, solver: str) -> Outcome | None:
         place = int(problem.masses.argmax())
         text = (
             f"place {place} has the prior probability {problem.masses[place]:.4g}, above cap "
-            f"{problem.cap:g}, even where nothing is told; raise cap or divide the place"
+            f"{problem.cap:g}, even without any answer; raise cap or divide the place"
         )
     else:
         return None

@@ -52,7 +52,7 @@ class SpectrumSecondary(Problem[SpectrumUser]):
     compared_with: ClassVar[str] = "all privacy radii L > 0"
 
     price: float = checked(
-        "k1: cost of a unit of area. It is paid for the privacy circle, too.",
+        "k1: cost of a unit of area. The privacy circle also costs this.",
         positive,
         limits=POSITIVE,
         form="number > 0",
@@ -65,7 +65,7 @@ class SpectrumSecondary(Problem[SpectrumUser]):
     )
     radius: float = checked("r0: range that the user requests.", positive, limits=POSITIVE, form="number > 0")
     beta: float = real(
-        "In (0, 1): with this probability a report of the client may be farther than L from the true place.",
+        "In (0, 1): the probability that a report may be farther than L from the true location.",
         low=0.0,
         high=1.0,
         low_open=True,

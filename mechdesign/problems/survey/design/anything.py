@@ -32,8 +32,8 @@ TOTAL, SETS, ENTROPY = "total information", "all sets of answers", "entropy of s
 def bounds_for_any(setting: SurveySetting, information: Array | None = None) -> dict[str, float]:
     """Return lower bounds of the mean error of every epsilon-private mechanism at even answers.
 
-    The total information always bounds; all sets of answers where they are few, cross tables too; their
-    entropy where questions alone are wanted. None where a number, group means or cumulative shares
+    The total information always bounds; all sets of answers where they are few, also with cross tables; the
+    entropy of sets where only questions are requested. None where a number, group means or cumulative shares
     are wanted, or other than even answers are planned: the bounds are for tables at even answers.
 
     Parameters

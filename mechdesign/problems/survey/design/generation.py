@@ -42,7 +42,7 @@ NEGLIGIBLE = 1e-11
 """Shares below this are dropped."""
 
 IDLE = 20
-"""Designs without a share are kept for so many rounds: where prices are not unique, they would come again."""
+"""Rounds for which designs without a share are kept: with prices that are not unique they would return."""
 
 
 @dataclass

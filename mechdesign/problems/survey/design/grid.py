@@ -31,7 +31,7 @@ def run(problem: SurveyDesign) -> Outcome:
     from mechdesign.solvers.convex import solve_convex
 
     if problem.epsilon == 0.0:
-        message = "with epsilon = 0 reports say nothing; give a larger epsilon"
+        message = "with epsilon = 0 reports contain no information; give a larger epsilon"
         return Outcome(status="infeasible", solver="cvxpy", message=message)
     setting = problem.own_setting
     columns = list(_columns(setting))

@@ -31,7 +31,7 @@ def division(menu: Menu, prices: Array, places: Sequence[int]) -> tuple[Array, N
     -------
     best : (G + 1,) array
     steps : (len(places), G + 1) int array
-        What the last question takes where the questions up to it have so many steps.
+        Steps of the last question, where the questions up to it have the column's number of steps.
     """
     count = len(menu.budgets)
     best = np.zeros(count)

@@ -137,7 +137,7 @@ def noise(kind: str, epsilon: float) -> float:
 
 @lru_cache(maxsize=1 << 12)
 def ordered_noise(size: int, epsilon: float) -> float:
-    """Return the variance of one report, summed over the cumulative shares of so many categories.
+    """Return the variance of one report, summed over the cumulative shares of ``size`` categories.
 
     At even answers; infinite where no channel is known.
 

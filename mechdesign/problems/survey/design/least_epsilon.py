@@ -19,7 +19,7 @@ from mechdesign.problems.survey.design.problem import SurveyDesign
 from mechdesign.problems.survey.design.setting import SurveySetting
 
 AIM = 4e-6
-"""The users that are aimed at are so much fewer, so that a step ends where the planned ones are enough."""
+"""A step aims at this part fewer users than planned, so that it ends where the planned ones are enough."""
 
 NEAR = 1e-5
 """When the users needed are that close to the planned ones, the proof just below is tried."""

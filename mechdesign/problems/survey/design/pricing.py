@@ -27,7 +27,7 @@ MIXED_PARTS = 10
 """A joint report next to numbers that are answered alone takes a multiple of epsilon / 10."""
 
 MOST_NUMBERS = 4
-"""Up to so many numbers every choice of those that are answered alone is tried; else all or none."""
+"""With at most this many numbers, every choice of those answered alone is tried; else all or none."""
 
 SEVERAL = 3
 """Joint reports of different size that enter in one round."""

@@ -126,7 +126,7 @@ class SurveyDesign(Problem[Survey]):
         "``range``; for a number also ``bins`` (a histogram instead of the mean) and ``spread`` (the planned "
         "standard deviation); ``frequencies``, the planned shares of the categories (even ones by default); "
         "``cumulative = true``, where the cumulative shares of ordered answers are wanted; "
-        "``skip = true`` allows to leave it out; ``importance`` (1) and ``error`` (the "
+        "``skip = true`` allows to omit it; ``importance`` (1) and ``error`` (the "
         "wanted standard error, of a category's share or of the mean).",
         _questions,
         form="list of tables",
@@ -153,8 +153,9 @@ class SurveyDesign(Problem[Survey]):
     )
     goal: Literal["mean", "worst", "users", "epsilon"] = choice(
         "What is minimized. ``mean``: the weighted mean of the errors relative to answers in clear. "
-        "``worst``: the largest ratio of a standard error to the wanted one. ``users``: how many people take "
-        "all errors to what is wanted. ``epsilon``: the epsilon that does so with ``users``.",
+        "``worst``: the largest ratio of a standard error to the requested one. ``users``: the number of "
+        "users for which all errors are as requested. ``epsilon``: the epsilon at which ``users`` users give "
+        "these errors.",
         GOALS,
         default="mean",
     )

@@ -50,7 +50,7 @@ def _roles(column: Column, group: Sequence[int]) -> list[tuple[int, int] | None]
 
 
 def _step(roles: Sequence[tuple[int, int] | None]) -> int:
-    """Return how far a turn moves: past all that are asked where they are alike, else by one."""
+    """Return how far a turn moves: past all that are asked where they are interchangeable, else by one."""
     asked = [role for role in roles if role is not None]
     return len(asked) if len(set(asked)) == 1 else 1
 

@@ -10,7 +10,7 @@ from mechdesign.problems.survey.design.setting import SurveySetting
 
 
 def asked_evenly(setting: SurveySetting, count: int) -> tuple[list[Column], list[float]]:
-    """Return designs that ask so many questions each, every question equally often, with even budgets.
+    """Return designs of ``count`` questions each that ask all questions equally often, with even budgets.
 
     Windows of neighboring questions, one after the other around the circle, each with the same share.
     """

@@ -23,7 +23,7 @@ from mechdesign.problems.survey.design.setting import SurveySetting
 
 Array = NDArray[np.float64]
 
-NOTHING = "with epsilon = 0 reports say nothing; give a larger epsilon"
+NOTHING = "with epsilon = 0 reports contain no information; give a larger epsilon"
 
 Class = type[Independent]
 
@@ -161,7 +161,7 @@ def no_joint_results(problem: SurveyDesign) -> str | None:
 
 
 def by_rule(count: Callable[[SurveySetting], int]) -> Callable[[SurveyDesign], Outcome]:
-    """Return the method that asks so many questions of each user, evenly."""
+    """Return the method that asks each user ``count(setting)`` questions, evenly."""
 
     def run(problem: SurveyDesign) -> Outcome:
         if problem.epsilon == 0.0:

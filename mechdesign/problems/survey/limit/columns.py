@@ -25,7 +25,7 @@ Column = Mapping[str, Any]
 
 
 def information(effects: Effects, epsilon: float, column: Column) -> Array:
-    """Return eta of each kind of part, averaged over its parts: alike questions change places at random.
+    """Return eta of each kind of part, averaged over its parts: similar questions change places at random.
 
     Examples
     --------
@@ -56,14 +56,14 @@ def _of_product(effects: Effects, epsilon: float, widths: Sequence[int]) -> dict
 
 
 def _of_cells(effects: Effects, epsilon: float, questions: Sequence[int], width: int) -> dict[Part, float]:
-    """Return eta of so many scattered cells of the table of some questions: the same for all its parts."""
+    """Return eta of ``width`` scattered cells of the table of some questions: the same for all its parts."""
     cells = math.prod(effects.sizes[place] for place in questions)
     eta = share_in(epsilon, width / cells) ** 2 * (cells - width) / (width * (cells - 1))
     return {part: eta if set(part) <= set(questions) else 0.0 for kind in effects.members for part in kind}
 
 
 def _of_matches(effects: Effects, epsilon: float, widths: Sequence[int], least: int) -> dict[Part, float]:
-    """Return eta of the answers of which at least so many are in their subsets of these widths.
+    """Return eta of the answers with at least ``least`` entries in their subsets of these widths.
 
     Given that the answer is in T, let b_j say whether the j-th one matches: |proj_S 1_T|^2 / t^2 is the
     square of the mean of the product of b_j - p_j over S, divided by the product of p_j (1 - p_j).
@@ -93,7 +93,7 @@ def _of_matches(effects: Effects, epsilon: float, widths: Sequence[int], least: 
 
 
 def _tail(shares: Sequence[float], least: int) -> float:
-    """Return how likely at least so many of independent events happen."""
+    """Return the probability that at least ``least`` of the independent events happen."""
     if least <= 0:
         return 1.0
     law = np.zeros(len(shares) + 1)

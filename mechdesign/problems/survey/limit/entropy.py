@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -32,7 +32,7 @@ PIECES = 96
 """Cells of the free ratio, on each of which a bound is taken."""
 
 MULTIPLIERS, FINER = 16, 4
-"""Values of mu that are tried, and how often so many between the best one's neighbors; each gives a bound."""
+"""Values of mu per round, and further rounds between the best one's neighbors; each value gives a bound."""
 
 ACCURACY = 1e-3
 """Cells of t are halved until the largest bound is known to this part, or there are too many."""
@@ -59,7 +59,7 @@ def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
     """Return an upper bound of price chi^2 - mu KL over laws on k points, of ratios to the even law up to B.
 
     For a law with the ratios r_i, of the mean 1, chi^2 is the mean of r^2 - 1 and KL that of r ln r. At the
-    best law so many ratios are B, at most one is any y, and the others are equal, x: 2 price r - mu ln r is
+    best law some ratios are B, at most one is any y, and the others are equal, x: 2 price r - mu ln r is
     convex in r and so has a value at most twice, at its larger place at most once; and no ratio is 0, where
     the slope of r ln r is infinite. On a piece of y both means are convex: the first is at most its larger
     end, the second at least where its tangents in the ends meet.
@@ -82,31 +82,46 @@ def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
     >>> gains(2, 2.0, 1.0, np.array([0.0])).round(6)  # one answer is sure: chi^2 = 1
     array([1.])
     """
-    top = min(ratio, float(size))
+    return _worth(_pieces(size, ratio), price, multipliers)
+
+
+def _worth(pieces: list[_Piece], price: float, multipliers: Array) -> Array:
+    """Return the bound of :func:`gains` over all pieces."""
     best = np.zeros(len(multipliers))  # the even law
+    for piece in pieces:
+        worth = np.maximum(
+            *(price * chi[None, :] - multipliers[:, None] * entropy[None, :] for chi, entropy in piece)
+        )
+        best = np.maximum(best, worth.max(axis=1))
+    return best
+
+
+_Piece = tuple[tuple[Array, Array], tuple[Array, Array]]
+"""At the lower ends and at the upper ends of ranges of y: chi^2, and the tangents of KL."""
+
+
+def _pieces(size: int, ratio: float) -> list[_Piece]:
+    """Return the laws on so many points with ratios up to this one, by the number of those that are B."""
+    top = min(ratio, float(size))
+    found = []
     for full in range(min(size - 1, math.floor(size / top)) + 1):
         others, left = size - full - 1, max(0.0, size - full * top)
         low, high = (left / (others + 1), min(top, left)) if others else (left, left)
-        if low > top:  # the others cannot all be so large
+        if low > top:  # the others cannot all be this large
             continue
         turns = np.linspace(0.0, math.pi, PIECES + 1)
         ends = low + (high - low) * (1.0 - np.cos(turns)) / 2.0
         middles = (ends[1:] + ends[:-1]) / 2.0
         law = _PeakedLaw(size, full, top, others, left)
         chi, entropy, slope = law.chi(ends), law.entropy(middles), law.slope(middles)
-        worth = np.maximum(
-            *(
-                price * there[None, :] - multipliers[:, None] * (entropy + slope * (end - middles))[None, :]
-                for end, there in ((ends[:-1], chi[:-1]), (ends[1:], chi[1:]))
-            )
-        )
-        best = np.maximum(best, worth.max(axis=1))
-    return best
+        lower, upper = (entropy + slope * (end - middles) for end in (ends[:-1], ends[1:]))
+        found.append(((chi[:-1], lower), (chi[1:], upper)))
+    return found
 
 
 @dataclass(frozen=True)
 class _PeakedLaw:
-    """Laws on k points with so many full ratios, one ratio y, and the others equal."""
+    """Laws on k points with ``full`` ratios B, one ratio y, and the others equal."""
 
     size: int
     full: int
@@ -160,12 +175,14 @@ def most_worth(questions: tuple[AlikeQuestions, ...], epsilon: float) -> float:
     edges = np.exp(np.linspace(math.log(start), 0.0, 25)).tolist()
     edges[-1] = 1.0
 
+    budgeted = lru_cache(maxsize=None)(partial(_budgeted, questions))  # of a cell, and of its first half
+
     def bound(a: float, b: float) -> float:
         rho = excess * b / (1.0 + excess * b)
         simple = largest * _total(a, b, excess)
         if rho * rho * largest * (1.0 / a - 1.0) <= 0.0:
             return 0.0
-        return min(simple, rho * rho * _budgeted(questions, a))
+        return min(simple, rho * rho * budgeted(a))
 
     floor = largest * excess**2 * start  # all t up to the first edge: (E - 1)^2 t (1 - t)/(1 + (E - 1) t)^2
     heap = [(-bound(a, b), a, b) for a, b in pairwise(edges)]
@@ -191,10 +208,11 @@ def _budgeted(questions: Sequence[AlikeQuestions], share: float) -> float:
     """Return the least over mu of mu ln(1/t) + the sum of the questions' gains."""
     budget, scale = math.log(1.0 / share), max(item.price for item in questions)
     best, multipliers = math.inf, scale * np.exp(np.linspace(-9.0, 3.0, MULTIPLIERS))
+    pieces = [_pieces(item.size, 1.0 / share) for item in questions]
     for _ in range(1 + FINER):
         totals = multipliers * budget
-        for item in questions:
-            totals += item.count * gains(item.size, 1.0 / share, item.price / (item.size - 1), multipliers)
+        for item, laws in zip(questions, pieces, strict=True):
+            totals += item.count * _worth(laws, item.price / (item.size - 1), multipliers)
         best, place = min(best, float(totals.min())), int(totals.argmin())
         around = multipliers[max(0, place - 1)], multipliers[min(len(multipliers) - 1, place + 1)]
         multipliers = np.geomspace(*around, MULTIPLIERS)
@@ -202,7 +220,7 @@ def _budgeted(questions: Sequence[AlikeQuestions], share: float) -> float:
 
 
 def entropy_bound(effects: Effects, epsilon: float, told: Array) -> float:
-    """Return the bound by entropy at the prices of a mixture that tells so much of each kind of question."""
+    """Return the bound by entropy at the prices of a mixture that tells ``told`` of each kind of question."""
     given = proofs.factors((1.0 / told).tolist())
     each = proofs.prices(effects, given)
     questions = tuple(

@@ -31,7 +31,7 @@ AT_ONCE = 8
 
 def nothing() -> Outcome:
     """Return that there is no answer at epsilon = 0."""
-    message = "with epsilon = 0 reports say nothing; give a larger epsilon"
+    message = "with epsilon = 0 reports contain no information; give a larger epsilon"
     return Outcome(status="infeasible", solver="columns", message=message)
 
 

@@ -69,7 +69,7 @@ def bounds_of(effects: Effects, epsilon: float, told: Array) -> dict[str, float]
 
 
 def _listed(effects: Effects, epsilon: float) -> Iterator[Mapping[str, Any]]:
-    """Yield the columns to begin with: cells of the requested tables, and matches of alike questions."""
+    """Yield the columns to begin with: cells of the requested tables, and matches of similar questions."""
     tables = {part for kind in effects.members for part in kind}
     if effects.singles:
         tables = {kind[0] for kind in effects.members}

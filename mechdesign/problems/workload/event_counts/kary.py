@@ -43,5 +43,5 @@ def run(problem: EventCounts) -> Outcome:
 def why_not(problem: EventCounts) -> str | None:
     """Say why its reports cannot be told here, if so."""
     if problem.slots <= problem.most:
-        return "a state fills all slots, and a report names all but one at most; give more slots than events"
+        return "a state can fill all slots, but a report leaves at least one out; give more slots than events"
     return None

@@ -94,7 +94,7 @@ class EventCounts(Problem[EventRelease]):
     """A solution is certified optimal when its proven gap is below this part of its value."""
 
     slots: int = whole("Number m of slots, such as kinds of events times windows of time.", low=2, high=64)
-    most: int = whole("Number r of events that a user has at most.", low=1, high=3)
+    most: int = whole("Largest number r of events of a user.", low=1, high=3)
     epsilon: float = checked(
         "From 0.1 to 16. With 0 a report contains no information, and the problem is infeasible.",
         _epsilon,

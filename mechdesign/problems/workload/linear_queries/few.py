@@ -66,7 +66,7 @@ def weighed(
 ) -> _Weighed | None:
     """Return the best probabilities of these estimates, shape (m, r); None where they do not suffice.
 
-    With a group that permutes the estimates they are alike for images.
+    With a group that permutes the estimates they are equal for images.
     """
     from scipy import sparse
 

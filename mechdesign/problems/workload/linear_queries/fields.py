@@ -68,7 +68,7 @@ def normal_quantile(shares: Array) -> Array:
 
 
 def tetrachoric(threshold: Array, both: Array) -> Array:
-    """Return the correlations with which two normal variables exceed their thresholds so often together.
+    """Return the correlations at which two normal variables exceed both thresholds with chance ``both``.
 
     Parameters
     ----------

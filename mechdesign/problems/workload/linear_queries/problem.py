@@ -154,7 +154,7 @@ class LinearQueries(Problem[WorkloadRelease]):
         "Weight of the squared error of each query, >= 0.", _weights, form="(p,) array", default=None
     )
     population: Kept[str | Array, str | Vector] = related(
-        "Which types the average error weighs: all alike, by the given shares (all above 0), or the "
+        "Which types the average error weighs: all equally, by the given shares (all above 0), or the "
         "worst type. It shapes the mechanism; the answers are unbiased for every population.",
         _population,
         form='"uniform", "worst" or (n,) array',

@@ -30,7 +30,7 @@ LARGEST_FIELD = 1024
 
 
 def run(problem: LinearQueries, seed: int = 0, patterns: int | None = None) -> Outcome:
-    """Draw patterns and weigh them nearly alike.
+    """Draw patterns and weigh them nearly equally.
 
     Parameters
     ----------

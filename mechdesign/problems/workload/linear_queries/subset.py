@@ -21,7 +21,7 @@ from mechdesign.problems.workload.linear_queries.simple_reports import (
 
 
 def is_histogram(problem: LinearQueries) -> bool:
-    """Whether the queries weigh all types alike: any two shares have the same part in the error."""
+    """Whether the queries weigh all types equally: any two shares have the same part in the error."""
     gram = problem.queries.centered(np.full(problem.queries.size, 1.0 / problem.queries.size))
     level = float(np.trace(gram)) / (len(gram) - 1)
     even = level * (np.eye(len(gram)) - 1.0 / len(gram))

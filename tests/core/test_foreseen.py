@@ -1,0 +1,97 @@
+"""Searches that are foreseen find what they find when they ask about every number, and ask about few."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from mechdesign.core.foreseen import foreseen
+
+LEVEL = 1e-6
+
+CURVES = {
+    "exponential": lambda x: math.exp(3.0 * x - 30.0),
+    "gaussian": lambda x: math.erfc(6.0 - x),
+    "steep": lambda x: math.exp(x**3 - 200.0),
+    "jump": lambda x: 1e-9 if x < math.pi else 0.5,
+    "stairs": lambda x: math.exp(math.floor(40.0 * x) / 10.0 - 20.0),
+    "flat at the end": lambda x: min(1.0, math.exp(40.0 * (x - 4.0))),
+    "zero before": lambda x: max(0.0, x - 3.25),
+    "all enough": lambda x: 1e-12 * (1.0 + x),
+    "none enough": lambda x: 1.0 + x,
+}
+
+
+def halved(enough):
+    low, high = 0.0, 8.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if enough(middle) else (low, middle)
+    return low, high
+
+
+def whole(enough):
+    fails, holds = 0, 1 << 40
+    while holds - fails > 1:
+        middle = (fails + holds) // 2
+        fails, holds = (fails, middle) if enough(middle) else (middle, holds)
+    return holds, fails
+
+
+@pytest.mark.parametrize("near", [(5.0, 4.9), (0.1, 0.2), (7.9, 7.8), (3.0, 3.0), (1.0, 2.0, 7.0)])
+@pytest.mark.parametrize("name", CURVES)
+def test_a_rising_curve(name, near):
+    curve, looked = CURVES[name], []
+
+    def counted(x):
+        looked.append(x)
+        return curve(x)
+
+    found = foreseen(halved, counted, LEVEL, near, rising=True)
+    assert found == halved(lambda x: curve(x) <= LEVEL)
+    assert len(looked) == len(set(looked)), "a number is looked at once"
+    assert len(looked) <= 60
+    if name in ("exponential", "gaussian", "steep") and near == (5.0, 4.9):
+        assert len(looked) <= 13, "bisection asks about 33 numbers"
+
+
+@pytest.mark.parametrize("near", [(5.0, 4.9), (0.1, 0.2), (7.9, 7.8)])
+@pytest.mark.parametrize("name", CURVES)
+def test_a_falling_curve(name, near):
+    looked = []
+
+    def curve(x):
+        looked.append(x)
+        return CURVES[name](8.0 - x)
+
+    def search(enough):
+        low, high = halved(lambda x: not enough(x))
+        return high, low
+
+    found = foreseen(search, curve, LEVEL, near, rising=False)
+    if name in ("exponential", "gaussian", "steep") and near == (5.0, 4.9):
+        assert len(looked) <= 13, "bisection asks about 33 numbers"
+    assert found == search(lambda x: curve(x) <= LEVEL)
+
+
+@pytest.mark.parametrize("scale", [3.0, 1e5, 1e9])
+def test_whole_numbers(scale):
+    def curve(number):
+        assert isinstance(number, int)
+        return math.exp(-number / scale)
+
+    found = foreseen(whole, curve, LEVEL, (1, 4), rising=False)
+    assert found == whole(lambda number: curve(number) <= LEVEL)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_found_was_looked_at_even_where_the_curve_is_not_monotone(seed):
+    """Rounding can turn a bound's order: the number that is returned has to be enough by itself."""
+
+    def curve(x):
+        return math.exp(x - 18.0) * (1.0 + 0.2 * math.sin(1e4 * x * (seed + 1)))
+
+    last, beyond = foreseen(halved, curve, LEVEL, (5.0, 4.9), rising=True)
+    assert curve(last) <= LEVEL < curve(beyond)
+    assert 0.0 < beyond - last <= 1e-9
