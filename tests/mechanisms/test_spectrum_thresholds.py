@@ -1,5 +1,6 @@
 """Cliques alone: their rows hold exactly, and their bound is never below what an exact search finds."""
 
+import functools
 import math
 import time
 from fractions import Fraction
@@ -33,7 +34,7 @@ def test_what_is_left_of_a_margin_makes_it_up_in_exact_numbers_and_no_more():
 
 
 @pytest.mark.parametrize("occupied", [True, False])
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(10))
 def test_any_two_thresholds_of_a_row_make_up_the_margin_exactly(seed, occupied):
     channel = random_channel(seed, 9, occupied, side=9.0).channel
     if occupied and channel.most <= 0:
@@ -81,6 +82,13 @@ def represented(program, radii, level):
     return weights
 
 
+@functools.cache
+def optimum_of(seed, occupied):
+    """Return a map of six users and its optimum."""
+    problem = random_channel(7000 + seed, 6, occupied, side=7.0 + seed % 5)
+    return problem, md.solve(problem, "enumeration")
+
+
 def program_of(channel, value, gap, level=0.0):
     """Return the program with a cutoff from a value."""
     return Thresholds(channel, RadiiAtLevel(np.zeros(channel.size), level, value), gap)
@@ -88,20 +96,20 @@ def program_of(channel, value, gap, level=0.0):
 
 @pytest.mark.parametrize("part", [0.5, 0.97])
 @pytest.mark.parametrize("occupied", [True, False])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_the_optimum_stays_within_the_program_as_columns_are_closed_and_merged(
     seed, occupied, part, monkeypatch
 ):
     """The cutoff is below the optimum: nothing that the optimum needs may go."""
     monkeypatch.setattr(thresholds, "POOR", -1.0)  # merge whatever is idle
-    problem = random_channel(7000 + seed, 6, occupied, side=7.0 + seed % 5)
-    exact = md.solve(problem, "enumeration")
+    monkeypatch.setattr(thresholds, "BLOCKS", 1)
+    problem, exact = optimum_of(seed, occupied)
     if not exact.found:
         return
     radii, level = np.array(exact.variables["radii"]), float(exact.variables["privacy"])
     value = exact.value - (1.0 - part) * abs(exact.value) - 1e-6
     program = program_of(problem.channel, value, 0.0, level)
-    for _ in range(12):
+    for _ in range(7):
         program.tighten(math.inf)
         weights = represented(program, radii, level)
         assert weights is not None
@@ -152,7 +160,7 @@ def test_what_is_closed_is_poor_together_with_its_neighbors_and_above_0():
 
 
 @pytest.mark.parametrize("occupied", [True, False])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_brute_force_finds_nothing_above_the_bound_and_idle_gaps_close(seed, occupied):
     problem = random_channel(seed, 2 + seed % 4, occupied, side=7.0 + seed % 5)
     channel = problem.channel
@@ -160,7 +168,7 @@ def test_brute_force_finds_nothing_above_the_bound_and_idle_gaps_close(seed, occ
         return
     best, start = brute_force(problem, 60), quick(channel)
     program = Thresholds(channel, start, 0.01)
-    for _ in range(60):
+    for _ in range(10 if occupied else 60):
         if program.bound <= program.cutoff:
             break
         program.tighten(math.inf)
@@ -176,7 +184,7 @@ def test_a_crowded_map_in_a_few_rounds():
     channel = md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=users).channel
     best = quick(channel)
     program, bounds = Thresholds(channel, best, 0.005), []
-    for _ in range(30):
+    for _ in range(14):
         program.tighten(math.inf)
         bounds.append(program.bound)
     assert bounds == sorted(bounds, reverse=True)
@@ -198,3 +206,42 @@ def test_no_time_at_all_leaves_the_bound_that_there_is():
     bound = program.bound
     program.finish(0.0)
     assert program.bound <= bound
+
+
+HOSTILE = {
+    "random": lambda rng, count: rng.normal(size=count),
+    "negative": lambda rng, count: -rng.uniform(size=count) * 1e3,
+    "huge": lambda rng, count: rng.uniform(size=count) * 1e300,
+    "beyond": lambda rng, count: np.full(count, 1e308),
+    "infinite": lambda rng, count: np.where(rng.uniform(size=count) < 0.3, np.inf, 1.0),
+    "none": lambda rng, count: np.where(rng.uniform(size=count) < 0.3, np.nan, 1.0),
+    "small": lambda rng, count: rng.uniform(size=count) * 1e-9,
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("occupied", [True, False])
+def test_whatever_the_multipliers_are_the_bound_holds(occupied, kind, monkeypatch):
+    """The cutoff is below the optimum; a solver may return anything, here with one column merged and closed."""
+    problem, exact = optimum_of(4, occupied)
+    program = program_of(problem.channel, 0.9 * exact.value, 0.0, float(exact.variables["privacy"] or 0.0))
+    for _ in range(3):
+        program.tighten(math.inf)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        matrix = program._matrix().tocsr()
+        prices = HOSTILE[kind](rng, matrix.shape[0])
+        monkeypatch.setattr(thresholds, "packed", lambda *_, found=prices: (program.values, found))
+        program.finish(1.0)
+        assert program.bound >= exact.value
+        program._take(matrix, prices)
+        assert program.bound >= exact.value
+        program._close()
+        program._merge()
+        program._split()
+        program.tighten(math.inf)
+        assert program.bound >= exact.value
+    monkeypatch.setattr(thresholds, "packed", lambda *_: None)
+    program.finish(1.0)
+    assert program.bound >= exact.value
