@@ -11,7 +11,12 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.doctest import DoctestModule
 
 HERE = Path(__file__).parent
 
@@ -20,9 +25,17 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 
-def pytest_collect_file(file_path: Path) -> None:
-    """Import a module of the package by its name before pytest looks for it: it takes what is imported."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[Any], list[Any]]:
+    """Import a module of the package by its name before pytest looks for it: it takes what is imported.
+
+    Examples are looked for only in files that have some: elsewhere, no object has to be asked for its text.
+    """
     place = file_path.relative_to(HERE) if file_path.is_relative_to(HERE) else file_path
     if place.parts[0] == "mechdesign" and place.suffix == ".py" and place.stem != "__main__":
         parts = place.with_suffix("").parts
         importlib.import_module(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+    found = yield
+    if place.suffix == ".py" and b">>>" not in file_path.read_bytes():
+        return [collector for collector in found if not isinstance(collector, DoctestModule)]
+    return found

@@ -26,8 +26,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+gc.disable()  # what is collected stays: there is no garbage to search for until then
+
+
 def pytest_collection_finish() -> None:
     """Keep the collected tests out of every later search for garbage: they stay until the end anyway."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 

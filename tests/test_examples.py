@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import os
-import resource
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from mechdesign.problems import families, problem_classes
+from tests.support import warm
 
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Threads of linear algebra that wait for a busy processor count as if they worked."""
@@ -45,20 +43,13 @@ def test_every_family_has_an_example(family):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_in_a_few_seconds(path, tmp_path):
     """Five on an idle machine; processors differ by a factor of 1.6 and are shared, so ten here."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(path)],
-        cwd=tmp_path,
-        env={**os.environ, **ONE_THREAD},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 10.0
-    assert list(tmp_path.iterdir()) == []
+    folder, printed = tmp_path / "empty", tmp_path / "printed"
+    folder.mkdir()
+    code, seconds = warm.run_script(path, folder, {**os.environ, **ONE_THREAD}, printed)
+    assert code == 0, printed.read_text(encoding="utf-8")
+    assert printed.stat().st_size
+    assert seconds < 10.0
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

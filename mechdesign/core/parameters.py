@@ -11,6 +11,7 @@ import json
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -211,6 +212,7 @@ def _generated(problem_class: type[Problem], key: str, value: Any) -> Any:
     return call_named(f"{problem_class.name}: {key}: generator '{name}'", known[name], arguments)
 
 
+@cache
 def _takes_table(problem_class: type[Problem], key: str) -> bool:
     """Whether a parameter may itself be a table, which then is not a generator unless it has a name."""
     schema = _schema_of(get_type_hints(problem_class)[key])

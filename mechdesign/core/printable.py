@@ -16,8 +16,11 @@ def printable(text: object) -> str:
     >>> print(printable("a\n\x1b[2Jb"))
     a\n\x1b[2Jb
     """
+    letters = str(text)
+    if letters.isprintable():
+        return letters
     return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in str(text)
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in letters
     )
 
 

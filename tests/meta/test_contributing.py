@@ -34,7 +34,7 @@ def folder(tmp_path_factory) -> Path:
     shutil.copytree(
         Path(mechdesign.__file__).parent,
         top / "mechdesign",
-        ignore=shutil.ignore_patterns("__pycache__", "models"),
+        ignore=shutil.ignore_patterns("models"),  # compiled files are as good there: nobody compiles twice
     )
     shutil.copytree(models_folder(), top / "models")
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import networkx
+import pytest
 
 import mechdesign
 
@@ -36,13 +37,55 @@ SOLVERS = ("scipy.optimize", "cvxpy", "pulp")
 
 
 @cache
+def tree_of(path: Path) -> ast.Module:
+    """Return a file's syntax tree; the rules share it."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def statements(node: ast.AST, path: Path) -> list[ast.AST]:
+    """Return the parts of a node: without expressions, unless its file imports something by name."""
+    parts = ast.iter_child_nodes(node)
+    return (
+        list(parts) if imports_by_name(path) else [part for part in parts if not isinstance(part, ast.expr)]
+    )
+
+
+@cache
+def imports_by_name(path: Path) -> bool:
+    """Whether a file may call ``import_module``."""
+    return "import_module" in path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def trees() -> Iterator[None]:
+    """Forget the trees after the last rule: they are large."""
+    yield
+    tree_of.cache_clear()
+
+
+def is_for_typing(node: ast.AST) -> bool:
+    """Whether a statement is run by type checkers only."""
+    return isinstance(node, ast.If) and any(
+        "TYPE_CHECKING" in getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(node.test)
+    )
+
+
+def imported_by_name(node: ast.AST) -> list[str]:
+    """Return what a node imports, if it is a call of ``import_module``."""
+    if not isinstance(node, ast.Call):
+        return []
+    if "import_module" not in getattr(node.func, "attr", getattr(node.func, "id", "")):
+        return []
+    return [item.value for item in node.args if isinstance(item, ast.Constant)]
+
+
+@cache
 def imports(module: str, package: Path = PACKAGE) -> list[tuple[str, bool]]:
     """Return (imported name, whether it is imported with the module itself); not for typing only."""
-    tree = ast.parse((package / module).read_text(encoding="utf-8"))
     found: list[tuple[str, bool]] = []
 
     def visit(node: ast.AST, eager: bool) -> None:
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if is_for_typing(node):
             return
         if isinstance(node, ast.Import):
             found.extend((alias.name, eager) for alias in node.names)
@@ -50,13 +93,13 @@ def imports(module: str, package: Path = PACKAGE) -> list[tuple[str, bool]]:
             assert node.level == 0, f"{module}: relative import"
             found.append((node.module, eager))
             found.extend((f"{node.module}.{alias.name}", eager) for alias in node.names)
-        elif isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func):
-            found.extend((item.value, False) for item in node.args if isinstance(item, ast.Constant))
+        else:
+            found.extend((name, False) for name in imported_by_name(node))
         inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-        for child in ast.iter_child_nodes(node):
+        for child in statements(node, package / module):
             visit(child, eager and not inside)
 
-    visit(tree, True)
+    visit(tree_of(package / module), True)
     return found
 
 
@@ -100,10 +143,10 @@ def solvers_imported(module: str, package: Path = PACKAGE) -> list[str]:
     allowed = ("cvxpy",) if layer == "problems" else ()
     found += [f"{module} imports {name}" for name, _ in used if name.split(".")[0] not in allowed]
     if any(name.split(".")[0] == "cvxpy" for name, _ in used):
-        tree = ast.parse((package / module).read_text(encoding="utf-8"))
+        tree = tree_of(package / module)
         calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        names = [ast.unparse(call) for call in calls if isinstance(call, ast.Attribute)]
-        found += [f"{module} solves by itself: {name}" for name in names if name.endswith(".solve")]
+        solved = [call for call in calls if isinstance(call, ast.Attribute) and call.attr == "solve"]
+        found += [f"{module} solves by itself: {ast.unparse(call)}" for call in solved]
     return found
 
 
@@ -161,16 +204,17 @@ def test_every_offence_is_listed(tmp_path):
     assert solvers_imported("solvers/a.py", tmp_path) == []
 
 
-def at_run_time(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a tree that are not for typing only."""
-    waiting = [tree]
+def at_run_time(path: Path) -> Iterator[ast.AST]:
+    """Yield the statements of a file that are not for typing only, and the calls that may import by name."""
+    waiting: list[ast.AST] = [tree_of(path)]
     while waiting:
         node = waiting.pop()
-        if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
+        if not is_for_typing(node):
             yield node
-            waiting += ast.iter_child_nodes(node)
+            waiting += statements(node, path)
 
 
+@cache
 def dependencies(package: Path = PACKAGE) -> dict[str, set[str]]:
     """Return which module of the package names which at run time, be it lazily; not for typing only."""
     modules = {
@@ -181,14 +225,14 @@ def dependencies(package: Path = PACKAGE) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for name, path in modules.items():
         targets: set[str] = set()
-        for node in at_run_time(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in at_run_time(path):
             if isinstance(node, ast.Import):
                 targets |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 whole = {f"{node.module}.{alias.name}" for alias in node.names}
                 targets |= (whole & set(modules)) or {node.module}
-            elif isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func):
-                targets |= {item.value for item in node.args if isinstance(item, ast.Constant)}
+            else:
+                targets |= set(imported_by_name(node))
         found[name] = (targets & set(modules)) - {name}
     return found
 
@@ -294,7 +338,10 @@ def repeated_classes(package):
     """Return the names that stand for several classes, with where these are."""
     found = {}
     for path in sorted(package.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        waiting = [tree_of(path)]
+        while waiting:
+            node = waiting.pop()
+            waiting += statements(node, path)
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(f"{path.relative_to(package)}:{node.lineno}")
     return {name: places for name, places in found.items() if len(places) > 1}

@@ -46,6 +46,7 @@ def installed(built, tmp_path_factory) -> Path:
         "install",
         "-q",
         "--no-deps",
+        "--no-compile",
         "--target",
         str(folder),
         str(wheel),

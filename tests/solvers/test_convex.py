@@ -41,5 +41,5 @@ def test_failure_of_all_says_what_each_said():
 def test_an_option_that_the_solver_does_not_know_is_named(solver):
     number = cvxpy.Variable()
     program = cvxpy.Problem(cvxpy.Minimize(number), [number >= 1.0])
-    with pytest.raises(ParameterError, match=f"options nonsense: {solver} says .*nonsense"):
+    with pytest.raises(ParameterError, match=f"options nonsense: {solver} reports: .*nonsense"):
         solve_convex(program, solver, nonsense=1)

@@ -44,6 +44,9 @@ ROUNDING = 1e-8
 ECHO = '; echo "exit code $?"'
 """How pages show the exit code of a command."""
 
+PIPED = re.compile(r"^(?P<own>mechdesign [^|]*\S) \| (?P<end>head|tail) -n (?P<most>\d+)$")
+"""How pages show the first or the last lines of what our command prints."""
+
 FENCE = re.compile(r"^```([\w{}-]*)")
 COMMENT = re.compile(r"^<!-- (random|machine|output not shown|digits: \d+) -->$")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?![A-Za-z_])")
@@ -176,13 +179,18 @@ def _run_console(block: Block, page: Path, work: Path, environment: dict[str, st
 
 def _run_command(command: str, work: Path, environment: dict[str, str]) -> tuple[int, str]:
     """Return the exit code and what is printed: by a shell, where more than our own command is called."""
-    own = command.removesuffix(ECHO)
+    piped = PIPED.match(command)
+    own = piped["own"] if piped else command.removesuffix(ECHO)
     words = warm.words_of(own)
     if words is not None and hasattr(os, "fork"):
         output = work.parent / "printed"
         code = warm.run(words, work, environment, output)
         printed = output.read_text(encoding="utf-8", errors="backslashreplace")
-        return (code, printed) if own == command else (0, f"{printed}exit code {code}\n")
+        if piped and code == 0:  # what failed says so on another stream, which is not cut
+            most, lines = int(piped["most"]), printed.splitlines(keepends=True)
+            return 0, "".join(lines[:most] if piped["end"] == "head" else lines[-most:])
+        if not piped:
+            return (code, printed) if own == command else (0, f"{printed}exit code {code}\n")
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=work,

@@ -17,18 +17,21 @@ SLIGHTLY = 1e-6
 @cache
 def binomial_limits(trials: int, chance: float, error: float) -> tuple[int, int]:
     """Return (low, high) with Pr[count < low] and Pr[count > high] each at most error / 2, exactly."""
-    hit, whole = Fraction(chance).as_integer_ratio()
-    limit = Fraction(error) / 2 * whole**trials  # all masses are whole numbers over whole ** trials
-    low = _first_above(trials, hit, whole - hit, limit)
-    return low, trials - _first_above(trials, whole - hit, hit, limit)
+    hit, bottom = Fraction(chance).as_integer_ratio()
+    top, whole = (Fraction(error) / 2).as_integer_ratio()
+    limit = top * bottom**trials // whole
+    low = _first_above(trials, hit, bottom - hit, limit)
+    return low, trials - _first_above(trials, bottom - hit, hit, limit)
 
 
-def _first_above(trials: int, hit: int, miss: int, limit: Fraction) -> int:
-    most, running, count = limit.numerator // limit.denominator, miss**trials, 0
-    while running <= most:
-        count += 1
+def _first_above(trials: int, hit: int, miss: int, limit: int) -> int:
+    """Return the least count at which the weights of 0, 1, ... together are above a limit."""
+    running, count = 0, 0
+    while True:
         running += comb(trials, count) * hit**count * miss ** (trials - count)
-    return count
+        if running > limit:
+            return count
+        count += 1
 
 
 def reaches(estimate: Any, truth: Any, level: float) -> np.ndarray:

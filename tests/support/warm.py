@@ -1,4 +1,4 @@
-"""A process with the package imported, which runs commands of the shell in copies of itself.
+"""A process with the package imported, which runs commands of the shell in copies of itself; one for scripts.
 
 Each command has a process, an environment and a folder of its own, as from a shell; it is only spared the one
 or two seconds that Python takes to import everything. What the first moments of a process are like is
@@ -12,18 +12,22 @@ import json
 import os
 import pkgutil
 import re
+import runpy
 import shlex
 import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 SHELL = set("|<>;&$`\\*?~(){}!#\n")
 """What only a shell understands."""
+
+PACKAGE, LIBRARIES = "package", "libraries"
+"""What a process has imported before it is copied."""
 
 REMARK = re.compile(r"(?:\s+# [^\n\"']*|^(?P<command>[^\n\"'#]*\S)\s+# [^\n]*)$")
 """What a command line says to its readers; a shell leaves it out. No quotes in it, or none before it."""
@@ -46,11 +50,12 @@ def words_of(command: str) -> list[str] | None:
 
 
 @cache
-def server() -> subprocess.Popen[str]:
-    """Start the process; it ends with this one."""
+def server(kind: str = PACKAGE) -> subprocess.Popen[str]:
+    """Start a process with the package imported, or with libraries alone; it ends with this one."""
     alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    strict = ["-W", "error"] if kind == LIBRARIES else []
     started = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.warm"],
+        [sys.executable, *strict, "-m", "tests.support.warm", kind],
         cwd=Path(__file__).parents[2],
         env=alone,
         stdin=subprocess.PIPE,
@@ -63,36 +68,64 @@ def server() -> subprocess.Popen[str]:
 
 def run(arguments: list[str], folder: Path, environment: Mapping[str, str], output: Path) -> int:
     """Run a command; all that it prints goes to the file; return its exit code."""
-    asked = server()
+    return _asked(PACKAGE, arguments, folder, environment, output)[0]
+
+
+def run_script(script: Path, folder: Path, environment: Mapping[str, str], output: Path) -> tuple[int, float]:
+    """Run a script, with warnings as errors; return its exit code and its seconds of the processor.
+
+    Only libraries are imported before: of the package, the script has what it imports itself.
+    """
+    return _asked(LIBRARIES, [str(script)], folder, environment, output)
+
+
+def _asked(
+    kind: str, arguments: list[str], folder: Path, environment: Mapping[str, str], output: Path
+) -> tuple[int, float]:
+    asked = server(kind)
     assert asked.stdin is not None
     assert asked.stdout is not None
     asked.stdin.write(json.dumps([arguments, str(folder), dict(environment), str(output)]) + "\n")
     asked.stdin.flush()
-    return int(asked.stdout.readline())
+    code, seconds = asked.stdout.readline().split()
+    return int(code), float(seconds)
 
 
-def imported_once() -> None:
-    """Import the whole package and what its commands use, so that no copy of this process has to."""
-    for name in ("cvxpy", "scipy.optimize", "scipy.stats", "matplotlib.figure", "mechdesign"):
+def imported_once(kind: str) -> None:
+    """Import what commands or scripts use, so that no copy of this process has to."""
+    for name in ("numpy", "scipy.optimize", "scipy.stats", "cvxpy", "attrs"):
+        import_module(name)
+    if kind == LIBRARIES:
+        return
+    for name in ("matplotlib.figure", "mechdesign"):
         import_module(name)
     import_module("tests.support.checks")
     for found in pkgutil.walk_packages(import_module("mechdesign").__path__, "mechdesign."):
         if not found.name.endswith("__main__"):
             import_module(found.name)
+
+
+def serve(kind: str) -> None:
+    """Answer one command or script after the other."""
+    imported_once(kind)
     assert threading.active_count() == 1, "only a process without threads can be copied"
-
-
-def serve() -> None:
-    """Answer one command after the other."""
-    imported_once()
+    called = _script if kind == LIBRARIES else _command
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
-            os._exit(_command(*json.loads(line)))
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+            os._exit(_ended(called, *json.loads(line)))
+        _, status, used = os.wait4(child, 0)
+        print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, flush=True)
 
 
-def _command(arguments: list[str], folder: str, environment: dict[str, str], output: str) -> int:
+def _ended(
+    called: Callable[[list[str]], int],
+    arguments: list[str],
+    folder: str,
+    environment: dict[str, str],
+    output: str,
+) -> int:
+    """Return the exit code of what is called, in a folder and an environment of its own."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -100,13 +133,8 @@ def _command(arguments: list[str], folder: str, environment: dict[str, str], out
     for number in (1, 2):
         os.dup2(written, number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.argv = ["mechdesign", *arguments]
-    from mechdesign.cli import main
-    from tests.support.checks import check_each_once
-
-    check_each_once()
     try:
-        code = main(arguments)
+        code = called(arguments)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     except BaseException:
@@ -117,5 +145,21 @@ def _command(arguments: list[str], folder: str, environment: dict[str, str], out
     return code
 
 
+def _command(arguments: list[str]) -> int:
+    from mechdesign.cli import main
+    from tests.support.checks import check_each_once
+
+    sys.argv = ["mechdesign", *arguments]
+    check_each_once()
+    return main(arguments)
+
+
+def _script(arguments: list[str]) -> int:
+    assert "mechdesign" not in sys.modules
+    sys.argv = arguments
+    runpy.run_path(arguments[0], run_name="__main__")
+    return 0
+
+
 if __name__ == "__main__":
-    serve()
+    serve(sys.argv[1])

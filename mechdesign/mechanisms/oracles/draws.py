@@ -75,6 +75,8 @@ def bernoulli_words(count: int, weight: int, source: BitSource) -> Words:
     """
     if weight >= TOTAL:
         return np.full(count, ONES, dtype=np.uint64)
+    if count == 1:
+        return np.array([_bernoulli_word(weight, source)], dtype=np.uint64)
     work = count * NANOSECONDS
     loop, shorten = compiled(settle, work), compiled(shortened, 0)
     if loop is not None and shorten is not None:
@@ -100,6 +102,21 @@ def bernoulli_words(count: int, weight: int, source: BitSource) -> Words:
             if len(left) < len(undecided) // 2:
                 places = left if places is None else places[left]
                 undecided = undecided[left]
+    return result
+
+
+def _bernoulli_word(weight: int, source: BitSource) -> int:
+    """Return what :func:`bernoulli_words` does for one word: it reads every digit up to the lowest 1."""
+    last = (weight & -weight).bit_length() - 1 if weight else BITS
+    result, undecided = 0, int(ONES)
+    for digit, drawn in zip(range(BITS - 1, last - 1, -1), source.words(BITS - last).tolist(), strict=True):
+        if weight >> digit & 1:
+            result |= undecided & ~drawn
+            undecided &= drawn
+        else:
+            undecided &= ~drawn
+        if not undecided:
+            break
     return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
 from typing import Any
@@ -31,24 +32,32 @@ def rendered(template: str, **values: Any) -> str:
     MissingPackageError
         Without jinja2.
     """
+    script, style = _part("page.js"), _part("page.css")
+    page: str = (
+        _environment()
+        .get_template(template)
+        .render(script=markup(script), style=markup(style), script_digest=_digest(script), **values)
+    )
+    return page
+
+
+@cache
+def _environment() -> Any:
+    """Return where templates are found; it keeps those that were read, ready to be filled in."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
         raise MissingPackageError(
             "report", "needs latex2mathml and jinja2", "pip install 'mechdesign[report]'"
         ) from None
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("mechdesign.report.page"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
-    script, style = _part("page.js"), _part("page.css")
-    page: str = environment.get_template(template).render(
-        script=markup(script), style=markup(style), script_digest=_digest(script), **values
-    )
-    return page
 
 
 def markup(text: str) -> Any:

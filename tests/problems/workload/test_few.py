@@ -78,7 +78,7 @@ def test_more_than_two_queries_have_no_bound_from_estimates():
         md.solve(problem, "estimates")
 
 
-@pytest.mark.parametrize(("sizes", "epsilon"), [((4, 4), 1.0), ((5, 4), 3.0)])
+@pytest.mark.parametrize(("sizes", "epsilon"), [((4, 4), 1.0), ((4, 3), 3.0)])
 def test_symmetries_do_not_change_the_optimum(sizes, epsilon):
     """The linear program on orbits, against the conic program with all patterns priced."""
     problem = md.LinearQueries(

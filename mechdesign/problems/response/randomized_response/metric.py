@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -104,13 +103,21 @@ def _between_points(points: Array) -> Array:
     """Return Euclidean distances rounded down, so that a certificate also holds for the true distance."""
     size = len(points)
     matrix = np.zeros((size, size))
-    exact = [(Fraction(float(x)), Fraction(float(y))) for x, y in points]
+    ratios = [[float(number).as_integer_ratio() for number in place] for place in points]
+    unit = max((bottom for place in ratios for _, bottom in place), default=1)  # each is a power of two
+    whole = [[top * (unit // bottom) for top, bottom in place] for place in ratios]
     for first in range(size):
         for second in range(first):
-            across, up = (a - b for a, b in zip(exact[first], exact[second], strict=True))
+            across, up = (a - b for a, b in zip(whole[first], whole[second], strict=True))
             square = across * across + up * up
-            length = math.hypot(float(across), float(up))
-            while Fraction(length) ** 2 > square:
+            length = math.hypot(across / unit, up / unit)
+            while _is_longer(length, square, unit):
                 length = math.nextafter(length, 0.0)
             matrix[first, second] = matrix[second, first] = length
     return matrix
+
+
+def _is_longer(length: float, square: int, unit: int) -> bool:
+    """Whether a length is above the root of a square that is counted in units of ``1 / unit**2``."""
+    top, bottom = length.as_integer_ratio()
+    return (top * unit) ** 2 > square * bottom**2

@@ -1,0 +1,24 @@
+"""Catalog models by the text of their files: what has to be known of all while tests are collected."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from mechdesign.catalog import models
+from mechdesign.catalog.shipped import models_folder
+
+
+def mentioning(pattern: str) -> list[str]:
+    r"""Return the models with a line in whose beginning a pattern is found; none of them is loaded.
+
+    >>> mentioning(r"problem\s*=\s*.location-noise")[:1]
+    ['location/planar_laplace']
+    """
+    return [slug for slug, text in _texts().items() if re.search(rf"^\W*{pattern}", text, re.MULTILINE)]
+
+
+@cache
+def _texts() -> dict[str, str]:
+    folder = models_folder()
+    return {slug: (folder / f"{slug}.toml").read_text(encoding="utf-8") for slug in models()}
