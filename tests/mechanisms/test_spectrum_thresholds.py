@@ -159,6 +159,40 @@ def test_what_is_closed_is_poor_together_with_its_neighbors_and_above_0():
     assert len(program.users) == 3
 
 
+def test_a_poor_column_stays_where_the_interval_above_it_may_hold_something():
+    program = program_of(random_channel(1, 3, occupied=False, side=9.0).channel, 0.0, 0.0)
+    program.total, program.cutoff = 1.0, 1.0
+    mine = np.flatnonzero(program.users == 1)
+    program.left[:] = 0.0
+    program.left[mine[[1, 2]]] = -1.0  # radii above the second are mixtures with a good end
+    program._close()
+    assert (program.users == 1).sum() == len(mine)
+    assert not program.closed
+
+
+@pytest.mark.parametrize("occupied", [True, False])
+def test_the_bound_is_above_the_dual_value_in_exact_numbers_with_negative_prices_cut_off(occupied):
+    program = program_of(optimum_of(4, occupied)[0].channel, 0.0, 0.0)
+    for _ in range(3):
+        program.tighten(math.inf)
+    matrix, rng, count = program._matrix().tocsr(), np.random.default_rng(0), len(program.served)
+    dense = matrix[count:].toarray().astype(bool)
+    for _ in range(6):
+        prices = rng.normal(size=matrix.shape[0])
+        program._take(matrix, prices)
+        exact = [Fraction(max(price, 0.0)) for price in prices[count:].tolist()]
+        total = sum(exact, Fraction(0))
+        for user in program.served.tolist():
+            gains = [
+                Fraction(float(program.paid[at]))
+                - sum((exact[row] for row in np.flatnonzero(dense[:, at])), Fraction(0))
+                for at in np.flatnonzero(program.users == user)
+            ]
+            total += max(gains) if user == program.crowd.owner else max(*gains, Fraction(0))
+        assert Fraction(program.total) >= total
+        assert program.total == pytest.approx(float(total), rel=1e-6)
+
+
 @pytest.mark.parametrize("occupied", [True, False])
 @pytest.mark.parametrize("seed", range(12))
 def test_brute_force_finds_nothing_above_the_bound_and_idle_gaps_close(seed, occupied):
@@ -223,7 +257,7 @@ HOSTILE = {
 @pytest.mark.parametrize("kind", HOSTILE)
 @pytest.mark.parametrize("occupied", [True, False])
 def test_whatever_the_multipliers_are_the_bound_holds(occupied, kind, monkeypatch):
-    """The cutoff is below the optimum; a solver may return anything, here with one column merged and closed."""
+    """The cutoff is below the optimum; a solver may return anything."""
     problem, exact = optimum_of(4, occupied)
     program = program_of(problem.channel, 0.9 * exact.value, 0.0, float(exact.variables["privacy"] or 0.0))
     for _ in range(3):

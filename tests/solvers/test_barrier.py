@@ -31,6 +31,13 @@ def test_values_and_multipliers_are_those_of_the_simplex_method(seed, exactly):
     assert (prices[~fixed] >= -1e-9).all()
 
 
+def test_a_row_that_is_an_equation_holds_where_nothing_is_worth_it():
+    rows = sparse.csc_array(np.ones((1, 3)))
+    values, prices = packed(np.array([-2.0, -1.0, -3.0]), rows, np.array([True]), 10.0)
+    assert values == pytest.approx([0.0, 1.0, 0.0], abs=1e-3)
+    assert prices == pytest.approx([-1.0], abs=1e-3)
+
+
 def test_too_little_time_is_no_crash():
     rng = np.random.default_rng(0)
     dense = sparse.csc_array((rng.uniform(size=(400, 900)) < 0.1).astype(float))

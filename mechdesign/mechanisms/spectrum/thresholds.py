@@ -217,7 +217,7 @@ class Thresholds:
         for place in lower[fits].tolist():
             if place > last + 1:
                 self.low[place + 1] = self.low[place]
-                self.left[place + 1] += self.left[place] + self.paid[place + 1] - self.paid[place]
+                self.left[place + 1] = self.left[place] + self.paid[place + 1] - self.paid[place]
                 keep[place], last = False, place
         self._keep(keep)
 
