@@ -95,43 +95,47 @@ class CsvTable(FileTable):
             reader = csv.reader(stream, strict=True)
             next(reader, None)
             places = [self.columns.index(name) for name in columns]
-            rows: list[list[str]] = []
+            waiting: list[list[str]] = [[] for _ in places]  # by column: keeping a list per row is slow
+            adding = [(column.append, place) for column, place in zip(waiting, places, strict=True)]
+            rows = 0
             for line in self._full_lines(reader):
-                rows.append([line[place] for place in places])
-                if len(rows) == LINES:
-                    yield self._piece(columns, rows, min(1.0, binary.tell() / size))
-                    rows = []
+                for add, place in adding:
+                    add(line[place])
+                rows += 1
+                if rows == LINES:
+                    yield self._piece(columns, waiting, min(1.0, binary.tell() / size))
+                    for column in waiting:
+                        column.clear()
+                    rows = 0
             if rows:
-                yield self._piece(columns, rows, 1.0)
+                yield self._piece(columns, waiting, 1.0)
 
-    def _piece(self, columns: Sequence[str], rows: list[list[str]], part: float) -> Raw:
+    def _piece(self, columns: Sequence[str], waiting: list[list[str]], part: float) -> Raw:
         values: dict[str, Values] = {}
         missing: dict[str, Mask] = {}
-        codes = ("", *self.missing.codes)
-        for name, written in zip(columns, zip(*rows, strict=True), strict=True):
-            column = [self._unmarking[name](value) for value in written]
+        is_code = {"", *self.missing.codes}.__contains__
+        for name, written in zip(columns, waiting, strict=True):
+            column = self._unmarking[name].all(written)
             values[name] = texts(column)
-            missing[name] = np.fromiter((value in codes for value in column), np.bool_, count=len(column))
+            missing[name] = np.fromiter(map(is_code, column), np.bool_, count=len(column))
         return values, missing, part
 
     def _full_lines(self, reader: Any) -> Iterator[list[str]]:
         """Yield the lines; a blank one is an empty value of the only column, or else no row at all."""
-        width = len(self.columns)
-        while True:
-            first = reader.line_num + 1
-            try:
-                line = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:  # an open quote swallows all lines after it: its own is named
-                remedy = "look for a quote that is not closed"
-                raise DataError(f"{self.name}: line {first}", f"is not CSV ({error})", remedy) from None
-            if not line and width > 1:
-                continue
-            if line and len(line) != width:
-                count = f"{len(line)} fields, the header has {width}"
-                raise DataError(f"{self.name}: line {first}", count, "correct the line")
-            yield line or [""]
+        width, first = len(self.columns), reader.line_num + 1
+        try:
+            for line in reader:
+                if len(line) == width:
+                    yield line
+                elif line:
+                    count = f"{len(line)} fields, the header has {width}"
+                    raise DataError(f"{self.name}: line {first}", count, "correct the line")
+                elif width == 1:
+                    yield [""]
+                first = reader.line_num + 1
+        except csv.Error as error:  # an open quote swallows all lines after it: its own is named
+            remedy = "look for a quote that is not closed"
+            raise DataError(f"{self.name}: line {first}", f"is not CSV ({error})", remedy) from None
 
     def _by_arrow(self, columns: Sequence[str]) -> Iterator[Raw]:
         arrow = _arrow()
