@@ -55,13 +55,15 @@ def test_queries_are_worth_what_solving_again_gives(method: str, given: dict[str
 
 
 def test_one_query_of_many_types() -> None:
+    def asked(epsilon: float) -> md.LinearQueries:
+        return md.LinearQueries(workload=[np.linspace(0.0, 1.0, 21).tolist()], epsilon=epsilon)
+
     def solved(epsilon: float) -> md.Solution[Any]:
-        query = [np.linspace(0.0, 1.0, 21).tolist()]
-        return md.solve(md.LinearQueries(workload=query, epsilon=epsilon), method="estimates")
+        return md.solve(asked(epsilon), method="estimates")
 
     middle, step = solved(1.0), 0.01
     assert middle.prices is not None
-    low, high = (middle.prices.lagrangian(solved(1.0 + sign * 1e-4).problem) for sign in (-1.0, 1.0))
+    low, high = (middle.prices.lagrangian(asked(1.0 + sign * 1e-4)) for sign in (-1.0, 1.0))
     assert low is not None
     assert high is not None
     near = (solved(1.0 + step).value - solved(1.0 - step).value) / (2.0 * step)

@@ -10,6 +10,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.sensitivity import sensitivity
 from mechdesign.mechanisms.mean.optimal.worth import variance_slope
 from mechdesign.mechanisms.workload.prefix import best_channel, error_slope
 
@@ -71,7 +72,7 @@ def test_jumps_of_a_ladder_are_no_kink() -> None:
 def test_a_wanted_error_is_worth_what_solving_again_gives(goal: str) -> None:
     problem = survey(CATEGORIES, 4.0 if goal == "epsilon" else 1.0, goal)
     solution = md.solve(problem, method="split")
-    prices = {item.name: item.price for item in solution.sensitivity.binding}
+    prices = {item.name: item.price for item in sensitivity(solution, seconds=0.0).binding}
     assert set(prices) == {"error of smokes", "error of owns", "error of region"}
     for place, question in enumerate(CATEGORIES):
         step = 1e-3 * float(question["error"])
