@@ -35,7 +35,10 @@ def run(problem: SurveyDesign) -> Outcome:
         return Outcome(status="infeasible", solver="cvxpy", message=message)
     setting = problem.own_setting
     columns = list(_columns(setting))
-    table = np.array([setting.told(column) for column in columns])
+    nothing = np.zeros(len(setting.targets))
+    asks = {ask for column in columns for ask in column}
+    alone = {ask: setting.told([ask]) for ask in asks}  # a design tells what its parts tell
+    table = np.array([sum((alone[ask] for ask in column), start=nothing) for column in columns])
     shares = cp.Variable(len(columns), nonneg=True)
     if problem.goal == "mean":
         errors = cp.multiply(setting.each_weight, cp.inv_pos(table.T @ shares))
@@ -86,10 +89,11 @@ def _columns(setting: SurveySetting) -> Iterator[tuple[Ask, ...]]:
     """Yield all divisions of epsilon in eighths, and k-ary response on the cells of all sets of questions."""
     questions, menu = setting.questions, setting.menu
     step = (len(menu.budgets) - 1) // STEPS
+    single = [[menu.ask(place, part * step) for part in range(STEPS + 1)] for place in range(len(questions))]
     for cuts in combinations(range(STEPS + len(questions) - 1), len(questions) - 1):
         ends = (-1, *cuts, STEPS + len(questions) - 1)
         parts = [after - before - 1 for before, after in pairwise(ends)]
-        yield tuple(menu.ask(place, part * step) for place, part in enumerate(parts) if part)
+        yield tuple(single[place][part] for place, part in enumerate(parts) if part)
     for size in range(2, len(questions) + 1):
         for places in combinations(range(len(questions)), size):
             if math.prod(questions[place].size for place in places) <= 1 << 16:
