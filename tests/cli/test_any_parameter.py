@@ -6,6 +6,7 @@ import datetime
 import inspect
 import json
 import math
+from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -144,13 +145,36 @@ SMALLER: dict[str, dict[str, Any]] = {
 """Other parameters with which what is accepted is solved quickly."""
 
 
+@cache
+def commanded(name: str, field: str) -> list[int]:
+    """Return the numbers of the values for the command line: all that are taken, an eighth of the others.
+
+    The eighth is another one for the next field, so that every value is refused on the command line as well.
+    Python itself refuses a text with as many digits as the largest integers have.
+    """
+    kind = problem_classes()[name]
+    small = {**examples()[kind], **SMALLER.get(name, {})}
+    turn = FIELDS.index((name, field))
+    return [
+        number
+        for number, value in enumerate(ON_THE_COMMAND_LINE)
+        if not (isinstance(value, int) and abs(value) >= 10**300)
+        and (accepted(kind, {**small, field: value}) or (number + turn) % 8 == 0)
+    ]
+
+
+def test_every_value_is_given_on_the_command_line_for_many_fields():
+    times = Counter(number for name, field in FIELDS for number in commanded(name, field))
+    left_out = [value for number, value in enumerate(ON_THE_COMMAND_LINE) if times[number] < 10]
+    assert left_out == [10**400, -(10**400)]
+
+
 @pytest.mark.parametrize(("name", "field"), FIELDS)
 def test_the_command_line_ends_with_a_code_and_at_most_one_line_of_error(name, field, tmp_path, capsys):
     kind = problem_classes()[name]
     small = {**examples()[kind], **SMALLER.get(name, {})}
-    for number, value in enumerate(ON_THE_COMMAND_LINE):
-        if isinstance(value, int) and abs(value) >= 10**300:
-            continue  # Python itself refuses a text with this many digits
+    for number in commanded(name, field):
+        value = ON_THE_COMMAND_LINE[number]
         path = tmp_path / f"m{number}.toml"
         lines = [f"{key} = {as_toml(item)}" for key, item in {**small, field: value}.items()]
         path.write_text(f'[model]\ntitle = "t"\nproblem = "{name}"\n[parameters]\n' + "\n".join(lines) + "\n")
