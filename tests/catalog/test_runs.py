@@ -128,13 +128,17 @@ def test_what_cannot_run_is_one_line(option, value, capsys):
     assert (output, error.count("\n")) == ("", 1)
 
 
+POINTS = 150
+"""Of the slow model: many that are short, so that a few are soon kept and most are still to come."""
+
+
 def slow_model(folder):
     """Write a model whose sweep takes long enough to be interrupted; return its path."""
     path = folder / "slow.toml"
-    epsilons = [round(0.5 + 0.01 * number, 2) for number in range(60)]
+    epsilons = [round(0.5 + 0.01 * number, 2) for number in range(POINTS)]
     path.write_text(
         '[model]\ntitle = "t"\nproblem = "mean-channel"\n[parameters]\nepsilon = 1.0\n'
-        f"inputs = 41\noutputs = 41\n[sweep]\nepsilon = {epsilons}\n"
+        f"inputs = 21\noutputs = 21\n[sweep]\nepsilon = {epsilons}\n"
     )
     return path
 
@@ -151,12 +155,12 @@ def test_an_interrupt_of_many_processes_is_clean_and_the_next_run_goes_on(cache,
         error = run.communicate(timeout=60)[1]
     assert run.returncode == 130
     assert "Traceback" not in error, error
-    kept = r"\d+ of 60 points are finished and kept; the same command resumes from there"
+    kept = rf"\d+ of {POINTS} points are finished and kept; the same command resumes from there"
     assert re.fullmatch(f"mechdesign: interrupted; {kept}\n", error), error
     watch = Looking("points")
     with pytest.raises(StopIteration):
         sweep(load_model(path), jobs=1, watcher=watch)
-    assert 4 <= watch.kept < 60
+    assert 4 <= watch.kept < POINTS
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of process groups are of Unix")
