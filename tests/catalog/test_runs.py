@@ -23,6 +23,9 @@ from mechdesign.core.watch import Watch
 from mechdesign.papers.claims import check_models
 from tests.support.processes import started
 
+SIMULATED = "contract/monotone"
+"""A model whose sweep is simulated, in a tenth of a second."""
+
 QUICK = ["response/zhou2019_survey", "contract/three_types", "marginals/covering_pairs"]
 
 
@@ -99,10 +102,13 @@ def test_a_sweep_in_pieces_is_the_sweep_in_one(cache):
         assert pieces == whole
 
 
-def test_a_simulation_draws_the_same_wherever_a_point_is_run(cache):
-    simulated = next(slug for slug in models() if load_model(slug).simulation and load_model(slug).sweep)
-    model = load_model(simulated)
-    assert [row.measured for row in sweep(model, jobs=2)] == [row.measured for row in run_sweep(model)]
+def test_a_simulation_draws_the_same_however_its_points_are_run(cache):
+    """On other processes too: those of the cluster below."""
+    model = load_model(SIMULATED)
+    found = [row.measured for row in sweep(model, jobs=2)]
+    assert found == [row.measured for row in run_sweep(model)]
+    assert len(found) > 1
+    assert all(found)
 
 
 def test_a_model_without_a_sweep_is_refused():
@@ -191,30 +197,33 @@ class Looking(Watch):
         raise StopIteration
 
 
-def test_a_cluster_does_the_work(cache):
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster of two processes, which the tests share."""
     distributed = pytest.importorskip("distributed", reason="needs the extra mechdesign[dask]")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
+    ) as started:
+        yield started
+
+
+def test_a_cluster_does_the_work(cache, cluster):
+    import distributed
     import joblib
 
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
-        ) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config(backend="dask"),
-    ):
+    model = load_model(SIMULATED)
+    with distributed.Client(cluster), joblib.parallel_config(backend="dask"):
         assert os.getpid() not in run_tasks([Task("its process", "none", os.getpid, ())])
         found = check_models(QUICK)
+        simulated = [row.measured for row in sweep(model)]
     assert [check.model.slug for check in found] == QUICK
     assert all(check.passed for check in found)
+    assert simulated == [row.measured for row in run_sweep(model)]
     with Watch("models") as watch:
         check_models(QUICK, watcher=watch)
     assert watch.kept == len(QUICK), "what the cluster has done is kept here"
 
 
-def test_the_shell_takes_the_address_of_a_scheduler(cache, capsys):
-    distributed = pytest.importorskip("distributed", reason="needs the extra mechdesign[dask]")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
-    ) as cluster:
-        assert main(["check", *QUICK, "--dask", cluster.scheduler_address]) == 0
+def test_the_shell_takes_the_address_of_a_scheduler(cache, capsys, cluster):
+    assert main(["check", *QUICK, "--dask", cluster.scheduler_address]) == 0
     assert "every verdict as recorded" in capsys.readouterr().out
