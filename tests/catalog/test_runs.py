@@ -17,7 +17,7 @@ import pytest
 from mechdesign.catalog import load_model, models, run_sweep, sweep
 from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.parallel import Task, run_tasks
+from mechdesign.core.parallel import ALONE, Task, run_tasks
 from mechdesign.core.solve import methods_of
 from mechdesign.core.watch import Watch
 from mechdesign.papers.claims import check_models
@@ -138,6 +138,17 @@ POINTS = 150
 """Of the slow model: many that are short, so that a few are soon kept and most are still to come."""
 
 
+def await_workers(cache):
+    """Wait until other processes have kept a point: only later than ``ALONE`` seconds after the first one."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        times = sorted(path.stat().st_mtime for path in cache.glob("*/*"))
+        if len(times) >= 4 and times[-1] - times[0] > 1.3 * ALONE:
+            return
+        time.sleep(0.05)
+    raise AssertionError("no point of another process within a minute")
+
+
 def slow_model(folder):
     """Write a model whose sweep takes long enough to be interrupted; return its path."""
     path = folder / "slow.toml"
@@ -154,9 +165,7 @@ def test_an_interrupt_of_many_processes_is_clean_and_the_next_run_goes_on(cache,
     path = slow_model(tmp_path)
     command = [sys.executable, "-m", "mechdesign.cli", "sweep", str(path), "--jobs", "2"]
     with started(command, stderr=subprocess.PIPE, text=True) as run:
-        deadline = time.monotonic() + 60
-        while len(list(cache.glob("*/*"))) < 4 and time.monotonic() < deadline:
-            time.sleep(0.1)
+        await_workers(cache)
         os.killpg(run.pid, signal.SIGINT)
         error = run.communicate(timeout=60)[1]
     assert run.returncode == 130
@@ -174,9 +183,7 @@ def test_impatience_is_no_traceback(cache, tmp_path):
     path = slow_model(tmp_path)
     command = [sys.executable, "-m", "mechdesign.cli", "sweep", str(path), "--jobs", "2"]
     with started(command, stderr=subprocess.PIPE, text=True) as run:
-        deadline = time.monotonic() + 60
-        while len(list(cache.glob("*/*"))) < 2 and time.monotonic() < deadline:
-            time.sleep(0.1)
+        await_workers(cache)
         for _ in range(12):  # the key is held down
             with suppress(ProcessLookupError):
                 os.killpg(run.pid, signal.SIGINT)
