@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -46,21 +44,7 @@ epsilon = [2.0, 0.5, 1.0]
 delta = [0.0, 0.1]
 """
 
-FIGURES = mentioning(r"figure\b")
-DRAWN = sorted({*FIGURES, *mentioning(r"sweep\b")})
-
-SLOW = ("joint/chu2022_adult",)
-"""Its one quantity is that of the small model of the same source."""
-
-SMALLER = {
-    "mean/best_channel": {"inputs": 5},
-    "shuffle/sum": {"users": 100},
-    "shuffle/counting": {"users": 100},
-    "shuffle/counting_honest": {"users": 100},
-    "shuffle/wang2022_figure7a": {"users": 2000},
-    "shuffle/wang2022_figure10": {"users": 2000},
-}
-"""Parameters with which a model is solved quickly; what it is asked for does not depend on them."""
+DRAWN = mentioning(r"(figure|sweep)\b")
 
 
 def written(folder, figure: str):
@@ -316,20 +300,3 @@ def test_the_figures_of_every_model_are_drawn_without_a_warning(slug, monkeypatc
         assert figure.caption
         assert len([mark for panel in figure.panels for mark in panel.marks]) <= 24
         assert clashes(picture(figure)) == []
-
-
-@pytest.mark.parametrize("slug", [slug for slug in FIGURES if slug not in SLOW])
-def test_what_models_want_drawn_exists(slug):
-    """At the last point of the sweep, with few simulated users."""
-    model = load_model(slug, SMALLER.get(slug))
-    wanted = {name for table in model.figures for name in (*table.y, *table.once)}
-    if wanted <= {"value", "bound", "seconds"}:
-        return
-    sweep = {name: values[-1:] for name, values in model.sweep.items()}
-    simulation = model.simulation
-    if simulation is not None:
-        simulation = dataclasses.replace(simulation, users=min(simulation.users, 2000), repetitions=1)
-    row = next(run_sweep(dataclasses.replace(model, sweep=sweep, simulation=simulation)))
-    points = CurvePoints(model, [row])
-    for name in wanted:
-        assert points.found(row.solution, name, row.measured) is not None

@@ -17,11 +17,14 @@ import pytest
 from mechdesign.catalog import load_model, models, run_sweep, sweep
 from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.parallel import Task, run_tasks
+from mechdesign.core.parallel import ALONE, Task, run_tasks
 from mechdesign.core.solve import methods_of
 from mechdesign.core.watch import Watch
 from mechdesign.papers.claims import check_models
 from tests.support.processes import started
+
+SIMULATED = "contract/monotone"
+"""A model whose sweep is simulated, in a tenth of a second."""
 
 QUICK = ["response/zhou2019_survey", "contract/three_types", "marginals/covering_pairs"]
 
@@ -99,10 +102,13 @@ def test_a_sweep_in_pieces_is_the_sweep_in_one(cache):
         assert pieces == whole
 
 
-def test_a_simulation_draws_the_same_wherever_a_point_is_run(cache):
-    simulated = next(slug for slug in models() if load_model(slug).simulation and load_model(slug).sweep)
-    model = load_model(simulated)
-    assert [row.measured for row in sweep(model, jobs=2)] == [row.measured for row in run_sweep(model)]
+def test_a_simulation_draws_the_same_however_its_points_are_run(cache):
+    """On other processes too: those of the cluster below."""
+    model = load_model(SIMULATED)
+    found = [row.measured for row in sweep(model, jobs=2)]
+    assert found == [row.measured for row in run_sweep(model)]
+    assert len(found) > 1
+    assert all(found)
 
 
 def test_a_model_without_a_sweep_is_refused():
@@ -128,13 +134,28 @@ def test_what_cannot_run_is_one_line(option, value, capsys):
     assert (output, error.count("\n")) == ("", 1)
 
 
+POINTS = 150
+"""Of the slow model: many that are short, so that a few are soon kept and most are still to come."""
+
+
+def await_workers(cache):
+    """Wait until other processes have kept a point: only later than ``ALONE`` seconds after the first one."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        times = sorted(path.stat().st_mtime for path in cache.glob("*/*"))
+        if len(times) >= 4 and times[-1] - times[0] > 1.3 * ALONE:
+            return
+        time.sleep(0.05)
+    raise AssertionError("no point of another process within a minute")
+
+
 def slow_model(folder):
     """Write a model whose sweep takes long enough to be interrupted; return its path."""
     path = folder / "slow.toml"
-    epsilons = [round(0.5 + 0.01 * number, 2) for number in range(60)]
+    epsilons = [round(0.5 + 0.01 * number, 2) for number in range(POINTS)]
     path.write_text(
         '[model]\ntitle = "t"\nproblem = "mean-channel"\n[parameters]\nepsilon = 1.0\n'
-        f"inputs = 41\noutputs = 41\n[sweep]\nepsilon = {epsilons}\n"
+        f"inputs = 21\noutputs = 21\n[sweep]\nepsilon = {epsilons}\n"
     )
     return path
 
@@ -144,19 +165,17 @@ def test_an_interrupt_of_many_processes_is_clean_and_the_next_run_goes_on(cache,
     path = slow_model(tmp_path)
     command = [sys.executable, "-m", "mechdesign.cli", "sweep", str(path), "--jobs", "2"]
     with started(command, stderr=subprocess.PIPE, text=True) as run:
-        deadline = time.monotonic() + 60
-        while len(list(cache.glob("*/*"))) < 4 and time.monotonic() < deadline:
-            time.sleep(0.1)
+        await_workers(cache)
         os.killpg(run.pid, signal.SIGINT)
         error = run.communicate(timeout=60)[1]
     assert run.returncode == 130
     assert "Traceback" not in error, error
-    kept = r"\d+ of 60 points are finished and kept; the same command resumes from there"
+    kept = rf"\d+ of {POINTS} points are finished and kept; the same command resumes from there"
     assert re.fullmatch(f"mechdesign: interrupted; {kept}\n", error), error
     watch = Looking("points")
     with pytest.raises(StopIteration):
         sweep(load_model(path), jobs=1, watcher=watch)
-    assert 4 <= watch.kept < 60
+    assert 4 <= watch.kept < POINTS
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of process groups are of Unix")
@@ -164,9 +183,7 @@ def test_impatience_is_no_traceback(cache, tmp_path):
     path = slow_model(tmp_path)
     command = [sys.executable, "-m", "mechdesign.cli", "sweep", str(path), "--jobs", "2"]
     with started(command, stderr=subprocess.PIPE, text=True) as run:
-        deadline = time.monotonic() + 60
-        while len(list(cache.glob("*/*"))) < 2 and time.monotonic() < deadline:
-            time.sleep(0.1)
+        await_workers(cache)
         for _ in range(12):  # the key is held down
             with suppress(ProcessLookupError):
                 os.killpg(run.pid, signal.SIGINT)
@@ -187,30 +204,33 @@ class Looking(Watch):
         raise StopIteration
 
 
-def test_a_cluster_does_the_work(cache):
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster of two processes, which the tests share."""
     distributed = pytest.importorskip("distributed", reason="needs the extra mechdesign[dask]")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
+    ) as started:
+        yield started
+
+
+def test_a_cluster_does_the_work(cache, cluster):
+    import distributed
     import joblib
 
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
-        ) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config(backend="dask"),
-    ):
+    model = load_model(SIMULATED)
+    with distributed.Client(cluster), joblib.parallel_config(backend="dask"):
         assert os.getpid() not in run_tasks([Task("its process", "none", os.getpid, ())])
         found = check_models(QUICK)
+        simulated = [row.measured for row in sweep(model)]
     assert [check.model.slug for check in found] == QUICK
     assert all(check.passed for check in found)
+    assert simulated == [row.measured for row in run_sweep(model)]
     with Watch("models") as watch:
         check_models(QUICK, watcher=watch)
     assert watch.kept == len(QUICK), "what the cluster has done is kept here"
 
 
-def test_the_shell_takes_the_address_of_a_scheduler(cache, capsys):
-    distributed = pytest.importorskip("distributed", reason="needs the extra mechdesign[dask]")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
-    ) as cluster:
-        assert main(["check", *QUICK, "--dask", cluster.scheduler_address]) == 0
+def test_the_shell_takes_the_address_of_a_scheduler(cache, capsys, cluster):
+    assert main(["check", *QUICK, "--dask", cluster.scheduler_address]) == 0
     assert "every verdict as recorded" in capsys.readouterr().out

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import json
 import math
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.catalog import load_model, models, sweep_points
+from mechdesign.catalog import SweepRow, load_model, models, sweep_points
+from mechdesign.catalog.curves import CurvePoints
 from mechdesign.core.cache import Cache
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, MethodError
 from mechdesign.core.parameters import parameters_of, problem_from, replace_parameters
+from mechdesign.core.simulate import simulate
 from mechdesign.core.solution import Solution
 from mechdesign.mechanisms import Mechanism, load_mechanism
 from mechdesign.papers.claims import ModelCheck
 from mechdesign.papers.shown.checks import overview
 from tests.support.checks import check_once, folder_of_run
 from tests.support.claims import assert_can_fail
+
+Point = dict[str, Any]
 
 CHECKS: dict[str, ModelCheck] = {}
 SHARED: list[Cache] = []
@@ -59,6 +65,27 @@ def settles_for_less(run: Solution) -> bool:
     """Whether a run is of such a rule, claims nothing, and all that it promises holds."""
     known = (run.problem.name, run.method) in HEURISTIC_BY_DEFAULT and run.kind == "heuristic"
     return known and not run.claims_optimality and all(item.holds for item in run.certificates)
+
+
+@lru_cache(maxsize=1)
+def ends_of(slug: str) -> list[tuple[Point, Solution]]:
+    """Return the first and the last point of a model's sweep, solved; several tests look at them."""
+    model = load_model(slug)
+    points = sweep_points(model) if model.sweep else []
+    return [(point, md.solve(replace_parameters(model.problem, point))) for point in points[:1] + points[-1:]]
+
+
+def shown_row(slug: str) -> SweepRow:
+    """Return the last point of a model's sweep, or its only one, with a small simulation if it has any."""
+    model = load_model(slug)
+    runs = check_of(slug).comparison.runs
+    own = [({}, next(run for run in runs if run.kind != "published"))]
+    point, solution = (ends_of(slug) or own)[-1]
+    simulation = model.simulation
+    if simulation is None:
+        return SweepRow(point, solution, {})
+    rng = np.random.default_rng(simulation.seed)
+    return SweepRow(point, solution, simulate(solution, min(simulation.users, 2000), 1, rng))
 
 
 def without(slug: str) -> set[str]:
@@ -194,10 +221,7 @@ class TestModel:
             assert all(certificate.holds for certificate in again.certificates())
 
     def test_the_ends_of_its_sweep_are_solved(self, slug):
-        model = load_model(slug)
-        points = sweep_points(model) if model.sweep else []
-        for point in points[:1] + points[-1:]:
-            solution = md.solve(replace_parameters(model.problem, point))
+        for _, solution in ends_of(slug):
             assert (
                 solution.claims_optimality
                 or settles_for_less(solution)
@@ -206,3 +230,14 @@ class TestModel:
             )
             failed = {certificate.property for certificate in solution.broken}
             assert failed <= check_of(slug).recorded_failures(solution)
+
+    def test_what_its_figures_show_exists(self, slug):
+        """Of the last point of the sweep: quantities, parameters and what a simulation measures."""
+        model = load_model(slug)
+        wanted = {name for table in model.figures for name in (*table.y, *table.once)}
+        if wanted <= {"value", "bound", "seconds"}:
+            return
+        row = shown_row(slug)
+        points = CurvePoints(model, [row])
+        for name in wanted:
+            assert points.found(row.solution, name, row.measured) is not None

@@ -14,8 +14,9 @@ SLACK = 1.0
 
 def clashes(drawn: Any) -> list[str]:
     """Return the texts that are cut off, and the pairs that overlap."""
+    if drawn.stale:  # changed since it was laid out
+        drawn.draw_without_rendering()
     renderer = drawn.canvas.get_renderer()
-    drawn.draw_without_rendering()
     boxes = [(text.get_text(), text.get_window_extent(renderer)) for text in _texts(drawn)]
     page = drawn.bbox
     found = [
