@@ -7,7 +7,7 @@ import pytest
 
 from mechdesign.catalog import SweepRow, curves, load_model, model_figures, run_sweep, sweep_points
 from mechdesign.catalog.axis import axis_of
-from mechdesign.catalog.curves import COUNTED, CurvePoints
+from mechdesign.catalog.curves import COUNTED
 from mechdesign.catalog.figure_table import METHOD
 from mechdesign.core import marks
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError, UnknownNameError
