@@ -67,7 +67,7 @@ def _few_coins(coins: int) -> Mass:
 
 
 def fair_coins(coins: int) -> Mass:
-    """Return the law of so many fair coins; short ones are kept.
+    """Return the law of ``coins`` fair coins; short ones are kept.
 
     Examples
     --------

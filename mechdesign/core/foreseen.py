@@ -14,16 +14,16 @@ from typing import TypeVar
 Number = TypeVar("Number", int, float)
 
 ROUNDS = 12
-"""After so many looks that foresaw nothing the numbers that are known are halved,"""
+"""Looks that may foresee nothing before the known numbers are halved."""
 
 MOST_ROUNDS = 100
-"""and after so many the search asks for itself."""
+"""Looks that may foresee nothing before the search asks for itself."""
 
 MOST_POINTS = 4
-"""So many values say where the curve has the level."""
+"""Number of values that say where the curve has the level."""
 
 FAR = 4.0
-"""Nothing is foreseen further out than so many times the distance of the values that are known."""
+"""Nothing is foreseen further out than this multiple of the distance of the known values."""
 
 
 def foreseen(

@@ -144,7 +144,7 @@ class Steps:
         self.gains, self.groups, self.exactly, self.open = gains / self.scale, groups, exactly, open_
 
     def taken(self, x: Array, y: Array, until: float, error: float, blocks: int) -> tuple[Array, Array]:
-        """Return variables and multipliers after at most so many blocks of steps from those given."""
+        """Return variables and multipliers after at most ``blocks`` blocks of steps from those given."""
         matrix, turned, gains = self.matrix, self.turned, self.gains
         step = np.where(self.open, BALANCE / np.maximum(matrix.sum(axis=0), 1.0), 0.0)
         price_step = 1.0 / (BALANCE * np.maximum(matrix.sum(axis=1), 1.0))

@@ -28,7 +28,7 @@ PLACES = 257
 """Places at which polynomials are held; an odd number, so that the middle is one."""
 
 KEPT = 16
-"""So many curves of sampled reports are kept."""
+"""Number of curves of sampled reports that are kept."""
 
 SLOPES = 9
 """How many slopes of c^2 against s are tried."""

@@ -16,13 +16,13 @@ WEIGHT = 2e-3
 """Columns with more weight than this are gathered."""
 
 BROKEN, MOST = 0.01, 1500
-"""Rows are added where they are broken by so much, so many at a time at most."""
+"""Rows are added where they are broken by ``BROKEN``, at most ``MOST`` at a time."""
 
 HEAVY = 300
-"""The search from so many of the heaviest columns also weighs what a member leaves to the next ones."""
+"""The search from this number of heaviest columns also weighs what a member leaves to the next ones."""
 
 LOOSE_SUM, LOOSE_PRICE, OLD = 0.99, 1e-3, 8
-"""Rows are dropped that were below this sum, at less than this price, for so many rounds."""
+"""Rows are dropped that were below this sum, at less than this price, for ``OLD`` rounds."""
 
 
 class Cliques:

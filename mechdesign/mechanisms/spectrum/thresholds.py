@@ -38,14 +38,14 @@ USED = 1e-3
 """Intervals with more weight than this may be split."""
 
 SPLITS, SMALL, SMALLEST = 300, 0.01, 3e-5
-"""So many intervals are split in a round at most, those that are worth most: at least this part of the
+"""A round splits at most ``SPLITS`` intervals, those that are worth most: at least this part of the
 largest revenue of a user, at first and at last."""
 
 NARROWEST = 2e-5
 """Intervals that are shorter than this part of the largest radius are not split."""
 
 IDLE, UNUSED, POOR = 2, 1e-5, 2e-3
-"""Two intervals are merged when they had less weight than ``UNUSED`` for so many rounds, and the merged one
+"""Two intervals are merged when they had less weight than ``UNUSED`` for ``IDLE`` rounds, and the merged one
 is worse than the user's best by this part of its largest revenue."""
 
 TIGHT = 1e-5

@@ -101,7 +101,7 @@ _Piece = tuple[tuple[Array, Array], tuple[Array, Array]]
 
 
 def _pieces(size: int, ratio: float) -> list[_Piece]:
-    """Return the laws on so many points with ratios up to this one, by the number of those that are B."""
+    """Return the laws on ``size`` points with ratios up to this one, by the number of those that are B."""
     top = min(ratio, float(size))
     found = []
     for full in range(min(size - 1, math.floor(size / top)) + 1):
