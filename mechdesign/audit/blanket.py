@@ -62,7 +62,7 @@ MOST_KEPT = 1 << 14
 
 @lru_cache(maxsize=1024)
 def _few_coins(coins: int) -> Mass:
-    """Return the law of ``coins`` fair coins; a calibration asks for the same numbers over and over."""
+    """Return the law of ``coins`` fair coins; kept, as a calibration needs the same numbers often."""
     return binomial(coins, HALF)
 
 

@@ -104,7 +104,7 @@ class Cache:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder of what this version computed; only whoever looks at entries waits for its name."""
+        """The folder of this version's entries; its name is a digest of the source, computed on first use."""
         return self.root / code_digest()
 
     def get(self, key: str) -> tuple[Any] | None:

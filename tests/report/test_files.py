@@ -182,6 +182,9 @@ def test_blank_lines_of_one_column_are_missing_except_at_the_end(tmp_path, reade
         list(open_table(path).blocks(["a"]))
     (block,) = open_table(path, MissingRule("drop")).blocks(["a"])
     assert np.asarray(block["a"]).tolist() == ["x", "y"]
+    path.write_text("a\nx\ny\n\n\n")
+    (block,) = open_table(path).blocks(["a"])
+    assert np.asarray(block["a"]).tolist() == ["x", "y"], "blank lines at the end are no rows"
     path.write_text("a,b\nx,1\n\ny,2\n")
     (block,) = open_table(path).blocks(["a"])
     assert np.asarray(block["a"]).tolist() == ["x", "y"], "a row of two columns is never blank"

@@ -36,7 +36,7 @@ REFERENCES = ("uniform", "product")
 FOLDS = 4
 
 ROUGH = 1e-3
-"""Distance of compared fits from their minimum, at most, in units of the log-likelihood."""
+"""Largest distance of compared fits from their minimum, in units of the log-likelihood."""
 
 PATIENCE = 2
 """Smaller penalties are not tried after this many in a row that predict worse."""
