@@ -146,7 +146,7 @@ class Losses:
         return found.coarser() if len(found.mass) > POINTS else found
 
     def times(self, count: int, cut: float) -> Losses:
-        """Return the law of the sum of ``count`` independent losses, by squaring; each step cuts off ``cut``."""
+        """Return the law of the sum of ``count`` losses, by squaring; each step cuts off a mass ``cut``."""
         single, found, power, size = self, None, count, 1  # type: Losses, Losses | None, int, int
         while True:
             if power & 1:
