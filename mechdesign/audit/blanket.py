@@ -9,6 +9,7 @@ telling them to the adversary can only help him, so they are left out and a + b 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import exp_lower, float_down
-from mechdesign.audit.mass import SLACK, UNIT, Divergence, Mass, binomial, hockey_stick, positive_sum
+from mechdesign.audit.mass import SLACK, UNIT, Divergence, Mass, binomial, grown, hockey_stick
 
 HALF = Fraction(1, 2)
 
@@ -37,7 +38,8 @@ def coins_divergence(coins: int, own: Fraction, other: Fraction, epsilon: float)
     ----------
     coins : int
     own, other : Fraction
-        a and b, the chances that the own message stands for the own value and for the other one.
+        a and b, the chances that the own message stands for the own value and for the other one; a + b is
+        at most 1.
     epsilon : float
 
     Examples
@@ -45,9 +47,7 @@ def coins_divergence(coins: int, own: Fraction, other: Fraction, epsilon: float)
     >>> round(coins_divergence(1, Fraction(1), Fraction(0), 0.0), 12)
     0.5
     """
-    if _alone(own, other, epsilon):
-        return 0.0
-    return _among(coins, float(own), float(other), float_down(exp_lower(epsilon)))
+    return 0.0 if _alone(own, other, epsilon) else Hidden(own, other, epsilon).among(coins)
 
 
 def _alone(own: Fraction, other: Fraction, epsilon: float) -> bool:
@@ -60,10 +60,39 @@ MOST_KEPT = 1 << 14
 """Laws of more coins are long, and are not kept."""
 
 
+@dataclass(frozen=True, eq=False)
+class FairCoins:
+    """The law of a number of fair coins, and its running sums.
+
+    Attributes
+    ----------
+    law : Mass
+    at_least : (k + 1,) array
+        Sums of ``law.mass`` from each entry on; the last one is 0.
+    """
+
+    law: Mass
+    at_least: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, coins: int) -> FairCoins:
+        """Return the law of this many."""
+        law = binomial(coins, HALF)
+        return cls(law, np.append(law.mass[::-1].cumsum()[::-1], 0.0))
+
+    def from_on(self, number: int) -> float:
+        """Return the chance of ``number`` heads or more, true but for rounding and what the law leaves out."""
+        return float(self.at_least[min(max(0, number - self.law.low), len(self.at_least) - 1)])
+
+
 @lru_cache(maxsize=1024)
-def _few_coins(coins: int) -> Mass:
+def _few_coins(coins: int) -> FairCoins:
     """Return the law of ``coins`` fair coins; kept, as a calibration needs the same numbers often."""
-    return binomial(coins, HALF)
+    return FairCoins.of(coins)
+
+
+def _coins(coins: int) -> FairCoins:
+    return _few_coins(coins) if coins <= MOST_KEPT else FairCoins.of(coins)
 
 
 def fair_coins(coins: int) -> Mass:
@@ -74,24 +103,50 @@ def fair_coins(coins: int) -> Mass:
     >>> fair_coins(2).mass
     array([0.25, 0.5 , 0.25])
     """
-    return _few_coins(coins) if coins <= MOST_KEPT else binomial(coins, HALF)
+    return _coins(coins).law
 
 
-def _among(coins: int, own: float, other: float, exponential: float) -> Divergence:
-    law = _few_coins(coins) if coins <= MOST_KEPT else binomial(coins, HALF)
-    # Up to half of the coins B(j) >= B(j-1): where own >= other no term is positive there.
-    first = max(0, coins // 2 - law.low) if own >= other else 0
-    upper, lower = law.upper()[first:], law.lower()[first:]
-    top, bottom = np.zeros((2, len(upper) + 1))
-    top[1:] = own * upper  # the own message stands for the first, or for the second
-    bottom[:-1] = own * lower
-    if other > 0.0:
-        top[:-1] += other * upper
-        bottom[1:] += other * lower
-    top *= 1.0 + SLACK
-    bottom *= exponential * (1.0 - SLACK)
-    top -= bottom
-    return min(1.0, positive_sum(top) + law.tail)
+class Hidden:
+    """A user's message among fair coins: the divergence for each number s of coins, rounded up.
+
+    With a > b and e = e^eps the term of j is positive where B(j-1) / B(j) = j / (s + 1 - j) is above
+    (e a - b) / (a - e b), so from the first j on that is at least the part
+    (e a - b) / ((a - b) (e + 1)) of s + 1. The sum of these terms is
+
+        a Pr[B >= j - 1] + b Pr[B >= j] - e (b Pr[B >= j - 1] + a Pr[B >= j]).
+
+    Parameters
+    ----------
+    own, other : Fraction
+        As in :func:`coins_divergence`, and not private without a crowd.
+    epsilon : float
+    """
+
+    def __init__(self, own: Fraction, other: Fraction, epsilon: float) -> None:
+        more, less = max(own, other), min(own, other)
+        factor = float_down(exp_lower(epsilon))
+        exact = Fraction(factor)
+        self._first = (exact * more - less) / ((more - less) * (exact + 1))
+        upwards, downwards = 1.0 + SLACK, factor * (1.0 - SLACK)
+        self._top = float(more) * upwards, float(less) * upwards
+        self._bottom = float(less) * downwards, float(more) * downwards
+
+    def among(self, coins: int) -> Divergence:
+        """Return the divergence among this many coins.
+
+        Examples
+        --------
+        >>> round(Hidden(Fraction(1), Fraction(0), 0.0).among(1), 12)
+        0.5
+        """
+        first = -(-(coins + 1) * self._first.numerator // self._first.denominator)
+        fair = _coins(coins)
+        before, here = fair.from_on(first - 1), fair.from_on(first)
+        # A law's own error, and one rounding for each of its terms in a running sum.
+        error = grown(fair.law.error, (len(fair.at_least) + 2) * UNIT)
+        top = (self._top[0] * before + self._top[1] * here) * (1.0 + error)
+        bottom = (self._bottom[0] * before + self._bottom[1] * here) * (1.0 - error)
+        return min(1.0, max(0.0, top * (1.0 + SLACK) - bottom * (1.0 - SLACK)) + fair.law.tail)
 
 
 @lru_cache(maxsize=1024)
@@ -138,10 +193,9 @@ def crowd_divergence(
     if _alone(own, other, epsilon):
         return 0.0
     coins, shares, tail = coin_groups(crowds)
-    exponential, a, b = float_down(exp_lower(epsilon)), float(own), float(other)
-    total = 0.0
+    hidden, total = Hidden(own, other, epsilon), 0.0
     for count, share in zip(coins, shares, strict=True):
-        total += share * _among(count, a, b, exponential)
+        total += share * hidden.among(count)
     return min(1.0, total * (1.0 + (len(coins) + 4) * UNIT) + tail)
 
 
