@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+import attrs
+
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.core.values import frozen_value
 
 METRIC = "epsilon per unit of distance between the listed answers; rounding to them is not covered"
 """What an audit of metric privacy is about: where a user stands between two answers, it cannot know."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class PrivacyAudit(TextInNotebooks):
     """What an exact audit found.
 
@@ -61,7 +63,7 @@ class PrivacyAudit(TextInNotebooks):
     holds: bool
     metric: bool = False
     notion: str = "ldp"
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Any] = attrs.field(factory=dict)
 
     def certificate(self) -> Certificate:
         """Return the audit as a certificate of the property ``privacy``."""

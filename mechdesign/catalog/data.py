@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+import attrs
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import number
+from mechdesign.core.values import changed, frozen_value
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.intake import Intake
 
 DATA_KEYS = ("columns", "range", "missing")
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class DataSettings:
     """Where a model's data come from.
 
@@ -31,7 +33,7 @@ class DataSettings:
     ((17.0, 90.0),)
     """
 
-    intake: Intake = field(default_factory=Intake)
+    intake: Intake = attrs.field(factory=Intake)
     ranges: tuple[tuple[float, float], ...] = ()
 
     @classmethod
@@ -56,8 +58,8 @@ class DataSettings:
             tuple(columns) if columns else self.intake.columns,
             self.intake.missing if missing is None else missing,
         )
-        found = replace(self, intake=intake)
-        return replace(found, ranges=_ranges([list(pair) for pair in ranges])) if ranges else found
+        found = changed(self, intake=intake)
+        return changed(found, ranges=_ranges([list(pair) for pair in ranges])) if ranges else found
 
     def applied(self, mechanism: Mechanism) -> Mechanism:
         """Return the mechanism for these data."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mechdesign.catalog.shipped import models, models_folder
 from mechdesign.catalog.toml import read_toml
@@ -20,8 +19,7 @@ CLAIM = re.compile(r"^\[\[claim\]\]", re.MULTILINE)
 LARGEST = 1 << 24
 
 
-@dataclass(frozen=True)
-class ModelLine:
+class ModelLine(NamedTuple):
     """A line of the list: slug, name of the problem, number of claims, title."""
 
     slug: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from mechdesign.core.parameters import parameters_of, problem_from
 from mechdesign.core.printable import one_line
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
+from mechdesign.core.values import changed
 from mechdesign.problems import problem_class
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def load_swept(name: str | os.PathLike[str], overrides: Mapping[str, Any]) -> Mo
             raise ParameterError(f"{model.slug}: [sweep] {key}", "expected a non-empty list of values")
     rest = {key: value for key, value in overrides.items() if key not in points}
     loaded = load_model(name, rest)
-    return replace(loaded, sweep={**loaded.sweep, **points}, changed=tuple(overrides))
+    return changed(loaded, sweep={**loaded.sweep, **points}, changed=tuple(overrides))
 
 
 def _points(value: Any, recorded: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from mechdesign.catalog.data import DataSettings
 from mechdesign.core.problem import Problem
 from mechdesign.core.text import counted
+from mechdesign.core.values import frozen_value
 
 if TYPE_CHECKING:
     from mechdesign.catalog.figure_table import FigureTable
     from mechdesign.papers.claims.claim import Claim
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Simulation:
     """How a sweep runs the mechanism on simulated users."""
 
@@ -24,7 +26,7 @@ class Simulation:
     seed: int = 0
 
 
-@dataclass(frozen=True, repr=False)
+@frozen_value(repr=False)
 class Model:
     """A declarative design problem read from a file.
 
@@ -57,12 +59,12 @@ class Model:
     problem: Problem
     statement: str = ""
     question: str = ""
-    source: Mapping[str, Any] = field(default_factory=dict)
+    source: Mapping[str, Any] = attrs.field(factory=dict)
     claims: tuple[Claim, ...] = ()
-    sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    sweep: Mapping[str, tuple[Any, ...]] = attrs.field(factory=dict)
     simulation: Simulation | None = None
     methods: tuple[str, ...] = ()
-    data: DataSettings = field(default_factory=DataSettings)
+    data: DataSettings = attrs.field(factory=DataSettings)
     figures: tuple[FigureTable, ...] = ()
     changed: tuple[str, ...] = ()
 

@@ -25,6 +25,12 @@ INTERRUPTED = 130
 GARBAGE = 100_000
 """New objects after which garbage is looked for: importing modules makes many objects, and no garbage."""
 
+IDLE = ("OPENBLAS_THREAD_TIMEOUT", "20")
+"""Threads of OpenBLAS without work look for some during 2^20 cycles, then sleep.
+
+By itself it lets them look during 2^26: most of a core, for nothing, where small matrices follow one another.
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
@@ -35,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     2
     """
     interrupts, usual = interrupts_of(arguments), gc.get_threshold()
+    if arguments is None:  # in another program, its threads are its own affair
+        os.environ.setdefault(*IDLE)
     try:
         gc.set_threshold(GARBAGE, *usual[1:])
         return _main(arguments, interrupts)
@@ -49,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         interrupts.end()
         gc.set_threshold(*usual)
+        if arguments is None:  # the process ends, and need not look for garbage among all it has made
+            gc.freeze()
 
 
 def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:

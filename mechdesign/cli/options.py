@@ -11,7 +11,6 @@ from typing import Any, NoReturn, Protocol
 
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
-from mechdesign.core.forecast import USERS
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
 
@@ -69,6 +68,8 @@ def model_options(added: argparse.ArgumentParser, several: bool = False) -> None
 
 def add_users(added: argparse.ArgumentParser) -> None:
     """Add ``--users``, for which the quality of the answers is forecast."""
+    from mechdesign.core.forecast import USERS  # most commands forecast nothing
+
     added.add_argument(
         "--users",
         type=int,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.printable import printable
+from mechdesign.core.values import frozen_value
 
 if TYPE_CHECKING:
     from mechdesign.core.solution import Solution
@@ -30,7 +30,7 @@ def _sound(property: str, key: str, value: Any) -> bool:
     return not (math.isnan(value) or key in JUDGED or property == OPTIMALITY)
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class _Judged(TextInNotebooks):
     """The fields of a certificate, whose verdict has been compared with its figures."""
 
@@ -44,7 +44,6 @@ class _Judged(TextInNotebooks):
     metric: bool
 
 
-@dataclass(frozen=True, init=False, repr=False, eq=False)
 class Certificate(_Judged):
     """The verdict on one property of a solution or a mechanism.
 
@@ -124,7 +123,7 @@ class Certificate(_Judged):
         return result
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class CertificateAudit(TextInNotebooks):
     """What the audit of a mechanism found, where it is not about privacy alone: all its certificates.
 

@@ -19,18 +19,20 @@ check, and nothing has to be named twice. Type checkers see :func:`frozen_proble
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar, dataclass_transform, get_args, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, dataclass_transform, get_args, overload
 
 import attrs
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import shown
 from mechdesign.core.validation import choice as one_of, in_range, integer, privacy_delta, privacy_epsilon
+
+if TYPE_CHECKING:
+    from dataclasses import Field
 
 Class = TypeVar("Class", bound=type)
 Is = TypeVar("Is", covariant=True)
@@ -296,15 +298,19 @@ def fields_of(problem: Any) -> tuple[Parameter, ...]:
         return tuple(
             Parameter(item.name, item.default, **item.metadata) for item in attrs.fields(problem_class)
         )
-    if not dataclasses.is_dataclass(problem_class):
+    if not hasattr(problem_class, "__dataclass_fields__"):
         return ()
-    return tuple(Parameter(item.name, _default(item)) for item in dataclasses.fields(problem_class))
+    from dataclasses import fields  # takes time to import, and the problems here are not dataclasses
+
+    return tuple(Parameter(item.name, _default(item)) for item in fields(problem_class))
 
 
-def _default(field: dataclasses.Field[Any]) -> Any:
-    if field.default is not dataclasses.MISSING:
+def _default(field: Field[Any]) -> Any:
+    from dataclasses import MISSING
+
+    if field.default is not MISSING:
         return field.default
-    if field.default_factory is dataclasses.MISSING:
+    if field.default_factory is MISSING:
         return REQUIRED
     return attrs.Factory(field.default_factory)
 

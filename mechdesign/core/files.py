@@ -12,7 +12,6 @@ this module calls ``flock`` itself.
 from __future__ import annotations
 
 import errno
-import hashlib
 import importlib
 import os
 import re
@@ -186,8 +185,9 @@ def _shown(place: Path) -> str:
 
 def _part_prefix(place: Path) -> str:
     """Return how the names of the temporary files of this one place begin; those of no other begin so."""
-    whole = hashlib.sha256(os.fsencode(place.name)).hexdigest()[:12]
-    return f".{_shown(place)}.{whole}."
+    from hashlib import sha256  # takes time to import, and reading needs none
+
+    return f".{_shown(place)}.{sha256(os.fsencode(place.name)).hexdigest()[:12]}."
 
 
 def _temporary(place: Path, private: bool) -> tuple[Path, int]:

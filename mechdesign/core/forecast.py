@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from mechdesign.core.values import frozen_value
 
 USERS = 10_000
 """The number of users that forecasts are for where nobody says."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Forecast:
     """Whether reports determine what is asked for, and with which standard error.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+import attrs
+
 from mechdesign.core.problem import Problem
+from mechdesign.core.values import frozen_value
 
 if TYPE_CHECKING:
     from mechdesign.core.prices import PricedSolution
@@ -15,7 +17,7 @@ Kind = Literal["analytic", "numeric", "heuristic", "published"]
 Status = Literal["optimal", "feasible", "infeasible", "unbounded", "failed"]
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Outcome:
     """What a method hands back; :func:`mechdesign.solve` turns it into a checked Solution.
 
@@ -43,17 +45,17 @@ class Outcome:
     """
 
     status: Status
-    variables: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, Any] = attrs.field(factory=dict)
     bound: float | None = None
     bound_source: str = ""
     solver: str = ""
     message: str = ""
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = attrs.field(factory=dict)
     realisation: Any = None
     prices: PricedSolution | None = None
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Method:
     """A named algorithm for one class of problems.
 

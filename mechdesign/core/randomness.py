@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
@@ -188,6 +187,8 @@ def numpy_generator(rng: Rng, stream: str = "") -> np.random.Generator:
         raise ParameterError(
             "rng", f"{shown(rng)} is not a seed", "give None, an integer >= 0 or a numpy Generator"
         )
-    words = np.frombuffer(hashlib.sha256(stream.encode()).digest(), dtype="<u4")
+    from hashlib import sha256  # takes time to import, and only simulations have seeds
+
+    words = np.frombuffer(sha256(stream.encode()).digest(), dtype="<u4")
     # Not default_rng(seed): a caller who draws the answers from that must get independent noise.
     return np.random.default_rng([_OWN_STREAM, *words.tolist(), seed])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
+
+import attrs
 
 from mechdesign.core.certificate import OPTIMALITY, Certificate, format_figure
 from mechdesign.core.discovery import companion
@@ -19,13 +20,14 @@ from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.printable import printable
 from mechdesign.core.problem import Problem
 from mechdesign.core.types import MechanismT_co, Outlook
+from mechdesign.core.values import changed, frozen_value
 
 if TYPE_CHECKING:
     from mechdesign.core.prices import PricedSolution
     from mechdesign.core.sensitivity import Sensitivity
 
 
-@dataclass(frozen=True, repr=False)
+@frozen_value(repr=False)
 class Solution(TextInNotebooks, Generic[MechanismT_co]):
     """The checked result of one method on one problem.
 
@@ -76,7 +78,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
     solver: str = ""
     bound_source: str = ""
     message: str = ""
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = attrs.field(factory=dict)
     realisation: Any = None
     scope: str = ""
     prices: PricedSolution | None = None
@@ -116,8 +118,8 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
     def _scoped(self, item: Certificate) -> Certificate:
         among = item.among or self.problem.among()
         if among:
-            return replace(item, among=among)
-        return replace(item, holds=False, note=f"{self.problem.name} names no set of mechanisms")
+            return changed(item, among=among)
+        return changed(item, holds=False, note=f"{self.problem.name} names no set of mechanisms")
 
     @property
     def broken(self) -> tuple[Certificate, ...]:

@@ -83,7 +83,7 @@ def frozen_value(*, eq: bool = True, kw_only: bool = False, repr: bool = True) -
     return made
 
 
-def changed(value: Value, **fields: Any) -> Value:
+def changed(value: Value, /, **fields: Any) -> Value:
     """Return a copy of a value with other fields, which are checked."""
     copied: Any = value  # type checkers take these classes for dataclasses, and evolve for attrs' own alone
     made: Value = attrs.evolve(copied, **fields)

@@ -13,10 +13,8 @@ if TYPE_CHECKING:
         ContractMenu as ContractMenu,
     )
     from mechdesign.mechanisms.finite import FiniteChannel as FiniteChannel
-    from mechdesign.mechanisms.frequencies import (
-        FrequencyEstimate as FrequencyEstimate,
-        FrequencyMechanism as FrequencyMechanism,
-    )
+    from mechdesign.mechanisms.frequencies import FrequencyMechanism as FrequencyMechanism
+    from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate as FrequencyEstimate
     from mechdesign.mechanisms.kary import KaryChannel as KaryChannel, KaryResponse as KaryResponse
     from mechdesign.mechanisms.repair import PrivacyTarget as PrivacyTarget, make_private as make_private
     from mechdesign.mechanisms.report_counts import Aggregator as Aggregator
@@ -28,7 +26,8 @@ else:  # a type checker would take every unknown name for known
             "base": "Mechanism load_mechanism",
             "contract": "ContractAverage ContractMenu",
             "finite": "FiniteChannel",
-            "frequencies": "FrequencyEstimate FrequencyMechanism",
+            "frequencies": "FrequencyMechanism",
+            "frequency_estimate": "FrequencyEstimate",
             "kary": "KaryChannel KaryResponse",
             "repair": "PrivacyTarget make_private",
             "report_counts": "Aggregator",

@@ -14,7 +14,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import table
 from mechdesign.core.tidy import Columns, Tidy, grid, stacked, with_question
-from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.interval_figures import table_figures
 
 Array = NDArray[np.float64]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -18,18 +17,14 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import whole
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import choice, in_range, user_count
-from mechdesign.mechanisms.frequencies import (
-    REMEDY,
-    FrequencyEstimate,
-    FrequencyMechanism,
-    project_to_simplex,
-)
+from mechdesign.mechanisms.frequencies import REMEDY, FrequencyMechanism
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.repair import PrivacyTarget, as_floats, make_private
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
+    from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
     from mechdesign.mechanisms.frequency_limits import FrequencyLimits
     from mechdesign.mechanisms.recipes import Steps
 
@@ -139,7 +134,9 @@ class FiniteChannel(FrequencyMechanism):
 
     def stream(self) -> str:
         """Return a digest of the weights, which is much less work than that of the whole content."""
-        return hashlib.sha256(self.weights.tobytes()).hexdigest()
+        from hashlib import sha256  # takes time to import, and only simulations have seeds
+
+        return sha256(self.weights.tobytes()).hexdigest()
 
     # Client
 
@@ -294,6 +291,7 @@ class FiniteChannel(FrequencyMechanism):
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
         """Return unbiased frequency estimates with their covariance from the counts of reports."""
+        from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate, project_to_simplex
         from mechdesign.mechanisms.frequency_limits import few_users, told_by_intervals, uneven
 
         inverse, channel = self._inverse, self.channel
@@ -321,6 +319,7 @@ class FiniteChannel(FrequencyMechanism):
 
     def limits(self, value: NDArray[np.float64], users: int, population: bool) -> FrequencyLimits:
         """Return what intervals of estimated frequencies are made of; (..., n) for several estimates."""
+        from mechdesign.mechanisms.frequency_estimate import project_to_simplex
         from mechdesign.mechanisms.frequency_limits import FrequencyLimits, score_moments, score_steps
 
         inverse = self._inverse

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -21,8 +20,9 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import frozen, wholes
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.validation import privacy_delta, privacy_epsilon, user_count
+from mechdesign.core.values import frozen_value
 from mechdesign.mechanisms.finite import SINGULAR, require_total
-from mechdesign.mechanisms.frequencies import FrequencyEstimate, FrequencyMechanism, reported_alike
+from mechdesign.mechanisms.frequencies import FrequencyMechanism, reported_alike
 from mechdesign.mechanisms.kary_draw import draw_reports
 from mechdesign.mechanisms.kary_estimator import KaryEstimator, split_weights
 from mechdesign.mechanisms.labels import Codes, Labels
@@ -32,6 +32,7 @@ from mechdesign.mechanisms.plausible import implausible
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
+    from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
     from mechdesign.mechanisms.recipes import Steps
 
 Array = NDArray[np.float64]
@@ -43,7 +44,7 @@ MAX_SIZE = 10_000_000
 """More answers are refused: a file of a few bytes must not ask for gigabytes."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen_value(eq=False)
 class KaryChannel:
     """A k-ary response in floating point: p_ij = (1 - delta) q_ij + delta [i = j].
 
@@ -327,6 +328,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
         """Return unbiased frequency estimates with standard errors from the counts of reports."""
+        from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
         from mechdesign.mechanisms.frequency_limits import few_users, told_by_intervals
 
         estimator, users = self._estimator, int(counts.sum())
@@ -334,8 +336,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         names = tuple(self.labels.shown())
         errors, notes = told_by_intervals(names, errors, limits)
         worst = np.full(len(value), math.sqrt(estimator.largest_variance() / users))
-        notes += few_users(users)
-        notes += implausible(names, value, worst, 0.0, 1.0, users)
+        notes += few_users(users) + implausible(names, value, worst, 0.0, 1.0, users)
         return FrequencyEstimate(value, errors, users, names, population, None, limits, notes, counts / users)
 
     @cached_property

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.randomness import TOTAL
+from mechdesign.core.values import frozen_value
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.frequency_limits import RepeatedLimits
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class KaryEstimator:
     """Estimates frequencies from the shares of reports.
 

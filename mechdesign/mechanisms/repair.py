@@ -15,7 +15,6 @@ channel less is taken. The exact audit decides; where rounding spoiled an inequa
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -90,7 +89,7 @@ class PrivacyTarget:
         return audit_channel(weights, self.epsilon, self.delta, self.distance, self.notion)
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Repaired:
     """Integer weights that pass the exact audit, and how much constant noise it took."""
 

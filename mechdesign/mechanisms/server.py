@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from mechdesign.core.errors import DataError, MechDesignError
@@ -13,15 +12,15 @@ from mechdesign.core.partitions import is_partitioned, merge_partitions
 from mechdesign.core.tables import Source
 from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.door import in_python, missing_rule
-from mechdesign.mechanisms.estimate import Estimated
 from mechdesign.mechanisms.saved_counts import SavedCounts
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.base import Mechanism
+    from mechdesign.mechanisms.estimate import Estimated
     from mechdesign.mechanisms.operations import Settings
 
 MechanismT = TypeVar("MechanismT", bound="Mechanism")
-EstimatedT = TypeVar("EstimatedT", bound=Estimated)
+EstimatedT = TypeVar("EstimatedT", bound="Estimated")
 
 
 class Server(ABC, Generic[MechanismT]):
@@ -106,6 +105,8 @@ class Server(ABC, Generic[MechanismT]):
 
     def _asked(self, estimate: EstimatedT) -> EstimatedT:
         """Return an estimate with the question that it answers, where that is known."""
+        from dataclasses import replace  # not where a mechanism is only built
+
         columns = self.mechanism.data_columns
         question = columns[0] if len(columns) == 1 else self.question
         return replace(estimate, question=question) if question else estimate

@@ -8,7 +8,6 @@ signs. Both ways are inverse to each other, whatever the content.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -66,5 +65,7 @@ def converted(document: Mapping[str, Any], conversion: Callable[[Any], Any]) -> 
 
 def digest(kind: str, content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of the canonical JSON text of a mechanism's content."""
+    from hashlib import sha256  # takes time to import, and only files need it
+
     text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256(text.encode()).hexdigest()

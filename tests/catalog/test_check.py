@@ -14,6 +14,7 @@ from mechdesign.catalog import load_model, run_sweep, sweep_points
 from mechdesign.catalog.quantity import quantity_of
 from mechdesign.core.errors import MechDesignError, UnknownNameError
 from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.values import changed
 from mechdesign.papers.claims import Claim, check_model
 from mechdesign.papers.shown.checks import brief, claims_table, methods_table, overview, summary
 
@@ -23,7 +24,7 @@ UNDECIDED = {"verdict": "not-decidable", "reason": "the display is lost", "decid
 
 
 def checked(**claim):
-    return check_model(replace(SURVEY, claims=(Claim(**claim),)))
+    return check_model(changed(SURVEY, claims=(Claim(**claim),)))
 
 
 def test_a_claim_that_holds_and_one_that_is_refuted_as_recorded():
@@ -99,10 +100,10 @@ def test_a_claim_that_cannot_be_checked_names_itself(claim, text):
 
 
 def test_trends_are_found_along_the_sweep():
-    swept = replace(SURVEY, sweep={"epsilon": (2.0, 0.1, 1.0), "delta": (0.0, 0.15)})
+    swept = changed(SURVEY, sweep={"epsilon": (2.0, 0.1, 1.0), "delta": (0.0, 0.15)})
 
     def check(**claim):
-        return check_model(replace(swept, claims=(Claim(**claim),)))
+        return check_model(changed(swept, claims=(Claim(**claim),)))
 
     rising = check(quantity="value", relation="non-decreasing", over="epsilon")
     (result,) = rising.claims
@@ -125,7 +126,7 @@ def test_trends_are_found_along_the_sweep():
 def test_a_trend_through_a_point_without_a_solution_is_unsettled():
     model = load_model("contract/limits")
     claim = Claim("value", relation="decreasing", over="budget")
-    wide = replace(model, sweep={"budget": (100.0, 250.0, 400.0)}, claims=(claim,))
+    wide = changed(model, sweep={"budget": (100.0, 250.0, 400.0)}, claims=(claim,))
     (result,) = check_model(wide).claims
     assert result.verdict == "unsettled"
     assert result.found.startswith("budget = 100.0: ")
@@ -164,7 +165,7 @@ def test_reasons_are_printed_for_what_is_wrong_as_recorded_only():
 )
 def test_which_claims_record_that_a_certificate_fails(claim, recorded):
     model = load_model("mean/rcp2023_one_sided")
-    check = check_model(replace(model, claims=(Claim("certificate.privacy", **claim),)))
+    check = check_model(changed(model, claims=(Claim("certificate.privacy", **claim),)))
     run = check.comparison.runs[0]
     assert check.recorded_failures(run) == ({"privacy"} if recorded else set())
     assert any("certificate of closed-form: privacy" in text for text in check.problems) is not recorded
@@ -211,22 +212,22 @@ def test_figures_of_what_is_not_decidable_are_found_again():
 def test_where_nothing_is_found_a_claim_is_unsettled_and_not_undecided():
     model = load_model("contract/limits")
     claim = Claim("value", relation="decreasing", over="budget", outcome="holds", **UNDECIDED)
-    (result,) = check_model(replace(model, sweep={"budget": (100.0, 250.0)}, claims=(claim,))).claims
+    (result,) = check_model(changed(model, sweep={"budget": (100.0, 250.0)}, claims=(claim,))).claims
     assert (result.verdict, result.as_expected) == ("unsettled", False)
 
 
 def test_the_summary_counts_what_fails_by_kind():
-    survey = check_model(replace(SURVEY, methods=("closed-form", "lp", "convex", "extreme-points")))
+    survey = check_model(changed(SURVEY, methods=("closed-form", "lp", "convex", "extreme-points")))
     methods = ("closed-form", "branch-and-bound", "published")
-    one_sided = replace(load_model("mean/rcp2023_one_sided"), methods=methods)
+    one_sided = changed(load_model("mean/rcp2023_one_sided"), methods=methods)
     text = summary([check_model(one_sided), survey])
     assert "2 models, 7 runs, 11 claims (0 refuted): no problem; methods agree;" in text
     assert "; 3 are recorded as not holding (privacy 3); every verdict as recorded" in text
-    unrecorded = check_model(replace(one_sided, claims=()))
+    unrecorded = check_model(changed(one_sided, claims=()))
     text = summary([unrecorded])
     assert "2 problem(s)" in text
     assert "1 is recorded as not holding (privacy 1); 2 FAIL that should hold (privacy 2)" in text
-    alone = check_model(replace(SURVEY, methods=("lp",)))
+    alone = check_model(changed(SURVEY, methods=("lp",)))
     assert "no problem; one method only; 3 certificates hold" in summary([alone])
     assert "methods agree on 1; one method only on 1" in summary([alone, survey])
     assert methods_table([alone]).splitlines()[2] == "response/zhou2019_survey: one method only"
@@ -258,7 +259,7 @@ def test_disagreeing_methods_and_failed_certificates_fail_the_check():
     run = md.solve(SURVEY.problem, worse)  # the identity is not private: its mechanism is a mixed one
     assert run.residuals["privacy"] > 0.5
     short = replace(
-        result.comparison, runs=(replace(run, bound=0.5, variables={"channel": np.full((2, 2), 0.5)}),)
+        result.comparison, runs=(changed(run, bound=0.5, variables={"channel": np.full((2, 2), 0.5)}),)
     )
     assert any(
         "certificate of worse: optimality: FAILS" in text
@@ -267,7 +268,7 @@ def test_disagreeing_methods_and_failed_certificates_fail_the_check():
 
 
 def test_a_sweep_runs_over_all_combinations_in_order():
-    model = replace(SURVEY, sweep={"epsilon": (0.1, 1.0), "delta": (0.0, 0.15)})
+    model = changed(SURVEY, sweep={"epsilon": (0.1, 1.0), "delta": (0.0, 0.15)})
     points = sweep_points(model)
     assert points == [{"epsilon": e, "delta": d} for e in (0.1, 1.0) for d in (0.0, 0.15)]
     rows = list(run_sweep(model))
@@ -280,7 +281,7 @@ def test_a_sweep_with_an_impossible_value_names_the_table():
     with pytest.raises(
         MechDesignError, match=r"response/zhou2019_survey: \[sweep\] .*epsilon: -1 is negative"
     ):
-        list(run_sweep(replace(SURVEY, sweep={"epsilon": (-1.0,)})))
+        list(run_sweep(changed(SURVEY, sweep={"epsilon": (-1.0,)})))
 
 
 @pytest.mark.parametrize("slug", ["response/zhou2019_figure4", "response/zhou2019_figure8"])
@@ -293,19 +294,19 @@ def test_the_measured_utility_of_the_figures_is_the_optimum(slug):
     """
     model = load_model(slug)
     rows = list(
-        run_sweep(replace(model, sweep={"epsilon": (0.1, 1.0, 3.0), "prior": model.sweep["prior"][::4]}))
+        run_sweep(changed(model, sweep={"epsilon": (0.1, 1.0, 3.0), "prior": model.sweep["prior"][::4]}))
     )
     assert len(rows) == 18
     for row in rows:
         miss = abs(row.measured["measured_utility"] - row.solution.value)
         assert miss <= 10 * row.measured["standard_error"] + 1e-12, row.parameters
-    again = list(run_sweep(replace(model, sweep={"epsilon": (0.1,), "prior": model.sweep["prior"][:1]})))
+    again = list(run_sweep(changed(model, sweep={"epsilon": (0.1,), "prior": model.sweep["prior"][:1]})))
     assert again[0].measured == rows[0].measured
 
 
 def test_a_method_that_failed_fails_the_check():
     check = check_model(load_model("response/zhou2019_survey"))
-    run = replace(check.comparison.runs[1], status="failed", message="gave up", bound=None)
+    run = changed(check.comparison.runs[1], status="failed", message="gave up", bound=None)
     comparison = replace(check.comparison, runs=(check.comparison.runs[0], run))
     assert replace(check, comparison=comparison).problems == ["failed: lp: gave up"]
 
@@ -322,7 +323,7 @@ def test_the_brief_report_names_families_and_what_differs_only():
     assert "nothing differs" in text
     assert re.search(r"known errors of the sources: \d+ claims? and \d+ certificates?;", text)
     assert not re.search(r"FAIL|fail|Traceback|contract/irregular", text)
-    flipped = replace(checks[1].model, claims=(Claim("value", 0.84),))
+    flipped = changed(checks[1].model, claims=(Claim("value", 0.84),))
     wrong = brief([checks[0], check_model(flipped)], 100)
     assert "1 problem, see below" in wrong
     assert "response/zhou2019_survey: claim: value" in wrong
@@ -346,17 +347,17 @@ def test_claims_about_parameters_that_were_changed_are_not_evaluated():
 
 
 def test_a_claim_that_sets_the_changed_parameter_itself_is_evaluated():
-    model = replace(load_model("mean/rcp2023_single", {"epsilon": 2.0}), methods=("closed-form",))
+    model = changed(load_model("mean/rcp2023_single", {"epsilon": 2.0}), methods=("closed-form",))
     at_five = Claim("value", 0.25, relation=">=", at={"epsilon": 5.0})
     trend = Claim("value", relation="decreasing", over="epsilon")
     plain = Claim("value", 1.1706735942077924, tolerance=1e-12)
-    results = check_model(replace(model, claims=(at_five, trend, plain))).claims
+    results = check_model(changed(model, claims=(at_five, trend, plain))).claims
     assert [result.verdict for result in results] == ["holds", "holds", "not-evaluated"]
 
 
 def test_a_changed_certificate_that_fails_is_still_a_problem():
     """Only claims belong to the record; a certificate that should hold has to hold anywhere."""
     model = load_model("mean/rcp2023_one_sided", {"epsilon": 2.0})
-    unrecorded = check_model(replace(model, claims=()))
+    unrecorded = check_model(changed(model, claims=()))
     assert not unrecorded.passed
     assert any("privacy" in text for text in unrecorded.problems)

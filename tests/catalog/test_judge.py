@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.values import changed
 from mechdesign.papers.claims import Claim
 from mechdesign.papers.claims.claim import COMPARISONS
 from mechdesign.papers.claims.found import trend_points
@@ -229,8 +229,8 @@ def test_a_judge_that_is_not_one_is_caught(relation, monkeypatch):
     wrong = [lambda claim, found: "holds", lambda claim, found: "refuted"]
     if not trend:  # twice the tolerance, and none
         wrong += [
-            lambda claim, found: judge(replace(claim, tolerance=0.2), found),
-            lambda claim, found: judge(replace(claim, tolerance=0.0), found),
+            lambda claim, found: judge(changed(claim, tolerance=0.2), found),
+            lambda claim, found: judge(changed(claim, tolerance=0.0), found),
         ]
     for other in wrong:
         monkeypatch.setattr(claims, "judge", other)

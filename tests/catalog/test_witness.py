@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
 from mechdesign.catalog import load_model, models
 from mechdesign.core.errors import ModelFileError, ParameterError
+from mechdesign.core.values import changed
 from mechdesign.papers.claims import Claim, check_model
 from mechdesign.papers.claims.judge import Series
 from mechdesign.papers.claims.witness import agrees, figures_of, lost, refutes, suggested
@@ -20,7 +20,7 @@ REFUTED = {"verdict": "refuted", "reason": "because"}
 
 
 def checked(model, **claim):
-    return check_model(replace(model, claims=(Claim(**{**REFUTED, **claim}),)))
+    return check_model(changed(model, claims=(Claim(**{**REFUTED, **claim}),)))
 
 
 @pytest.mark.parametrize("witness", [{"found": 0.83}, {"found": 0.8}])
@@ -64,7 +64,7 @@ def test_the_deviation_of_a_certificate_is_found_again():
 
 
 def test_a_trend_is_refuted_by_the_points_that_break_it():
-    model = replace(SURVEY, sweep={"delta": (0.0, 0.15, 0.5)})  # 0.8, 0.83, 0.9
+    model = changed(SURVEY, sweep={"delta": (0.0, 0.15, 0.5)})  # 0.8, 0.83, 0.9
     claim = {"quantity": "value", "relation": "decreasing"}
     assert checked(model, **claim, witness={"points": [0.0, 0.15], "found": [0.8, 0.83]}).passed
     for wrong, text in [
@@ -80,8 +80,8 @@ def test_a_trend_is_refuted_by_the_points_that_break_it():
 
 def test_a_trend_that_needs_all_points_is_not_refuted_by_some():
     claim = Claim("value", relation="u-shaped", over="epsilon", **REFUTED)
-    assert not refutes(replace(claim, witness={"points": [1, 2, 3], "found": [3.0, 1.0, 2.0]}))
-    assert refutes(replace(claim, witness={"points": [1, 2, 3], "found": [3.0, 2.0, 1.0]}))
+    assert not refutes(changed(claim, witness={"points": [1, 2, 3], "found": [3.0, 1.0, 2.0]}))
+    assert refutes(changed(claim, witness={"points": [1, 2, 3], "found": [3.0, 2.0, 1.0]}))
 
 
 def test_a_verdict_that_flips_is_told_before_its_witness():
@@ -150,7 +150,7 @@ def test_every_refuted_claim_of_a_shipped_model_carries_its_witness(slug):
             continue
         over = {"over": claim.over or next(iter(model.sweep))} if claim.is_trend else {}
         place = f"{slug}, claim {number + 1} ({claim.quantity}): 'check --json' prints the witness to write"
-        assert refutes(replace(claim, **over)), place
+        assert refutes(changed(claim, **over)), place
         assert claim.reason.strip(), place
 
 

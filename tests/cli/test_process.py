@@ -56,6 +56,23 @@ def test_until_main_runs_next_to_nothing_is_imported():
     assert done.stdout == "[]\n"
 
 
+SETTINGS = "print(os.environ.get('OPENBLAS_THREAD_TIMEOUT'), gc.get_freeze_count() > 0)"
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "left"),
+    [("main()", None, "20 True"), ("main()", "7", "7 True"), ("main(sys.argv[1:])", None, "None False")],
+)
+def test_threads_and_garbage_are_those_of_a_short_process(call, given, left):
+    """Where it is a function in another program, both are as that program has them."""
+    text = f"import gc, os, sys\nfrom mechdesign.cli import main\n{call}\n{SETTINGS}"
+    environment = {key: text for key, text in os.environ.items() if key != "OPENBLAS_THREAD_TIMEOUT"}
+    environment |= {} if given is None else {"OPENBLAS_THREAD_TIMEOUT": given}
+    command = [sys.executable, "-c", text, "list", "response"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.splitlines()[-1] == left
+
+
 @pytest.mark.parametrize("place", ["mechdesign.cli.parser.parser", "mechdesign.catalog.load_model"])
 def test_an_interrupt_is_one_line(place, monkeypatch, capsys):
     def interrupted(*_: object, **__: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +11,7 @@ import mechdesign as md
 from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.patterns import audit_patterns, blank_weights
 from mechdesign.core.randomness import TOTAL
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.workload import PatternWeights, WorkloadRelease
 from mechdesign.mechanisms.workload.weights import DIGITS, RESERVE
@@ -161,4 +161,4 @@ def test_the_order_of_the_patterns_does_not_matter(workload):
     other = dict(solution.variables)
     other |= {"patterns": np.vstack([sets[order], sets[order[:1]]]), "weights": halves * (1.0 + 2.0**-50)}
     assert len(sets) > 2
-    assert problem.mechanism(replace(solution, variables=other)).content() == solution.mechanism().content()
+    assert problem.mechanism(changed(solution, variables=other)).content() == solution.mechanism().content()

@@ -80,11 +80,20 @@ def commands_of(made):
     return choices
 
 
+def test_a_list_imports_neither_numpy_nor_what_makes_classes():
+    """The heads of the model files are texts: reading them takes less time than importing numpy."""
+    program = "from mechdesign.cli import main\nmain(['list'])"
+    shown = SHOWN.replace(repr(HEAVY), repr(("numpy", "attrs", "dataclasses", "hashlib", *HEAVY)))
+    done = subprocess.run([sys.executable, "-c", program + shown], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "HEAVY []"
+
+
 def test_build_imports_neither_what_draws_nor_what_only_other_commands_need(tmp_path):
     """Nothing of this is needed for a closed form, and importing it takes longer than solving."""
     unused = ("mechdesign.core.figure", "mechdesign.core.marks", "mechdesign.report.results", "shutil")
     unused += ("mechdesign.solvers.linear", "mechdesign.mechanisms.operations", "mechdesign.audit.metric")
     unused += ("mechdesign.mechanisms.recipes", "mechdesign.mechanisms.intervals", "statistics", "secrets")
+    unused += ("mechdesign.mechanisms.estimate", "mechdesign.core.tidy", "dataclasses", "scipy")
     arguments = ["build", "response/zhou2019_survey", "-o", str(tmp_path / "survey.json")]
     program = f"from mechdesign.cli import main\nmain({arguments!r})"
     shown = SHOWN.replace(repr(HEAVY), repr((*unused, *HEAVY)))

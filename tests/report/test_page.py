@@ -19,6 +19,7 @@ import mechdesign as md
 from mechdesign.catalog import load_model
 from mechdesign.cli import main
 from mechdesign.cli.operations import parse_operation
+from mechdesign.core.values import changed
 from mechdesign.mechanisms import FiniteChannel
 from mechdesign.mechanisms.base import mechanism_types
 from mechdesign.mechanisms.finite import PrivacyTarget
@@ -145,7 +146,7 @@ def test_claims_that_are_not_decidable_are_counted_apart_and_one_step_away():
 def test_without_agreement_or_a_proof_nothing_is_called_proven():
     comparison = model_result(load_model(SLUGS[1])).check.comparison
     assert best_run(replace(comparison, disagreements=("a: 1, b: 2",))) is None
-    feasible = tuple(replace(run, status="feasible") for run in comparison.runs)
+    feasible = tuple(changed(run, status="feasible") for run in comparison.runs)
     assert best_run(replace(comparison, runs=feasible)).value == min(run.value for run in feasible[:3])
     assert best_run(replace(comparison, runs=())) is None
     places = model_result(load_model("location/planar_laplace")).check.comparison
@@ -155,8 +156,8 @@ def test_without_agreement_or_a_proof_nothing_is_called_proven():
 def test_certificates_that_fail_as_recorded_are_no_alarm():
     result = model_result(load_model("contract/irregular"))
     assert re.search(r"certificates, \d+ recorded as not holding", Outline(models_page([result], "1")).text)
-    comparison, model = result.check.comparison, replace(result.check.model, claims=())
-    runs = tuple(replace(run, kind="heuristic") for run in comparison.runs)
+    comparison, model = result.check.comparison, changed(result.check.model, claims=())
+    runs = tuple(changed(run, kind="heuristic") for run in comparison.runs)
     check = replace(result.check, model=model, comparison=replace(comparison, runs=runs))
     broken = replace(result, check=check)
     assert "as not holding" not in Outline(models_page([broken], "1")).text.split("Statement")[0]

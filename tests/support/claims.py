@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mechdesign.core.values import changed
 from mechdesign.papers.claims import Claim
 from mechdesign.papers.claims.claim import PLACES
 from mechdesign.papers.claims.judge import Series, judge
@@ -25,21 +26,21 @@ def assert_can_fail(claim: Claim, found: Any) -> None:
         _assert_trend_can_fail(claim, found)
         return
     right = np.asarray(found).tolist()
-    assert judge(replace(claim, value=right), found) == "holds", "the found value in place of the stated one"
+    assert judge(changed(claim, value=right), found) == "holds", "the found value in place of the stated one"
     for wrong in _beyond(claim, right):
-        assert judge(replace(claim, value=wrong), found) == "refuted", wrong
+        assert judge(changed(claim, value=wrong), found) == "refuted", wrong
     for near in _within(claim, right):
-        assert judge(replace(claim, value=near), found) == "holds", near
+        assert judge(changed(claim, value=near), found) == "holds", near
 
 
 def _assert_trend_can_fail(claim: Claim, found: Series) -> None:
     top = max(range(len(found.numbers)), key=lambda number: found.numbers[number])
-    place = replace(claim, relation="largest-at", value=found.points[top], tolerance=0.0)
+    place = changed(claim, relation="largest-at", value=found.points[top], tolerance=0.0)
     if found.numbers.count(found.numbers[top]) == 1:  # of equal largest ones none is the largest
         assert judge(place, found) == "holds", "the largest is where it was found"
-        assert {judge(replace(place, value=point), found) for point in found.points} == {"holds", "refuted"}
+        assert {judge(changed(place, value=point), found) for point in found.points} == {"holds", "refuted"}
     if claim.relation in PLACES:
-        others = [judge(replace(claim, value=point), found) for point in found.points]
+        others = [judge(changed(claim, value=point), found) for point in found.points]
         assert others.count("holds") <= 1
         return
     verdict = judge(claim, found)

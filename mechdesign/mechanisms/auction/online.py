@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -17,6 +16,7 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.validation import choice, in_range, integer
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.auction.checks import digest_of, task_names_of, users_of
 from mechdesign.mechanisms.auction.figures import waiting_figures
 from mechdesign.mechanisms.auction.owed import OWED, price_limits
@@ -335,7 +335,7 @@ class OnlineAuction(Mechanism):
     def _certificates(self) -> tuple[Certificate, ...]:
         drawn = slot_certificates(trial_slot(self), self.rule.name)
         return tuple(
-            replace(item, note="; ".join(part for part in ("checked on one random slot", item.note) if part))
+            changed(item, note="; ".join(part for part in ("checked on one random slot", item.note) if part))
             for item in drawn
         )
 

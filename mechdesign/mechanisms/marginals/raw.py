@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError
 from mechdesign.mechanisms.cross_table import CountedTable
-from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import cumulants, few_users
 from mechdesign.mechanisms.intervals import (
     AverageLaw,

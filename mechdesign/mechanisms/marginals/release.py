@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -27,6 +27,7 @@ from mechdesign.core.numbers import rational
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.types import PrivacyVerdict
 from mechdesign.core.validation import integer, user_count
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.collecting import marked
@@ -242,7 +243,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         largest, typical = (max(each) for each in zip(*found, strict=True))
         errors = ((largest / count) ** 0.5, (typical / count) ** 0.5)
         figures = Forecast.of_shares(count, *errors, "if all cells are equally frequent", "a cell of a view")
-        return replace(figures, quantity="marginals")
+        return changed(figures, quantity="marginals")
 
     def _shared_out(self) -> list[tuple[Oracle, int]]:
         return list(zip(self.oracles, self.shares, strict=True))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Source, Values
 from mechdesign.mechanisms.collecting import collect
-from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import VIEW

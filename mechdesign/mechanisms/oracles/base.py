@@ -22,7 +22,7 @@ from mechdesign.core.validation import integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import require_total
-from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
 from mechdesign.mechanisms.oracles.estimator import SupportEstimator

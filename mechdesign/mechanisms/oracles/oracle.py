@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from mechdesign.core.randomness import BitSource
 from mechdesign.core.tables import Values
 from mechdesign.mechanisms.categories import CategoryMechanism
-from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.moments import Moments, bernoulli
 
 if TYPE_CHECKING:
+    from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
     from mechdesign.mechanisms.oracles.server import SupportCounts
     from mechdesign.mechanisms.report_counts import Aggregator
 
@@ -29,7 +29,7 @@ Shares = tuple[Fraction, Fraction]
 """p and q."""
 
 
-class Oracle(CategoryMechanism[FrequencyEstimate]):
+class Oracle(CategoryMechanism["FrequencyEstimate"]):
     """A mechanism for one answer whose reports support categories, the user's own likelier than any other."""
 
     epsilon: float

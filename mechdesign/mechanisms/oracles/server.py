@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
 from mechdesign.mechanisms.cell_counts import CellCounts
-from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.oracles.base import SupportOracle

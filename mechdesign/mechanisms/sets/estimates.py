@@ -15,7 +15,7 @@ from mechdesign.core.text import counted
 from mechdesign.core.tidy import Columns, Tidy, stacked
 from mechdesign.mechanisms.cross_table import CountedTable
 from mechdesign.mechanisms.figures import MOST_PANELS, together
-from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import FrequencyLimits, few_users
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.plausible import implausible

@@ -12,6 +12,7 @@ from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.marks import Bars, Mark, Reference
 from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.core.values import frozen_value
 
 ERROR = 0.05
 """The probability of either wrong answer, where none is given."""
@@ -88,7 +89,7 @@ class UniformityVerdict(TextInNotebooks):
         return json_object({**vars(self), "rejected": self.rejected})
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class DistanceForecast(Forecast):
     """A forecast of which distances a test finds."""
 

@@ -14,7 +14,7 @@ from mechdesign.core.marks import Heat
 from mechdesign.core.printable import printable
 from mechdesign.core.text import counted
 from mechdesign.mechanisms.figures import MOST_PANELS, axis_names
-from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 
 Array = NDArray[np.float64]
 Axes = tuple[tuple[str, tuple[str, ...]], ...]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import few_users
 from mechdesign.mechanisms.intervals import NormalLimits
 from mechdesign.mechanisms.mean.estimates import AttributeMeans, MeanEstimate

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import BitSource
-from mechdesign.mechanisms.frequencies import project_to_simplex
+from mechdesign.mechanisms.frequency_estimate import project_to_simplex
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.survey.combined import Array, Evidence
 from mechdesign.mechanisms.survey.parts import Answers, SurveyPart, places_of, whole_numbers

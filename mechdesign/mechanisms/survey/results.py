@@ -16,7 +16,7 @@ from mechdesign.core.tidy import TIDY, Columns, Tidy
 from mechdesign.core.values import changed
 from mechdesign.mechanisms.estimate import ListedEstimate
 from mechdesign.mechanisms.figures import in_pictures
-from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.mean.estimates import AttributeMeans, MeanEstimate
 from mechdesign.mechanisms.survey.crossed import Axes, cross_figures
 from mechdesign.mechanisms.survey.wanted import Wanted

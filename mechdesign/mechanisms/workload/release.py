@@ -24,7 +24,7 @@ from mechdesign.core.tables import Values
 from mechdesign.core.validation import choice, in_range, privacy_epsilon, probability_vector, user_count
 from mechdesign.mechanisms.collecting import column_operations, count_outside
 from mechdesign.mechanisms.door import on_table
-from mechdesign.mechanisms.frequencies import project_to_simplex
+from mechdesign.mechanisms.frequency_estimate import project_to_simplex
 from mechdesign.mechanisms.frequency_limits import few_users
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.intervals import tail_of

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, get_args
 
+import attrs
 import numpy as np
 
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.method import Status
+from mechdesign.core.values import frozen_value
 
 ORIGINS = ("paper", "derived", "computed")
 OUTCOMES = ("holds", "refuted")
@@ -47,7 +48,7 @@ TEXTS = (
 """Keys whose value is a text."""
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class Claim:
     """One statement of a source, to be checked against what is found.
 
@@ -127,17 +128,17 @@ class Claim:
     reason: str = ""
     decided_by: str = ""
     readings: Sequence[str] = ()
-    witness: Mapping[str, Any] = field(default_factory=dict)
+    witness: Mapping[str, Any] = attrs.field(factory=dict)
     instead: str = ""
     statement: str = ""
     method: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = attrs.field(factory=dict)
     over: str | None = None
-    at: Mapping[str, Any] = field(default_factory=dict)
+    at: Mapping[str, Any] = attrs.field(factory=dict)
     where: str = ""
     cite: str = ""
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         for key in TEXTS:
             _check_text(key, getattr(self, key), key in ("method", "over"))
         _check_choices(self)

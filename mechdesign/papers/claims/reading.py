@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import attrs
 
 from mechdesign.catalog.toml import check_keys
 from mechdesign.core.errors import MechDesignError, ModelFileError
 from mechdesign.papers.claims.claim import Claim
 
-CLAIM_KEYS = tuple(field.name for field in dataclasses.fields(Claim))
+CLAIM_KEYS = tuple(field.name for field in attrs.fields(Claim))
 
 
 def read_claims(path: Path, entries: Sequence[Any]) -> list[Claim]:

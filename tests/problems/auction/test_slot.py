@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.auction import greedy
 from mechdesign.mechanisms.auction.slot import UNIT, Slot
 from mechdesign.problems.auction.drawn import accurate, random_tasks, uniform_bids
@@ -67,13 +67,13 @@ def test_every_certificate_can_fail():
     names = [certificate.property for certificate in solution.certificates]
     assert names == ["coverage", "individual_rationality", "truthfulness"]
     winners, payments = solution.variables["winners"], solution.variables["payments"]
-    fewer = replace(solution, variables={"winners": winners[1:], "payments": payments[1:]})
+    fewer = changed(solution, variables={"winners": winners[1:], "payments": payments[1:]})
     assert [item.property for item in fewer.broken] == ["coverage", "truthfulness"]
     assert problem.residuals(fewer.variables)["coverage"] > 0
     less = payments.copy()
     user = int(winners[0])
     less[0] = float(problem.slot.prices[user] * UNIT) - 2.0**-30
-    poorer = replace(solution, variables={"winners": winners, "payments": less})
+    poorer = changed(solution, variables={"winners": winners, "payments": less})
     assert [item.property for item in poorer.broken] == ["individual_rationality", "truthfulness"]
     assert problem.residuals(poorer.variables)["individual_rationality"] == 2.0**-30
 

@@ -1,10 +1,10 @@
 """What the models of the family show, and the example."""
 
-import dataclasses
 import runpy
 from pathlib import Path
 
 import mechdesign as md
+from mechdesign.core.values import changed
 from mechdesign.papers.claims.check import check_model
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "30_mean_choice.py"
@@ -13,7 +13,7 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "30_mean_choice.py"
 def test_a_failing_certificate_is_a_problem_unless_the_model_says_that_it_fails():
     model = md.load_model("mean/rcp2023_one_sided")
     assert check_model(model).passed
-    unclaimed = dataclasses.replace(
+    unclaimed = changed(
         model, claims=tuple(claim for claim in model.claims if claim.quantity != "certificate.privacy")
     )
     assert any("privacy: FAILS" in text for text in check_model(unclaimed).problems)

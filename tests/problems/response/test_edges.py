@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.core.values import changed
 from mechdesign.problems.response.randomized_response import extreme_points as enumeration
 from mechdesign.problems.response.randomized_response.extreme_points import extreme_points
 from mechdesign.problems.response.randomized_response.staircase import all_patterns, pattern_information
@@ -137,7 +137,5 @@ def test_a_channel_that_is_a_little_short_of_the_bound_is_not_called_optimal(sca
     good = md.solve(problem, "lp")
     assert all(certificate.holds for certificate in good.certificates)
     worse = 0.999 * np.asarray(good.variables["channel"]) + 0.001 / 3
-    poor = dataclasses.replace(
-        good, variables={"channel": worse}, value=problem.objective({"channel": worse})
-    )
+    poor = changed(good, variables={"channel": worse}, value=problem.objective({"channel": worse}))
     assert [item.property for item in poor.certificates if not item.holds] == ["optimality"]

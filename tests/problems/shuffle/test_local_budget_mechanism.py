@@ -1,12 +1,11 @@
 """What runs with a local budget: k-ary response or the channel, with the central promise; what does not."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import CertificateError, MethodError
+from mechdesign.core.values import changed
 from mechdesign.mechanisms import FiniteChannel, KaryResponse, load_mechanism
 
 
@@ -48,7 +47,7 @@ def test_nothing_runs_for_any_randomizer_or_what_is_not_proven():
     problem = budget({"name": "k-ary", "size": 2})
     solution = md.solve(problem)
 
-    too_much = replace(solution, variables={"local_epsilon": 1.01 * solution.bound})
+    too_much = changed(solution, variables={"local_epsilon": 1.01 * solution.bound})
     with pytest.raises(CertificateError, match="not private as stated"):
         too_much.mechanism()
 

@@ -1,7 +1,6 @@
 """The size of a cloak: constants, losses and bounds, each against an integration or a polygon of its own."""
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.spatial import ConvexHull
 
 import mechdesign as md
 from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.spectrum.tile import Tiling
 from mechdesign.papers.spectrum.cloak.quantities import shape_lost, widening_lost
 from mechdesign.problems.spectrum.cloak.shapes import SHAPES, hexagon, polygon
@@ -236,7 +236,7 @@ def test_an_area_that_does_not_belong_to_the_cell_is_a_residual():
     solution = md.solve(problem())
     wrong = {**solution.variables, "area": 2 * solution.variables["area"]}
     assert solution.problem.residuals(wrong)["area"] == pytest.approx(1.0)
-    unfair = replace(solution, variables=wrong)
+    unfair = changed(solution, variables=wrong)
     assert [item.property for item in unfair.certificates if not item.holds] == ["isoperimetry"]
 
 

@@ -1,7 +1,6 @@
 """Partitions and lotteries of cloaks against complete enumeration and programs that are written down here."""
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise
 
@@ -12,6 +11,7 @@ from scipy.optimize import linprog
 
 import mechdesign as md
 from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.core.values import changed
 from mechdesign.problems.spectrum.partition.priors import counts, uniform
 from mechdesign.problems.spectrum.partition.search import PartitionSearch
 from tests.support.partitions import grid, line, served_less
@@ -174,9 +174,9 @@ def test_broken_promises_are_seen():
         worse[change[0], change[1]] = change[2]
         assert problem.residuals({"sets": halves, "channel": worse})[key] > 0
     apart = np.array([[1, 0, 1, 0], [0, 1, 0, 1]], dtype=bool)
-    unfair = replace(solution, variables={"sets": apart, "channel": apart.T.astype(float)})
+    unfair = changed(solution, variables={"sets": apart, "channel": apart.T.astype(float)})
     assert [item.property for item in unfair.certificates if not item.holds] == ["partition"]
-    worse = replace(solution, variables={"sets": halves, "channel": 0.9 * good})
+    worse = changed(solution, variables={"sets": halves, "channel": 0.9 * good})
     assert [item.property for item in worse.certificates if not item.holds] == ["partition"]
     uneven = {"sets": halves, "channel": good * np.array([1, 0.5, 1, 1])[:, None]}
     assert attrs.evolve(problem, notion="cloak").residuals(uneven)["cloak"] == 0.5

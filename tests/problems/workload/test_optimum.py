@@ -9,6 +9,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.audit.workload_bound import WorkloadBound
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.workload import Workload
 from mechdesign.mechanisms.workload.named import NAMED
 from mechdesign.problems.workload.linear_queries.outcomes import outcome
@@ -118,7 +119,7 @@ def test_changed_numbers_prove_less_or_nothing(change):
 def test_a_claimed_bound_above_the_proven_one_fails_its_certificate():
     problem = md.LinearQueries(workload={"name": "prefix", "size": 4}, epsilon=1.0)
     solution = md.solve(problem)
-    claimed = dataclasses.replace(solution, bound=solution.bound * (1.0 + 1e-9))
+    claimed = changed(solution, bound=solution.bound * (1.0 + 1e-9))
     assert solution.certificates[-1].holds
     assert not problem.certificates(claimed)[-1].holds
 

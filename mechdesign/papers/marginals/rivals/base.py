@@ -18,7 +18,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import Rng
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.mechanisms.frequencies import project_to_simplex
+from mechdesign.mechanisms.frequency_estimate import project_to_simplex
 from mechdesign.mechanisms.sealed import Sealed
 from mechdesign.papers.marginals.rivals.cells import Array, CellOracle, Codes
 

@@ -13,7 +13,7 @@ from mechdesign.core.numbers import plain
 from mechdesign.core.tables import Source
 from mechdesign.mechanisms.collecting import collect
 from mechdesign.mechanisms.counts import require_users, whole_rows
-from mechdesign.mechanisms.frequencies import FrequencyEstimate
+from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.operations import Settings
 from mechdesign.mechanisms.oracles.server import SupportCounts

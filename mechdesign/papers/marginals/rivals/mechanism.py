@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,7 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.validation import choice, integer, privacy_epsilon, user_count
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.door import on_table
@@ -168,7 +169,7 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
         largest = max(found)
         cell = f"a cell of a marginal of {self.rival.setting.order}"
         figures = Forecast.of_shares(count, largest, min(found), "where it is smallest", cell)
-        return replace(figures, quantity="marginals")
+        return changed(figures, quantity="marginals")
 
     # Certificates and file
 
@@ -248,7 +249,7 @@ class RivalAudit(TextInNotebooks):
 
     def certificate(self) -> Certificate:
         """Return the audit as a certificate of the property ``privacy``."""
-        return replace(self.worst, holds=self.holds)
+        return changed(self.worst, holds=self.holds)
 
     def __str__(self) -> str:
         return str(self.certificate())

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mechdesign.audit.exponential import float_down
 from mechdesign.core.errors import MethodError
 from mechdesign.core.method import Method, Outcome
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.auction import greedy, vcg
 from mechdesign.problems.auction.slot.fitting import fitted_bound
 from mechdesign.problems.auction.slot.problem import AuctionSlot, obstacle, outcome
@@ -47,7 +46,7 @@ def milp(problem: AuctionSlot) -> Outcome:
     source = "whole multipliers of the linear relaxation and dynamic programming"
     bound = (float_down(problem.slot.value(award.winners)), source)
     found = outcome(problem, award, "milp", "pulp, proven", bound)
-    return replace(found, notes={"integer_programs": 1 + len(award.winners)})
+    return changed(found, notes={"integer_programs": 1 + len(award.winners)})
 
 
 def exact(problem: AuctionSlot) -> Outcome:

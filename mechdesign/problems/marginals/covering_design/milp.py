@@ -13,12 +13,12 @@ solver's word "optimal" is a note.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mechdesign.core.method import Outcome
+from mechdesign.core.values import changed
 from mechdesign.problems.marginals.covering_design.bounds import lower_bound
 from mechdesign.problems.marginals.covering_design.problem import CoveringDesign, outcome
 from mechdesign.problems.marginals.covering_design.subsets import Subsets, Wholes, places
@@ -63,7 +63,7 @@ def run(problem: CoveringDesign, nodes: int = NODES) -> Outcome:
     if result.status not in ("optimal", "feasible"):
         return Outcome(status=result.status, solver=result.solver, message=result.message)
     found = outcome(problem, candidates[result.variables], result.solver)
-    return replace(found, notes={**found.notes, "solver_says": result.status})
+    return changed(found, notes={**found.notes, "solver_says": result.status})
 
 
 def _incidence(rows: Wholes, count: int) -> csr_array:

@@ -7,11 +7,10 @@ l_u as the threshold allows. The printed algorithm differs in line 13 and in whe
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from mechdesign.core.method import Outcome
+from mechdesign.core.values import changed
 from mechdesign.problems.marginals.covering_design.bounds import lower_bound
 from mechdesign.problems.marginals.marginal_views.coverings import Wholes, balanced, covering
 from mechdesign.problems.marginals.marginal_views.judging import without_covering
@@ -42,7 +41,7 @@ def run(problem: MarginalViews) -> Outcome:
         if bounds:  # a covering that was not found may exist
             return result
         only = problem.objective(result.variables)
-        return replace(result, status="optimal", bound=only, bound_source=DETERMINED)
+        return changed(result, status="optimal", bound=only, bound_source=DETERMINED)
     value, _, views = min(found, key=lambda one: one[:2])
     bound = min(bounds)
     return outcome(problem, views, value <= bound, bound)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -20,6 +19,7 @@ from mechdesign.core.randomness import TOTAL
 from mechdesign.core.solution import Solution
 from mechdesign.core.types import Vector
 from mechdesign.core.validation import in_range
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.mean import AttributeSampling, CensoringInterval
 from mechdesign.problems.mean.interval import offsets
 
@@ -178,7 +178,7 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
         optimality = self.optimality(solution, figures=figures, unproven=figures)
         if not allowed:
             note = "the interval breaks the constraints, so its value does not bound the optimum"
-            optimality = replace(optimality, holds=False, note=note)
+            optimality = changed(optimality, holds=False, note=note)
         if self.notion == "ldp":
             return privacy, optimality
         one_sided = Certificate(

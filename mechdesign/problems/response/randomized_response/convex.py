@@ -11,11 +11,10 @@ and the maximum of G . P over the privacy rows is bounded by weak duality with y
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,7 +32,7 @@ Array = NDArray[np.float64]
 MAX_ANSWERS = 64
 
 
-@dataclass
+@attrs.define(slots=False)
 class ConvexModel:
     """A response problem as cvxpy objects; add constraints or change the utility before solving.
 
@@ -149,7 +148,7 @@ def run(problem: RandomizedResponse, solver: str | None = None, **options: Any) 
 
 
 def _program_of(scale: float, problem: RandomizedResponse) -> cvxpy.Problem:
-    return dataclasses.replace(convex_model(problem), scale=scale).program()
+    return attrs.evolve(convex_model(problem), scale=scale).program()
 
 
 def _proven_bound(problem: RandomizedResponse, model: ConvexModel) -> float | None:

@@ -6,7 +6,6 @@ The user writes them as cvxpy expressions of the channel, an (n, m) cvxpy variab
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, frozen_problem, values_of
 from mechdesign.core.problem import Variables
 from mechdesign.core.solution import Solution
+from mechdesign.core.values import frozen_value
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def custom_name(number: int) -> str:
     return f"custom constraint {number}"
 
 
-@dataclass(frozen=True)
+@frozen_value()
 class WithoutCustom:
     """Custom constraints less those with these names."""
 

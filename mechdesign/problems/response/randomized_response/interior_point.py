@@ -11,14 +11,15 @@ together lose, is chosen by the gap that is wanted.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
 from mechdesign.core.validation import in_range
+from mechdesign.core.values import frozen_value
 from mechdesign.problems.response.randomized_response import metric
 from mechdesign.problems.response.randomized_response.linear_program import SIMPLEX_ROWS, shifted
 from mechdesign.problems.response.randomized_response.polish import polished
@@ -97,7 +98,7 @@ def run(problem: RandomizedResponse, gap: float = GAP, progress: Progress | None
     )
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@frozen_value(repr=False, eq=False)
 class _Places:
     """The distinct places: answers at distance 0 are one place, whose rows are equal."""
 
@@ -130,7 +131,7 @@ class _Places:
         return total
 
 
-@dataclass(repr=False, eq=False)
+@attrs.define(slots=False, repr=False, eq=False)
 class _Path:
     """The best channel and the best bound so far, in units of the utility and of the scaled weights."""
 
@@ -140,10 +141,10 @@ class _Path:
     scale: float
     offset: float
     watch: Progress | None
-    channel: Array = field(default_factory=lambda: np.empty(0))
+    channel: Array = attrs.field(factory=lambda: np.empty(0))
     value: float = -np.inf
     bound: float = np.inf
-    costs: dict[str, Any] = field(default_factory=dict)
+    costs: dict[str, Any] = attrs.field(factory=dict)
     steps: int = 0
     pairs: int = 0
 

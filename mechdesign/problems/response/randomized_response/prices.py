@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.problem import Problem
+from mechdesign.core.values import frozen_value
 from mechdesign.problems.response.randomized_response import metric
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 from mechdesign.problems.response.randomized_response.rows import compact_program
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen_value(eq=False)
 class ChannelPrices:
     """What HiGHS found for a response problem, variables and multipliers."""
 

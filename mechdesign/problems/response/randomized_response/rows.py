@@ -12,9 +12,9 @@ Every row is divided by its exponential, so that no coefficient exceeds 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 
-@dataclass(repr=False, eq=False)
+@attrs.define(slots=False, repr=False, eq=False)
 class _Triplets:
     """Rows of a sparse matrix as they are written down."""
 
