@@ -233,12 +233,12 @@ if not TYPE_CHECKING:  # a type checker would take every unknown name for known
             return value
         if name.startswith("_") or name in _SUBPACKAGES:  # the import system asks before it imports one
             raise AttributeError(f"module 'mechdesign' has no attribute '{name}'")
-        exported = _exported()
-        if name in exported:
-            return exported[name]
+        value = import_module("mechdesign.problems").exported(name)
+        if value is not None:
+            return value
         suggestion = import_module("mechdesign.core.errors").suggestion
         raise AttributeError(
-            f"module 'mechdesign' has no attribute '{name}'; {suggestion(name, [*exported, *__all__])}"
+            f"module 'mechdesign' has no attribute '{name}'; {suggestion(name, [*_exported(), *__all__])}"
         )
 
 

@@ -81,7 +81,7 @@ class FairCoins:
         return cls(law, np.append(law.mass[::-1].cumsum()[::-1], 0.0))
 
     def from_on(self, number: int) -> float:
-        """Return the chance of ``number`` heads or more, true but for rounding and what the law leaves out."""
+        """Return the chance of ``number`` heads or more, but for rounding and what the law leaves out."""
         return float(self.at_least[min(max(0, number - self.law.low), len(self.at_least) - 1)])
 
 

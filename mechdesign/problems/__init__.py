@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -86,6 +87,18 @@ def exported_names() -> dict[str, Any]:
     for family in families():
         names |= {name: getattr(family, name) for name in getattr(family, "EXPORTS", ())}
     return names
+
+
+def exported(name: str) -> Any:
+    """Return what ``mechdesign`` offers by this name, or None; a folder of its name costs one family alone.
+
+    Examples
+    --------
+    >>> exported("MeanChannel").name, exported("NoSuchProblem")
+    ('mean-channel', None)
+    """
+    near = _in_its_folder(re.sub("(?<=.)(?=[A-Z])", "-", name).lower())
+    return near if near is not None and near.__name__ == name else exported_names().get(name)
 
 
 def problem_class(name: str) -> type[Problem]:

@@ -49,6 +49,17 @@ def test_a_closed_form_needs_no_solver_either():
     assert done.stdout.splitlines()[-1] == "HEAVY []"
 
 
+@pytest.mark.parametrize("name", ["RandomizedResponse", "AuctionSlot", "ShuffleSum", "LinearQueries"])
+def test_a_problem_costs_its_own_family_alone(name):
+    program = (
+        f"import sys, mechdesign as md; print(md.{name}.__module__)\n"
+        "print(*[module for module in sys.modules if module.startswith('mechdesign.problems.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    home, imported = (line.split() for line in done.stdout.splitlines())
+    assert {module.split(".")[2] for module in imported} == {home[0].split(".")[2]}
+
+
 def test_a_mechanism_randomizes_without_what_draws_it(tmp_path):
     """Marks and panels of figures take 7 ms to import, and the command draws nothing."""
     saved = tmp_path / "saved.json"
