@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from mechdesign.solvers.linear import LinearProgram
 
 Array = NDArray[np.float64]
-Key = tuple[int, int]
+
+PRIMAL = 4
+"""What HiGHS calls the primal simplex: where only columns were added, the old solution is still feasible."""
+
+
+PATIENCE = 20
+"""Steps of the simplex for each row and column, before a start is given up: a bad one can go round for ever."""
 
 
 @dataclass(frozen=True)
@@ -58,20 +64,25 @@ def solve_from(
     solver.setOptionValue("threads", 1)
     solver.passModel(_model(module, program, scale))
     upper, columns = program.upper_rows.shape[0], len(program.objective)
+    most = PATIENCE * (upper + program.equal_rows.shape[0] + columns)
+    solver.setOptionValue("simplex_iteration_limit", most)
     key = (columns, program.equal_rows.shape[0])
-    kept = store.get(key)
-    basis = None if kept is None else _extended(module, kept, upper)
+    kept = store.get(key) or store.get(key[1])
+    basis = None if kept is None else _extended(module, kept, columns, upper)
     if basis is not None:
         solver.setBasis(basis)
+        if kept is not None and len(kept.basis.col_status) < columns:
+            solver.setOptionValue("simplex_strategy", PRIMAL)
     solver.setOptionValue("solver", "ipm" if basis is None and algorithm == "interior-point" else "simplex")
     solver.run()
     found = solver.getSolution()
     if solver.getModelStatus() != module.HighsModelStatus.kOptimal or not found.dual_valid:
         store.pop(key, None)
+        store.pop(key[1], None)
         return None
     info = solver.getInfo()
     iterations = info.simplex_iteration_count + info.crossover_iteration_count
-    store[key] = KeptBasis(solver.getBasis(), upper, max(int(iterations), 0))
+    store[key] = store[key[1]] = KeptBasis(solver.getBasis(), upper, max(int(iterations), 0))
     duals = np.array(found.row_dual)
     return WarmAnswer(np.array(found.col_value), duals[key[1] :], duals[: key[1]])
 
@@ -96,12 +107,13 @@ def _model(module: Any, program: LinearProgram, scale: float) -> Any:
     return model
 
 
-def _extended(module: Any, kept: KeptBasis, upper_rows: int) -> Any:
-    """Return the basis with rows that were added; None where there are fewer rows now."""
-    if upper_rows < kept.upper_rows:
+def _extended(module: Any, kept: KeptBasis, columns: int, upper_rows: int) -> Any:
+    """Return the basis with columns and rows that were added at the ends; None where there are fewer now."""
+    more = columns - len(kept.basis.col_status)
+    if more < 0 or upper_rows < kept.upper_rows:
         return None
     basis = module.HighsBasis()
-    basis.col_status = kept.basis.col_status
+    basis.col_status = [*kept.basis.col_status, *[module.HighsBasisStatus.kLower] * more]
     added = [module.HighsBasisStatus.kBasic] * (upper_rows - kept.upper_rows)
     basis.row_status = [*kept.basis.row_status, *added]
     basis.valid = True

@@ -92,7 +92,7 @@ class ChannelDesign:
     # The master program
 
     def program(self) -> LinearProgram:
-        """Return the master: maximise minus the criterion over (theta, S, z), outputs in units of ``scale``.
+        """Return the master: maximise minus the criterion over (S, z, theta), outputs in units of ``scale``.
 
         Means are divided by 1 - q and moments by scale^2, which keeps every coefficient near 1.
         """
@@ -101,27 +101,29 @@ class ChannelDesign:
         low = self.patterns[:, ::-1][:, self.right].T.astype(np.float64)
         sums = 2.0 * self.small + (1.0 - self.small) * (high + low)
         means = (high - low)[self.odd :] * outputs
-        count, inputs = len(outputs), len(self.half)
-        equal = np.zeros((inputs + len(means), count + inputs + 1))
-        equal[:inputs, :count], equal[inputs:, :count] = sums, means
-        upper = np.zeros((inputs + len(self.points), count + inputs + 1))
-        upper[:inputs, :count] = sums * outputs**2
-        upper[:inputs, count:-1] = -np.eye(inputs)
-        upper[inputs:, count:-1] = self.shares()
-        upper[inputs:, -1] = -1.0
-        costs = np.zeros(count + inputs + 1)
+        inputs = len(self.half)
+        first = inputs + 1  # of the columns, which come last: a solver can go on when there are more of them
+        count = first + len(outputs)
+        equal = np.zeros((inputs + len(means), count))
+        equal[:inputs, first:], equal[inputs:, first:] = sums, means
+        upper = np.zeros((inputs + len(self.points), count))
+        upper[:inputs, :inputs] = -np.eye(inputs)
+        upper[:inputs, first:] = sums * outputs**2
+        upper[inputs:, :inputs] = self.shares()
+        upper[inputs:, inputs] = -1.0
+        costs = np.zeros(count)
         if self.criterion == "worst":
-            costs[-1] = -1.0
+            costs[inputs] = -1.0
         else:
-            costs[count:-1] = -self.halved()
+            costs[:inputs] = -self.halved()
         return LinearProgram(
             objective=costs,
             upper_rows=csr_array(upper),
             upper_limits=np.concatenate([np.zeros(inputs), np.square(self.points) / self.scale**2]),
             equal_rows=csr_array(equal),
             equal_limits=np.concatenate([np.ones(inputs), self.half[self.odd :] / (1.0 + self.small)]),
-            low=np.zeros(count + inputs + 1),
-            high=np.repeat([0.5 / self.small, 1.0 + float(outputs.max()) ** 2], [count, inputs + 1]),
+            low=np.zeros(count),
+            high=np.repeat([1.0 + float(outputs.max()) ** 2, 0.5 / self.small], [first, len(outputs)]),
         )
 
     def halved(self) -> Array:

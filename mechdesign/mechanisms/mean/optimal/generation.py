@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mechdesign.core.errors import MethodError
+from mechdesign.core.kept import kept_starts
 from mechdesign.mechanisms.mean.optimal.design import ChannelDesign
 from mechdesign.mechanisms.mean.optimal.patterns import Array, PatternPrices, Patterns, cheapest
 from mechdesign.solvers.linear import LinearProgram, LinearResult, solve_linear
@@ -81,12 +83,16 @@ def generate(design: ChannelDesign, accuracy: float) -> Generated:
         When the linear program fails.
     """
     best, anchor, rounds = -math.inf, None, 0
+    starts: dict[Any, Any] = {}
     while True:
         rounds += 1
-        result = _solved(design.program())
-        count = len(design.values)
-        amounts, moments = result.variables[:count], result.variables[count:-1] * design.scale**2
-        reached = _reached(design, moments, float(result.variables[-1]))
+        is_cold = not starts
+        with kept_starts(starts):
+            result = _solved(design.program())
+        inputs = len(design.half)
+        amounts, moments = result.variables[inputs + 1 :], result.variables[:inputs] * design.scale**2
+        count = len(amounts)
+        reached = _reached(design, moments, float(result.variables[inputs]))
         added = 0
         last = design.multipliers(result)
         tried = [last] if anchor is None else [_smoothed(anchor, last), last]
@@ -102,9 +108,11 @@ def generate(design: ChannelDesign, accuracy: float) -> Generated:
         cuts = _cuts(design, moments, reached, accuracy)
         design.points += cuts
         closed = reached - best <= accuracy * reached and not cuts
-        if closed or (added == 0 and not cuts) or rounds >= ROUNDS:
+        is_done = closed or (added == 0 and not cuts)
+        if (is_done and is_cold) or rounds >= ROUNDS:
             break
-        _purge(design, amounts, count)
+        if is_done or _purge(design, amounts, count):
+            starts.clear()  # the last program is solved from nothing: a kept basis may be a little off
     used = amounts > 0.0
     outputs, patterns = design.values[:count], design.patterns[:count]
     kept = (outputs[used], patterns[used], amounts[used])
@@ -162,12 +170,13 @@ def _cuts(design: ChannelDesign, moments: Array, reached: float, accuracy: float
     return [point for point in points[exceeded].tolist() if point not in design.points]
 
 
-def _purge(design: ChannelDesign, amounts: Array, count: int) -> None:
+def _purge(design: ChannelDesign, amounts: Array, count: int) -> bool:
     """Drop old columns that are not in use once there are many; the last added ones always stay."""
     size = len(design.grid)
     if count <= 6 * size:
-        return
+        return False
     kept = np.ones(len(design.values), dtype=np.bool_)
     idle = np.flatnonzero(amounts == 0.0)
     kept[idle[: len(idle) - 2 * size]] = False
     design.values, design.patterns = design.values[kept], design.patterns[kept]
+    return True
