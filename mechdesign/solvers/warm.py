@@ -25,7 +25,7 @@ PRIMAL = 4
 
 
 PATIENCE = 20
-"""Steps of the simplex for each row and column, before a start is given up: a bad one can go round for ever."""
+"""Steps of the simplex for each row and column, before it is given up: a bad start can go round for ever."""
 
 
 @dataclass(frozen=True)
