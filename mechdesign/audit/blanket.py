@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import exp_lower, float_down
-from mechdesign.audit.mass import SLACK, UNIT, Divergence, Mass, binomial, hockey_stick, positive_sum
+from mechdesign.audit.mass import SLACK, UNIT, Divergence, Mass, binomial_mass, hockey_stick, positive_sum
 
 HALF = Fraction(1, 2)
 
@@ -63,7 +63,7 @@ MOST_KEPT = 1 << 14
 @lru_cache(maxsize=1024)
 def _few_coins(coins: int) -> Mass:
     """Return the law of ``coins`` fair coins; kept, as a calibration needs the same numbers often."""
-    return binomial(coins, HALF)
+    return binomial_mass(coins, HALF)
 
 
 def fair_coins(coins: int) -> Mass:
@@ -74,11 +74,11 @@ def fair_coins(coins: int) -> Mass:
     >>> fair_coins(2).mass
     array([0.25, 0.5 , 0.25])
     """
-    return _few_coins(coins) if coins <= MOST_KEPT else binomial(coins, HALF)
+    return _few_coins(coins) if coins <= MOST_KEPT else binomial_mass(coins, HALF)
 
 
 def _among(coins: int, own: float, other: float, exponential: float) -> Divergence:
-    law = _few_coins(coins) if coins <= MOST_KEPT else binomial(coins, HALF)
+    law = _few_coins(coins) if coins <= MOST_KEPT else binomial_mass(coins, HALF)
     # Up to half of the coins B(j) >= B(j-1): where own >= other no term is positive there.
     first = max(0, coins // 2 - law.low) if own >= other else 0
     upper, lower = law.upper()[first:], law.lower()[first:]
@@ -156,7 +156,7 @@ def coin_groups(crowds: tuple[tuple[int, Fraction], ...]) -> tuple[list[int], li
     """
     number = Mass(0, np.ones(1))
     for trials, chance in crowds:
-        number = number.convolved(binomial(trials, chance))
+        number = number.convolved(binomial_mass(trials, chance))
     mean = sum(trials * float(chance) for trials, chance in crowds)
     variance = sum(trials * float(chance) * float(1 - chance) for trials, chance in crowds)
     starts = _starts(number, mean, math.sqrt(variance))
@@ -194,7 +194,11 @@ def group_divergence(trials: int, flip: Fraction, bits: int, epsilon: float) -> 
     """
     if bits == 1:
         return blanket_divergence(trials, 2 * flip, 1 - flip, flip, epsilon)
-    number, held, free = binomial(trials, 2 * flip), binomial(bits, 1 - flip), binomial(bits, flip)
+    number, held, free = (
+        binomial_mass(trials, 2 * flip),
+        binomial_mass(bits, 1 - flip),
+        binomial_mass(bits, flip),
+    )
     deviation = math.sqrt(trials * float(2 * flip) * float(1 - 2 * flip))
     starts = _starts(number, trials * float(2 * flip), deviation, FINENESS // 2)
     longest = int(np.diff(np.append(starts, len(number.mass))).max())

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.mass import binomial
+from mechdesign.audit.mass import binomial_mass
 from mechdesign.core.errors import DataError
 from mechdesign.core.numbers import wholes
 from mechdesign.core.validation import in_range, privacy_epsilon
@@ -179,7 +179,7 @@ def limits(hits: NDArray[np.bool_], tail: float) -> tuple[float, float]:
 
 def _at_least(count: int, total: int, chance: float) -> float:
     """Return an upper bound of the probability of at least this many of all."""
-    law = binomial(total, Fraction(chance))
+    law = binomial_mass(total, Fraction(chance))
     return float(law.upper()[max(0, count - law.low) :].sum()) + law.tail
 
 

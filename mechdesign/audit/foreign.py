@@ -26,7 +26,7 @@ from mechdesign.audit.foreign_sums import exact_sums
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.notebook import TextInNotebooks
-from mechdesign.core.numbers import doubles, rational, whole
+from mechdesign.core.numbers import doubles, plain_int, rational
 from mechdesign.core.validation import privacy_epsilon
 
 MARGIN = 2.0**-48
@@ -210,7 +210,7 @@ class ForeignChannel:
 
     def audit(self, reports: int = 1) -> ForeignAudit:
         """Return the exact epsilon of ``reports`` independent reports of the same answer."""
-        number = whole("reports", reports)
+        number = plain_int("reports", reports)
         if number < 1:
             raise ParameterError("reports", f"{number} is below 1", "give the number of reports")
         covers = "" if number == 1 else f"{number} independent reports"

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import Number, plain, rational, rationals, shown
-from mechdesign.core.validation import choice
+from mechdesign.core.validation import one_of
 
 Numbers = Sequence[int | float | Fraction | Decimal] | NDArray[np.float64]
 
@@ -132,7 +132,7 @@ def menu_numbers(
     )
 
 
-def individual_rationality(menu: MenuNumbers) -> Certificate:
+def _individual_rationality(menu: MenuNumbers) -> Certificate:
     """Certify that every type gets at least 0; the witness is the type that gets the least."""
     utilities = [menu.utility(person) for person in range(len(menu.types))]
     worst = min(range(len(utilities)), key=utilities.__getitem__)
@@ -289,9 +289,9 @@ def audit_menu(
     -------
     tuple of Certificate
     """
-    known = choice("information", information, ("incomplete", "complete"))
+    known = one_of("information", information, ("incomplete", "complete"))
     menu = menu_numbers(types, epsilon, payment, cost)
-    certificates = [individual_rationality(menu)]
+    certificates = [_individual_rationality(menu)]
     if known == "incomplete":
         certificates.append(incentive_compatibility(menu))
     if budget is not None:

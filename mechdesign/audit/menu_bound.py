@@ -96,7 +96,7 @@ class Sellers:
     high: float = math.inf
 
 
-def least_error(sellers: Sellers, prices: Array, budget: float) -> float:
+def least_menu_error(sellers: Sellers, prices: Array, budget: float) -> float:
     """Return a lower bound of sum counts L(epsilon) for every menu that is paid for by the budget.
 
     Parameters
@@ -114,9 +114,9 @@ def least_error(sellers: Sellers, prices: Array, budget: float) -> float:
     Examples
     --------
     >>> sellers = Sellers(np.array([1.0, 2.0]), np.array([6.0, 1.0]), np.zeros(2))  # virtual costs 1 and 8
-    >>> round(least_error(sellers, np.array([2.0, 16.0]), 10.0), 8)  # the optimum: epsilon = (1, 1/2)
+    >>> round(least_menu_error(sellers, np.array([2.0, 16.0]), 10.0), 8)  # the optimum: epsilon = (1, 1/2)
     10.0
-    >>> round(least_error(sellers, np.array([2.0, 2.0]), 10.0), 8)
+    >>> round(least_menu_error(sellers, np.array([2.0, 2.0]), 10.0), 8)
     1.0
     """
     worth, rate, fixed = _dual(sellers, prices)

@@ -144,7 +144,7 @@ def with_question(columns: Columns, question: str) -> Columns:
     return {**columns, "question": [name or question for name in columns["question"]]}
 
 
-def grid(attributes: Sequence[str], labels: Sequence[Sequence[str]], value: Any) -> Columns:
+def cross_layout(attributes: Sequence[str], labels: Sequence[Sequence[str]], value: Any) -> Columns:
     """Return a cross table as it stands on paper: the last attribute across, the others down.
 
     Parameters
@@ -158,7 +158,7 @@ def grid(attributes: Sequence[str], labels: Sequence[Sequence[str]], value: Any)
 
     Examples
     --------
-    >>> grid(["smoker", "city"], [["no", "yes"], ["Graz", "Wien"]], [[0.4, 0.3], [0.2, 0.1]])
+    >>> cross_layout(["smoker", "city"], [["no", "yes"], ["Graz", "Wien"]], [[0.4, 0.3], [0.2, 0.1]])
     {'smoker': ['no', 'yes'], 'city: Graz': [0.4, 0.2], 'city: Wien': [0.3, 0.1]}
     """
     *down, across = attributes

@@ -212,7 +212,7 @@ def located(source: Source, column: str | None = None) -> Iterator[None]:
         raise error.within(place).for_shell() from None
 
 
-def beside(source: Source, columns: Sequence[str], readers: Sequence[Reader]) -> Iterator[NDArray[Any]]:
+def side_by_side(source: Source, columns: Sequence[str], readers: Sequence[Reader]) -> Iterator[NDArray[Any]]:
     """Yield columns side by side, (n, d) a block, each read by its function.
 
     Errors name the file, the column and the row.

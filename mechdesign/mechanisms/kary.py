@@ -312,7 +312,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     def client_steps(self) -> Steps:
         """Return where the weights end, and the answers that are reported where these are not all."""
-        from mechdesign.mechanisms.recipes import listed, whole_hex  # clients in other languages
+        from mechdesign.mechanisms.recipes import category_names, whole_hex  # clients in other languages
 
         weights, all_kept = self.weights, self.kept_in_order
         return {
@@ -322,7 +322,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
             "delegate": whole_hex(weights.own + weights.high - weights.low),
             "low": whole_hex(weights.low),
             "kept": None if all_kept else self.kept.tolist(),
-            "labels": listed(self.report_labels),
+            "labels": category_names(self.report_labels),
         }
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Source
 from mechdesign.core.text import counted
-from mechdesign.mechanisms.collecting import beside, report_column, require_columns, require_data
+from mechdesign.mechanisms.collecting import report_column, require_columns, require_data, side_by_side
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.operations import Column, Option, Settings
 
@@ -66,7 +66,9 @@ def encoded(
 ) -> Iterator[Codes]:
     """Yield the numbers of users' values, (n, d) a block, one column an attribute."""
     columns = attribute_columns(mechanism, attributes.names, attributes.count, source, settings)
-    return beside(source, columns, [partial(labels.encode, what="values") for labels in attributes.labels])
+    return side_by_side(
+        source, columns, [partial(labels.encode, what="values") for labels in attributes.labels]
+    )
 
 
 def people(names: Sequence[str], what: str = "a value") -> Column:

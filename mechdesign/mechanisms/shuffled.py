@@ -46,7 +46,7 @@ NEEDS = (
 )
 
 
-def randomizer_of(local: CollectingMechanism) -> Randomizer:
+def known_randomizer(local: CollectingMechanism) -> Randomizer:
     """Return what is known of a mechanism that users run; its true epsilon, and its channel if it is finite.
 
     Raises
@@ -111,7 +111,7 @@ class Shuffled(CollectingMechanism):
 
     def __init__(self, local: CollectingMechanism, promise: Promise) -> None:
         self.local, self.promise = local, promise
-        self.randomizer = randomizer_of(local)
+        self.randomizer = known_randomizer(local)
         self.intake = local.intake
         if not self.central.holds:
             raise CertificateError("shuffled", f"not private as stated: {self.central}")

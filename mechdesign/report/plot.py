@@ -14,7 +14,7 @@ from mechdesign.core.figure import Figure, design_figures
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
-from mechdesign.report.draw import draw_on, numbered, picture, require_suffix, save
+from mechdesign.report.draw import draw_on, numbered, picture, require_picture_suffix, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -70,7 +70,7 @@ def plot(thing: Any, path: str | os.PathLike[str] | None = None, *, ax: Any = No
     if ax is not None:
         return _on_axes(thing, path, ax)
     if path is not None:
-        require_suffix(path)
+        require_picture_suffix(path)
     figures = figures_of(thing)
     if path is not None:
         for figure, place in zip(figures, numbered(path, len(figures)), strict=True):

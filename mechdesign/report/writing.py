@@ -17,7 +17,7 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.files import whole_file
 from mechdesign.core.tables import Block, Coded, Values, length
 from mechdesign.report.arrow import joined, spread, whole_to_arrow
-from mechdesign.report.formulas import marked
+from mechdesign.report.formulas import escaped_formula
 from mechdesign.report.reading import pyarrow_module
 from mechdesign.report.suffixes import PARQUET
 
@@ -90,7 +90,7 @@ def _csv_lines(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _csv_header(names: Sequence[str]) -> str:
-    return _csv_lines([[marked(name) for name in names]])
+    return _csv_lines([[escaped_formula(name) for name in names]])
 
 
 def _csv_block(columns: list[Values]) -> bytes | memoryview:
@@ -118,7 +118,7 @@ def _harmless(values: Values) -> list[Any]:
     known: dict[str, str] = {}
     for value in listed:
         if isinstance(value, str) and value not in known:
-            known[value] = marked(value)
+            known[value] = escaped_formula(value)
     return [known[value] if isinstance(value, str) else value for value in listed]
 
 

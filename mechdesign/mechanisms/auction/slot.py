@@ -165,7 +165,7 @@ def units_below(amount: Fraction) -> int:
     return scaled.numerator // scaled.denominator
 
 
-def prices_of(
+def bid_prices(
     bids: NDArray[np.float64], epsilon: Fraction, names: Sequence[str] | None = None
 ) -> tuple[int, ...]:
     """Return sensing + privacy * epsilon of each bid in units, rounded up, without any rounding before.
@@ -179,7 +179,7 @@ def prices_of(
 
     Examples
     --------
-    >>> [price * UNIT for price in prices_of(np.array([[1.0, 0.5]]), Fraction(3))]
+    >>> [price * UNIT for price in bid_prices(np.array([[1.0, 0.5]]), Fraction(3))]
     [Fraction(5, 2)]
     """
     top, bottom = epsilon.numerator, epsilon.denominator
@@ -301,7 +301,7 @@ def slot_of(
     Parameters
     ----------
     prices : sequence of int
-        In units, see :func:`prices_of`.
+        In units, see :func:`bid_prices`.
     able, requirements : array
     tradeoff : float
         gamma > 0: the weight of money against backlogs.

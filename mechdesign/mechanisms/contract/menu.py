@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import float_down
 from mechdesign.audit.incentives import audit_menu
-from mechdesign.audit.menu_bound import Sellers, least_error, least_payment
+from mechdesign.audit.menu_bound import Sellers, least_menu_error, least_payment
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
@@ -310,7 +310,7 @@ class ContractMenu(Mechanism):
         if terms.objective == "error":
             value = self.error
             share = (float(terms.counts.sum()) / float(terms.counts[buys].sum())) ** 2
-            bound = share * least_error(sellers, terms.prices[buys], terms.budget or 0.0)
+            bound = share * least_menu_error(sellers, terms.prices[buys], terms.budget or 0.0)
         else:
             value = self.total_payment
             allowed = math.fsum(terms.counts[buys] * self.noise.loss(self.epsilon[buys]))

@@ -45,7 +45,7 @@ class LocationMechanism(Mechanism):
     """
 
     def __init__(self, epsilon: float, beta: float = 0.05, area: Any = None) -> None:
-        self.epsilon = positive_epsilon(epsilon)
+        self.epsilon = planar_epsilon(epsilon)
         self.beta = probability("beta", beta)
         self.area = None if area is None else checked_area(area)
 
@@ -174,7 +174,7 @@ EXTREME = 1e100
 """Neither epsilon nor its inverse is larger: lengths and their squares stay doubles."""
 
 
-def positive_epsilon(value: Any) -> float:
+def planar_epsilon(value: Any) -> float:
     """Return an epsilon > 0: with 0 a report in the plane would be uniform over all of it."""
     epsilon = privacy_epsilon(value)
     if epsilon == 0.0:

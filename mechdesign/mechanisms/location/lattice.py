@@ -15,7 +15,7 @@ from mechdesign.audit.exponential import float_up
 from mechdesign.audit.location import LocationAudit, audit_rounded
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import BitSource
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.location.base import LocationMechanism
@@ -209,11 +209,11 @@ class PlanarLattice(LocationMechanism):
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
-        weights = tuple(whole("weights", weight) for weight in content["weights"])
+        weights = tuple(plain_int("weights", weight) for weight in content["weights"])
         if not weights:
             raise CertificateError("lattice", "has no weights")
         squares, counts = _first_lengths(len(weights))
-        table = RadialWeights(squares, counts, weights, whole("cells", content["cells"]))
+        table = RadialWeights(squares, counts, weights, plain_int("cells", content["cells"]))
         return cls(content["epsilon"], content["area"], content["step"], content["beta"], table)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import beside, located, marked, require_commas, require_data
+from mechdesign.mechanisms.collecting import located, marked, require_commas, require_data, side_by_side
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import CLIP, COLUMN, SEED, Column, Operation, Settings
 
@@ -48,7 +48,7 @@ def _randomized(
     (source,) = sources
     columns, rng = _columns(mechanism, source, settings), mechanism.seeded(settings["seed"])
     names = [marked(column, mechanism.fingerprint) for column in columns]
-    for points in beside(source, columns, [partial(as_floats, dimensions=1, what="points")] * 2):
+    for points in side_by_side(source, columns, [partial(as_floats, dimensions=1, what="points")] * 2):
         with located(source):
             reports = mechanism.randomize(points, rng=rng, clip=bool(settings["clip"]))
         if mechanism.area is not None:

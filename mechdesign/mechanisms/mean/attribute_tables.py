@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Block, Source, Values, length, regrouped
-from mechdesign.mechanisms.collecting import beside, collect, count_outside, located, marked
+from mechdesign.mechanisms.collecting import collect, count_outside, located, marked, side_by_side
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import (
     CLIP,
@@ -68,7 +68,9 @@ def _randomized(
     labels, rng = mechanism.labels, mechanism.seeded(settings["seed"])
     columns = attribute_columns(mechanism, labels.names, labels.size, source, settings)
     ranges, name = mechanism.ranges, marked(REPORT, mechanism.fingerprint)
-    for values in beside(source, columns, [partial(as_floats, dimensions=1, what="values")] * len(columns)):
+    for values in side_by_side(
+        source, columns, [partial(as_floats, dimensions=1, what="values")] * len(columns)
+    ):
         with located(source):
             ranges.check(values, bool(settings["clip"]))
             settings.count("value(s) moved to their range", count_outside(values, ranges.low, ranges.high))

@@ -21,7 +21,7 @@ from mechdesign.audit.density import DensityAudit, audit_density
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import BitSource
 from mechdesign.core.text import counted
-from mechdesign.core.validation import choice, integer
+from mechdesign.core.validation import integer, one_of
 from mechdesign.mechanisms.counts import whole_rows
 from mechdesign.mechanisms.mean import variance as formulas
 from mechdesign.mechanisms.mean.base import FormulaMechanism, MeanAggregator, uniform_numbers
@@ -244,7 +244,7 @@ class SquareWave(FormulaMechanism):
         method : {"ems", "em"}
             With smoothing by (1, 2, 1)/4 after every step, or without.
         """
-        choice("method", method, ("ems", "em"))
+        one_of("method", method, ("ems", "em"))
         size = integer("buckets", buckets, 2)
         if isinstance(reports, MeanAggregator):
             tally = reports.tally

@@ -15,7 +15,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
@@ -213,7 +213,7 @@ class SupportOracle(Oracle):
 def weight(field: str, value: Any, low: int = 1, high: int = TOTAL - 1) -> int:
     """Return a weight out of 2**62 as a plain integer, or raise CertificateError."""
     try:
-        read = whole(field, value)
+        read = plain_int(field, value)
     except ParameterError as error:
         raise error.as_a(CertificateError) from None
     if not low <= read <= high:

@@ -17,7 +17,7 @@ from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Line
 from mechdesign.core.randomness import TOTAL, BitSource, Rng
 from mechdesign.core.tables import Block, Source
-from mechdesign.core.validation import choice, in_range, integer
+from mechdesign.core.validation import in_range, integer, one_of
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.operations import SEED, Column, Operation, Settings
 from mechdesign.mechanisms.oracles.draws import Again, one_below
@@ -80,7 +80,7 @@ class BatchShuffler(Mechanism):
         columns: Sequence[str] = ("message",),
     ) -> None:
         self.threshold = integer("threshold", threshold, 1, MOST_MESSAGES)
-        self.hide = choice("hide", hide, HIDES)
+        self.hide = one_of("hide", hide, HIDES)
         self.columns = _names(columns)
         self.epsilon = self.delta = 0.0
         if self.hide == "nothing":

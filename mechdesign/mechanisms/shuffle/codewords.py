@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import blanket_divergence
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
@@ -44,7 +44,7 @@ class Codewords(Dummies):
     digits of c and j + 1: half of all columns, and a quarter in common with any other codeword.
     """
 
-    entries: int = kept(whole)
+    entries: int = kept(plain_int)
 
     def __attrs_post_init__(self) -> None:
         require_codewords(self.size)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import blanket_divergence
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.values import frozen_value, kept, kept_after
 from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
@@ -35,8 +35,8 @@ MOST_COINS = 1 << 10
 class Dummies(Noise):
     """The true value, and ``trials`` times a uniform one with the probability dummy / 2**62."""
 
-    trials: int = kept(whole)
-    dummy: int = kept_after(lambda noise, name, given: whole(noise.weight_name, given))
+    trials: int = kept(plain_int)
+    dummy: int = kept_after(lambda noise, name, given: plain_int(noise.weight_name, given))
 
     limit: ClassVar[int] = MOST_TRIALS
     weight_name: ClassVar[str] = "dummy"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.exponential import exp_lower, exp_upper, float_up
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.forecast import Forecast
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
@@ -46,8 +46,8 @@ class Parities(Noise):
     1/(e^epsilon + 1), when only the honest users' bits count.
     """
 
-    flip: int = kept(whole)
-    shares: int = kept(whole)
+    flip: int = kept(plain_int)
+    shares: int = kept(plain_int)
 
     is_rational: ClassVar[bool] = True
 

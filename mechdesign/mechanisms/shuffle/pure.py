@@ -16,7 +16,7 @@ from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
 from mechdesign.audit.shuffle_pure import LARGEST, pure_epsilon
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, Group
@@ -64,9 +64,9 @@ class PureNoise(Noise):
         Out of 2**62: the chance of noise, and the ratio of its neighbouring probabilities.
     """
 
-    length: int = kept(whole)
-    noise: int = kept(whole)
-    ratio: int = kept(whole)
+    length: int = kept(plain_int)
+    noise: int = kept(plain_int)
+    ratio: int = kept(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check("length", 3, MOST_LENGTH)

@@ -10,10 +10,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.mass import Mass, binomial
+from mechdesign.audit.mass import Mass, binomial_mass
 from mechdesign.audit.shuffle_rows import rows_attack, rows_divergence
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import Group
@@ -35,8 +35,8 @@ class Rows(Noise):
     Messages are cells of rows, those of the first row first; the chance is the same in all rows.
     """
 
-    trials: int = kept(whole)
-    cell: int = kept(whole)
+    trials: int = kept(plain_int)
+    cell: int = kept(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check("trials", 1, MOST_TRIALS)
@@ -116,7 +116,7 @@ class Rows(Noise):
     @cached_property
     def law(self) -> Mass:
         """The distribution of the dummies of a cell."""
-        return binomial(self.promise.users * self.trials, self.chance)
+        return binomial_mass(self.promise.users * self.trials, self.chance)
 
     @property
     def dummy_messages(self) -> tuple[Group, ...]:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import BitSource
 from mechdesign.core.values import changed, frozen_value, kept
 from mechdesign.mechanisms.recipes import Steps
@@ -176,10 +176,10 @@ class SecureCounts(Noise):
         Of the noise of each count.
     """
 
-    ratio: int = kept(whole)
-    depth: int = kept(whole)
-    shares: int = kept(whole)
-    modulus: int = kept(whole)
+    ratio: int = kept(plain_int)
+    depth: int = kept(plain_int)
+    shares: int = kept(plain_int)
+    modulus: int = kept(plain_int)
 
     def __attrs_post_init__(self) -> None:
         _ = self.each  # checked now

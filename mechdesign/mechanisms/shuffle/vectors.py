@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
-from mechdesign.audit.mass import Mass, binomial, mixture, pair_divergence
+from mechdesign.audit.mass import Mass, binomial_mass, mixture, pair_divergence
 from mechdesign.audit.shuffle_rows import rows_divergence
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
 from mechdesign.core.values import changed, frozen_value, kept
@@ -166,7 +166,7 @@ class HistRR(HistogramProtocol):
 class FakeVectors(Flips):
     """The indicator vector of the category and ``fakes`` vectors of 0, each bit flipped."""
 
-    fakes: int = kept(whole)
+    fakes: int = kept(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check("fakes", 1, MOST_FAKES)
@@ -177,7 +177,7 @@ class FakeVectors(Flips):
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return few fakes, a power of two or the most allowed, and about the least noise."""
         most = allowed.most(MOST_FAKES)
-        require_cells(size)
+        _require_cells(size)
         quarter, fakes = TOTAL // 4, 1  # more flips lose more than they hide
         while fakes <= most:
             made = partial(cls, promise, size, fakes=fakes)
@@ -194,7 +194,7 @@ class FakeVectors(Flips):
     @classmethod
     def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return the noise with the paper's k and q (1 - q)."""
-        require_cells(size)
+        _require_cells(size)
         exponential = math.exp(promise.epsilon)
         noise = ((exponential + 1.0) / (exponential - 1.0)) ** 2 * math.log(4.0 / promise.delta)
         fakes = max(1, math.ceil(132.0 / (5.0 * promise.honest_users) * noise))
@@ -219,7 +219,7 @@ class FakeVectors(Flips):
         The fake vectors alone are the noise, so that it holds whatever the others hold.
         """
         q = self.chance
-        law = binomial(self.promise.honest_users * self.fakes, q)
+        law = binomial_mass(self.promise.honest_users * self.fakes, q)
         held, free = _with_bit(law, 1 - q), _with_bit(law, q)
         return pair_divergence((held, free), (free, held), self.promise.epsilon)
 
@@ -320,7 +320,7 @@ def _delta_of(made: Any, flip: int) -> float:
     return delta
 
 
-def require_cells(categories: int) -> None:
+def _require_cells(categories: int) -> None:
     """Raise OutOfReachError for more categories than vectors may have bits."""
     if categories > MOST_CELLS:
         raise OutOfReachError(f"it is for at most {MOST_CELLS} categories", remedy="take another protocol")

@@ -17,7 +17,7 @@ from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.spectrum.channel import Channel, positive
 from mechdesign.mechanisms.spectrum.grants import Grant, Region, granted
-from mechdesign.mechanisms.spectrum.queries import Answer, Answers, Query, checked, levels_of
+from mechdesign.mechanisms.spectrum.queries import Answer, Answers, Query, checked_queries, levels_of
 from mechdesign.mechanisms.spectrum.registered import Registered
 from mechdesign.mechanisms.spectrum.state import State, load_state, save_state
 from mechdesign.mechanisms.spectrum.tables import database_operations
@@ -167,7 +167,7 @@ class SpectrumDatabase(Mechanism):
         RowError
             For a query that makes no sense, naming its row; nothing is then answered or spent.
         """
-        asked = checked(queries, list(self.owners), self.levels)
+        asked = checked_queries(queries, list(self.owners), self.levels)
         print_ = digest(self.type, {"queries": [list(vars(query).values()) for query in asked]})
         if asked and self.state.last.get("queries") == print_:
             rows = [Answer(*row) for row in self.state.last["answers"]]

@@ -107,7 +107,7 @@ def _accepted(query: Query, levels: Levels) -> None:
         raise DataError("epsilon", what, "report again")
 
 
-def checked(
+def checked_queries(
     queries: Iterable[Query | Mapping[str, Any]], channels: Sequence[str], levels: Levels = None
 ) -> list[Query]:
     """Check the queries of a slot; errors name the row.

@@ -112,7 +112,7 @@ def united(parts: Iterable[tuple[str, Registered]]) -> dict[str, Registered]:
     return found
 
 
-def rows_of(registered: Mapping[str, Registered], tiling: Tiling) -> Block:
+def registration_rows(registered: Mapping[str, Registered], tiling: Tiling) -> Block:
     """Return the table of registrations."""
     rows = [(name, tile, item.protection) for name, item in registered.items() for tile in item.tiles]
     return {

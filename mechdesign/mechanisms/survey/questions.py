@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
 from mechdesign.core.numbers import shown
 from mechdesign.core.tables import Coded
-from mechdesign.core.validation import choice, in_range
+from mechdesign.core.validation import in_range, one_of
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.sealed import Sealed
 from mechdesign.mechanisms.survey.absent import NO_ANSWER, absent_in, with_words
-from mechdesign.mechanisms.survey.stated import labels_of, listed, range_of, require_cumulative
+from mechdesign.mechanisms.survey.stated import labels_of, range_of, require_cumulative, stated_list
 
 Array = NDArray[np.float64]
 Kind = Literal["categorical", "ordered", "number"]
@@ -97,7 +97,7 @@ class Question(_Asked):
         if not isinstance(asked, str) or not asked.strip() or not asked.isprintable():
             raise ParameterError("name", f"expected the name of a question, got {shown(asked)}")
         where = f"question '{name}'"
-        choice(f"{where}: kind", kind, KINDS)
+        one_of(f"{where}: kind", kind, KINDS)
         if not isinstance(skip, bool):
             raise ParameterError(f"{where}: skip", "expected true or false")
         if kind == "number":
@@ -269,13 +269,13 @@ class Question(_Asked):
         return cls(
             name,
             document.get("kind", "number" if ends is not None else "categorical"),
-            tuple(listed(where, "labels", document)),
+            tuple(stated_list(where, "labels", document)),
             low,
             high,
-            tuple(listed(where, "bins", document)),
+            tuple(stated_list(where, "bins", document)),
             document.get("spread"),
             document.get("skip", False),
-            tuple(listed(where, "frequencies", document)),
+            tuple(stated_list(where, "frequencies", document)),
             document.get("cumulative", False),
         )
 

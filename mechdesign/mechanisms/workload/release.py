@@ -21,7 +21,7 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import frozen, number_of_text, wholes
 from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source
 from mechdesign.core.tables import Values
-from mechdesign.core.validation import choice, in_range, privacy_epsilon, probability_vector, user_count
+from mechdesign.core.validation import in_range, one_of, privacy_epsilon, probability_vector, user_count
 from mechdesign.mechanisms.collecting import column_operations, count_outside
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.frequencies import project_to_simplex
@@ -365,7 +365,7 @@ class WorkloadRelease(PatternClient):
         low, high = (wholes(name, content[name], 1) for name in ("low", "high"))
         weights: PatternWeights | OrbitWeights = PatternWeights(sets, low, high)
         if content["group"] is not None:
-            kind = choice("group", content["group"], ("cycle", "cube"))
+            kind = one_of("group", content["group"], ("cycle", "cube"))
             weights = OrbitWeights(sets, low, high, Translations(workload.size, kind))
         return cls(
             workload, content["epsilon"], weights, content["population"], content["domain"], content["labels"]

@@ -64,7 +64,7 @@ class ProtocolSetting:
     error: float = 0.0
 
 
-def nothing(case: ProtocolSetting) -> dict[str, Any]:
+def _nothing(case: ProtocolSetting) -> dict[str, Any]:
     """Return what a count has to know: nothing."""
     return {}
 
@@ -92,7 +92,7 @@ class Kind:
     name: str
     protocol: type[Protocol]
     summary: str
-    setting: Callable[[ProtocolSetting], dict[str, Any]] = nothing
+    setting: Callable[[ProtocolSetting], dict[str, Any]] = _nothing
     local: bool = False
     flexible: bool = False
     by_name: str = ""

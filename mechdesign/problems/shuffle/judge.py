@@ -267,7 +267,7 @@ def guessed(setting: Setting, central_epsilon: float) -> float:
     return math.log1p(half + math.sqrt(half * half + 2.0 * half * size))
 
 
-def largest_local(
+def local_bracket(
     curve: Curve, delta: float, low: float, guess: float, precision: float = 1e-7
 ) -> tuple[float, float]:
     """Return a local epsilon at which a bound of delta holds and one next to it, as :func:`bracket` does.

@@ -55,7 +55,7 @@ def central_privacy(setting: Setting, epsilon: float) -> Certificate:
     )
 
 
-def optimality(solution: Solution[Any]) -> Certificate:
+def attack_is_close(solution: Solution[Any]) -> Certificate:
     """Return whether an exact attack leaves less than a hundredth of the epsilon open."""
     part = solution.gap / solution.value if solution.value > 0 else solution.gap
     figures = {"gap": solution.gap, "relative_gap": part}

@@ -30,11 +30,11 @@ from mechdesign.mechanisms.auction.slot import (
     UNIT,
     Slot,
     able_of,
+    bid_prices,
     checked_bids,
     checked_positive,
     checked_requirements,
     checked_tasks,
-    prices_of,
     slot_of,
     units_above,
 )
@@ -184,7 +184,7 @@ class AuctionSlot(Problem[OnlineAuction]):
         """The slot in integers."""
         backlog = [0.0] * len(self.bids) if self.backlog is None else self.backlog.tolist()
         return slot_of(
-            prices_of(self.bids, rational("epsilon", self.epsilon)),
+            bid_prices(self.bids, rational("epsilon", self.epsilon)),
             able_of(self.tasks, len(self.requirements)),
             self.requirements,
             self.tradeoff,

@@ -9,7 +9,7 @@ from mechdesign.core.solve import solve
 from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
 from mechdesign.problems.contract.privacy_contract_continuous.closed_form import (
     infeasible,
-    outcome_of,
+    posted_outcome,
     too_small,
 )
 from mechdesign.problems.contract.privacy_contract_continuous.curve import nodes
@@ -57,7 +57,7 @@ def run(
     answer = solve(finite, chosen)
     if not answer.found:
         return Outcome(answer.status, message=answer.message, notes=answer.notes)
-    return outcome_of(
+    return posted_outcome(
         problem,
         finite.population,
         np.asarray(answer.variables["epsilon"]),

@@ -14,7 +14,7 @@ from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.location import LocationMechanism, PlanarLaplace, PlanarLattice
-from mechdesign.mechanisms.location.base import checked_area, positive_epsilon
+from mechdesign.mechanisms.location.base import checked_area, planar_epsilon
 
 
 class PublishedNoise(Protocol):
@@ -74,7 +74,7 @@ class LocationNoise(Problem[LocationMechanism]):
 
     epsilon: float = checked(
         "> 0, per unit of length of the coordinates.",
-        lambda _, epsilon: positive_epsilon(epsilon),
+        lambda _, epsilon: planar_epsilon(epsilon),
         limits=POSITIVE,
         form="float",
     )

@@ -14,7 +14,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, integer, privacy_epsilon
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.oracles.oracle import Oracle
-from mechdesign.problems.marginals.frequency_oracle.bound import least_bits, lower_bound
+from mechdesign.problems.marginals.frequency_oracle.bound import least_bits, variance_lower_bound
 from mechdesign.problems.marginals.frequency_oracle.oracles import OracleKind, kind_of
 
 RESOLUTION = 2.0**-40
@@ -150,7 +150,7 @@ class FrequencyOracle(Problem[Oracle]):
 
     def lower_bound(self) -> float:
         """Return the bound that holds for every private channel, whatever its reports."""
-        return lower_bound(self.categories, self.epsilon)
+        return variance_lower_bound(self.categories, self.epsilon)
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return privacy and normalization of what would run, the length of reports, and optimality."""

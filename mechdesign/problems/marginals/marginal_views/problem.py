@@ -20,8 +20,8 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.text import abridged
 from mechdesign.core.validation import (
     MOST_USERS,
-    choice as one_of,
     integer,
+    one_of,
     privacy_epsilon,
 )
 from mechdesign.mechanisms.marginals import MarginalRelease

@@ -20,8 +20,8 @@ from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import (
-    choice as one_of,
     finite_array,
+    one_of,
     probability_vector,
 )
 from mechdesign.mechanisms.finite import FiniteChannel

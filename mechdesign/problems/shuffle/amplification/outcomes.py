@@ -31,7 +31,7 @@ def settled(epsilon: float, bound: float, attack: str, grade: str, solver: str, 
     )
 
 
-def numeric(
+def search_method(
     name: str,
     summary: str,
     grade: str,
@@ -51,7 +51,7 @@ def numeric(
     return Method(name, ShuffleAmplification, "numeric", summary, run, why_not)
 
 
-def closed_form(theorem: Theorem, summary: str) -> Method:
+def theorem_method(theorem: Theorem, summary: str) -> Method:
     """Return the method that evaluates a theorem."""
 
     def run(problem: ShuffleAmplification) -> Outcome:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.shuffle.judge import Curve, Setting, guessed, largest_local, refuted_local
+from mechdesign.problems.shuffle.judge import Curve, Setting, guessed, local_bracket, refuted_local
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
 from mechdesign.problems.shuffle.theorems import Theorem
 from mechdesign.problems.shuffle.verdicts import OPTIMALITY
@@ -33,18 +33,18 @@ def outcome(problem: ShuffleLocalBudget, epsilon: float, grade: str, solver: str
     )
 
 
-def searched(problem: ShuffleLocalBudget, curve: Callable[[Setting], Curve], grade: str) -> Outcome:
+def searched_epsilon(problem: ShuffleLocalBudget, curve: Callable[[Setting], Curve], grade: str) -> Outcome:
     """Return the largest local epsilon with a bound of delta small enough."""
     central = problem.central_epsilon
 
     def bound(local: float) -> float:
         return curve(problem.setting_with(local))(central)
 
-    found, _ = largest_local(bound, problem.delta, central, guessed(problem.setting, central))
+    found, _ = local_bracket(bound, problem.delta, central, guessed(problem.setting, central))
     return outcome(problem, found, grade, "bisection of a proven bound")
 
 
-def numeric(
+def search_method(
     name: str,
     summary: str,
     grade: str,
@@ -54,7 +54,7 @@ def numeric(
     """Return the method that searches the largest local epsilon with a bound of delta small enough."""
 
     def run(problem: ShuffleLocalBudget) -> Outcome:
-        return searched(problem, curve, grade)
+        return searched_epsilon(problem, curve, grade)
 
     run.__doc__ = f"Return the largest local epsilon: {summary}."
     return Method(name, ShuffleLocalBudget, "numeric", summary, run, why_not)
@@ -67,7 +67,7 @@ def why_not_channel(problem: ShuffleLocalBudget) -> str | None:
     return None
 
 
-def closed_form(theorem: Theorem, summary: str) -> Method:
+def theorem_method(theorem: Theorem, summary: str) -> Method:
     """Return the method that inverts a theorem."""
 
     def run(problem: ShuffleLocalBudget) -> Outcome:

@@ -61,7 +61,7 @@ def _for_any(problem: SurveyDesign, solution: Solution[Survey]) -> list[tuple[st
     bounds: dict[str, float] = dict(solution.notes.get("bounds_for_any_mechanism", {}))
     if bounds and SETS not in bounds:
         setting = problem.own_setting
-        bounds = bounds_for_any(setting, building.information(setting, solution.variables))
+        bounds = bounds_for_any(setting, building.target_information(setting, solution.variables))
     known = [(source, bound) for source, bound in bounds.items() if math.isfinite(bound)]
     return sorted(known, key=lambda item: -item[1])
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from mechdesign.core.method import Outcome, Status
 from mechdesign.problems.survey.design.anything import bounds_for_any
 from mechdesign.problems.survey.design.building import variables_of
-from mechdesign.problems.survey.design.generation import Mixture, generate
-from mechdesign.problems.survey.design.least_epsilon import TriedEpsilon, least_epsilon
+from mechdesign.problems.survey.design.generation import Mixture, generate_mixture
+from mechdesign.problems.survey.design.least_epsilon import TriedEpsilon, search_least_epsilon
 from mechdesign.problems.survey.design.prices import SurveyPrices
 from mechdesign.problems.survey.design.pricing import Independent, Joint
 from mechdesign.problems.survey.design.problem import SurveyDesign
@@ -45,7 +45,7 @@ def by_generation(kind: Class) -> Callable[[SurveyDesign], Outcome]:
 
 def _mixture(setting: SurveySetting, kind: Class) -> Mixture:
     pricing = kind(setting)
-    return generate(setting, pricing.start(), pricing)
+    return generate_mixture(setting, pricing.start(), pricing)
 
 
 def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, kind: Class) -> Outcome:
@@ -92,7 +92,7 @@ def _least_epsilon(problem: SurveyDesign, kind: Class) -> Outcome:
 
     At it the design found is enough; just below the bound proves that none of the class is.
     """
-    search = least_epsilon(problem, kind)
+    search = search_least_epsilon(problem, kind)
     if isinstance(search, TriedEpsilon):
         needed = math.ceil(search.mixture.bound)
         message = (

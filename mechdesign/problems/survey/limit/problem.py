@@ -18,7 +18,7 @@ from mechdesign.core.numbers import rational, shown
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import in_range, integer, privacy_epsilon
-from mechdesign.problems.survey.limit.columns import checked_column, information
+from mechdesign.problems.survey.limit.columns import checked_column, kind_information
 from mechdesign.problems.survey.limit.effects import Effects, Part, effects_of
 
 LEAST_EPSILON, LARGEST_EPSILON = 2.0**-30, 700.0
@@ -170,7 +170,7 @@ class SurveyLimit(Problem[Any]):
     def told(self, variables: Variables) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return eta of each kind of part, the effective share of the users, for a mixture of sets."""
         shares = np.asarray(variables["shares"], dtype=np.float64)
-        rows = [information(self.effects, self.epsilon, column) for column in variables["sets"]]
+        rows = [kind_information(self.effects, self.epsilon, column) for column in variables["sets"]]
         found: np.ndarray[Any, np.dtype[np.float64]] = shares @ np.stack(rows)
         return found
 
