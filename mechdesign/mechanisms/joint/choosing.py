@@ -84,7 +84,7 @@ def reference_of(moments: EffectMoments, mean: Array, name: str) -> Array:
     return moments.reference(mean)
 
 
-def chosen_penalty(
+def best_penalty(
     model: Likelihood,
     moments: EffectMoments,
     penalties: Sequence[float] | None = None,
@@ -104,7 +104,7 @@ def chosen_penalty(
     Examples
     --------
     >>> model = Likelihood(np.array([[1, 0], [0, 1]]), np.array([600, 400]), [2], 0.75, 0.25)
-    >>> chosen_penalty(model, EffectMoments(model), references=["uniform"]).penalty <= 30.0
+    >>> best_penalty(model, EffectMoments(model), references=["uniform"]).penalty <= 30.0
     True
     """
     if penalties is None:

@@ -15,13 +15,7 @@ from mechdesign.core.text import counted
 from mechdesign.core.tidy import Columns, Tidy
 from mechdesign.core.validation import integer, one_of
 from mechdesign.mechanisms.figures import MOST_PANELS, together
-from mechdesign.mechanisms.joint.choosing import (
-    REFERENCES,
-    Choice,
-    chosen_penalty,
-    joint_penalty,
-    reference_of,
-)
+from mechdesign.mechanisms.joint.choosing import REFERENCES, Choice, best_penalty, joint_penalty, reference_of
 from mechdesign.mechanisms.joint.layout import Codes, Packed, bits_of, titles
 from mechdesign.mechanisms.joint.likelihood import Likelihood
 from mechdesign.mechanisms.joint.limits import BitMoments, ShareLimits
@@ -179,7 +173,7 @@ class JointEstimate(Tidy):
         """The penalty and the reference: as given, the rest by cross-validation."""
         penalties = None if self.penalty is None else (self.penalty,)
         references = REFERENCES if self.reference is None else (self.reference,)
-        return chosen_penalty(self.model, self.moments, penalties, references)
+        return best_penalty(self.model, self.moments, penalties, references)
 
     @cached_property
     def penalized(self) -> Penalized:

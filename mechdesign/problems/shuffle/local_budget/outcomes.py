@@ -11,7 +11,7 @@ from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.shuffle.judge import Curve, Setting, guessed, local_bracket, refuted_local
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
 from mechdesign.problems.shuffle.theorems import Theorem
-from mechdesign.problems.shuffle.verdicts import OPTIMALITY
+from mechdesign.problems.shuffle.verdicts import ATTACK_WITHIN
 
 
 @lru_cache(maxsize=256)
@@ -22,7 +22,7 @@ def _refuted(setting: Setting, central_epsilon: float) -> tuple[float, str]:
 def outcome(problem: ShuffleLocalBudget, epsilon: float, grade: str, solver: str, **notes: Any) -> Outcome:
     """Return a local epsilon with an attacked one as its bound; ``optimal`` where they nearly meet."""
     bound, text = _refuted(problem.setting, problem.central_epsilon)
-    close = epsilon <= bound <= epsilon * (1.0 + OPTIMALITY)
+    close = epsilon <= bound <= epsilon * (1.0 + ATTACK_WITHIN)
     return Outcome(
         status="optimal" if close else "feasible",
         variables={"local_epsilon": epsilon},

@@ -19,7 +19,7 @@ from mechdesign.problems.shuffle.local_budget import building
 from mechdesign.problems.shuffle.parameters import Shuffling, epsilon_of, honest_users
 from mechdesign.problems.shuffle.randomizers import randomizer_of
 from mechdesign.problems.shuffle.theorems import LARGEST, TheoremSetting
-from mechdesign.problems.shuffle.verdicts import attack_is_close, central_privacy
+from mechdesign.problems.shuffle.verdicts import attack_certificate, central_privacy
 
 
 def _central(field: str, value: Any) -> float:
@@ -93,7 +93,7 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return whether delta is proven for this local epsilon, and how far it is from an attacked one."""
         setting = self.setting_with(self.objective(solution.variables))
-        return central_privacy(setting, self.central_epsilon), attack_is_close(solution)
+        return central_privacy(setting, self.central_epsilon), attack_certificate(solution)
 
     # From a solution to something that runs
 
