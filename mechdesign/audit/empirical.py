@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.mass import binomial_mass
 from mechdesign.core.errors import DataError
 from mechdesign.core.numbers import wholes
+from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, privacy_epsilon
 
 Outcomes = NDArray[np.int64]
@@ -163,7 +164,9 @@ def _likely(
         rows = np.ascontiguousarray(outcomes)
         return np.fromiter((row.tobytes() in known for row in rows), dtype=np.bool_, count=len(rows))
 
-    text = f"outcome {chosen[0].tolist()}" if len(chosen) == 1 else f"one of {len(chosen)} outcomes"
+    text = (
+        f"outcome {chosen[0].tolist()}" if len(chosen) == 1 else f"one of {counted(len(chosen), 'outcome')}"
+    )
     return gain / (1.0 + math.sqrt(len(chosen) / size)), text, contains
 
 

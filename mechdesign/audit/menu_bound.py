@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.text import counted
 
 Array = NDArray[np.float64]
 
@@ -145,7 +146,9 @@ def _dual(sellers: Sellers, prices: Array) -> tuple[float, float, float]:
     """Return sum counts g(prices), the rate rho, and the fixed cost F."""
     counts, types = sellers.counts, sellers.types
     if prices.shape != types.shape:
-        raise ParameterError("prices", f"{len(prices)} for {len(types)} types", "give one per type")
+        raise ParameterError(
+            "prices", f"{len(prices)} for {counted(len(types), 'type')}", "give one per type"
+        )
     if not ((prices >= 0.0) & (prices <= DEAREST)).all():
         return -math.inf, 0.0, 0.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

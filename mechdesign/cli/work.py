@@ -163,7 +163,10 @@ class Work:
                     watch.finished(path)
 
         rows = write_blocks(output, blocks(), self.operation.private)
-        return f"{output}: {counted(rows, 'row')} of {', '.join(map(repr, columns))} from {len(paths)} files"
+        return (
+            f"{output}: {counted(rows, 'row')} of {', '.join(map(repr, columns))} "
+            f"from {counted(len(paths), 'file')}"
+        )
 
     def _into_folder(self, paths: Sequence[str]) -> str:
         folder, names = self.options.output, outputs_of(paths)

@@ -104,7 +104,7 @@ def _column(values: Any, rows: int) -> list[Any]:
     flat = np.asarray(values).ravel().tolist()
     flat = flat * rows if len(flat) == 1 else flat
     if len(flat) != rows:
-        raise ValueError(f"{len(flat)} values for {rows} rows")
+        raise ValueError(f"{counted(len(flat), 'value')} for {rows} rows")
     return [None if isinstance(value, float) and math.isnan(value) else value for value in flat]
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, RowError, suggestion
 from mechdesign.core.randomness import Rng
 from mechdesign.core.tables import Block, Source, Values
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.operations import (
     ANYWAY,
     COLUMN,
@@ -96,12 +97,14 @@ def data_column(source: Source, settings: Settings, mechanism: Mechanism) -> str
     """Return the one column of users' data to randomize."""
     wanted = list(settings["column"] or mechanism.data_columns)
     if len(wanted) > 1:
-        raise ParameterError("--column", f"{len(wanted)} columns for a mechanism of one", "name one")
+        raise ParameterError(
+            "--column", f"{counted(len(wanted), 'column')} for a mechanism of one", "name one"
+        )
     if not wanted:
         if len(source.columns) > 1:
             raise DataError(
                 source.name,
-                f"has {len(source.columns)} columns ({', '.join(source.columns[:8])})",
+                f"has {counted(len(source.columns), 'column')} ({', '.join(source.columns[:8])})",
                 "name one with --column",
             )
         require_commas(source)
@@ -158,7 +161,9 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
     own, names = mark_of(mechanism.fingerprint), list(source.columns)
     asked = settings["column"] or []
     if len(asked) > 1:
-        raise ParameterError("--column", f"{len(asked)} columns for a mechanism of one", "name one")
+        raise ParameterError(
+            "--column", f"{counted(len(asked), 'column')} for a mechanism of one", "name one"
+        )
     if asked:
         known = [
             name for name in names if asked[0].casefold() in (name.casefold(), unmarked(name).casefold())
@@ -174,7 +179,7 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
     if mine:
         raise DataError(
             source.name,
-            f"{len(mine)} columns hold this mechanism's reports ({', '.join(mine[:8])})",
+            f"{counted(len(mine), 'column')} hold this mechanism's reports ({', '.join(mine[:8])})",
             "name one with --column",
         )
     if marks:
@@ -192,7 +197,9 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
         )
     if len(names) > 1:
         raise DataError(
-            source.name, f"has {len(names)} columns ({', '.join(names[:8])})", "name one with --column"
+            source.name,
+            f"has {counted(len(names), 'column')} ({', '.join(names[:8])})",
+            "name one with --column",
         )
     return names[0]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.figure import Figure
-from mechdesign.core.text import table
+from mechdesign.core.text import counted, table
 from mechdesign.core.tidy import Columns, Tidy, cross_layout, stacked, with_question
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.interval_figures import table_figures
@@ -142,7 +142,7 @@ class CountedTable(CrossTable):
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""
-        title = f"{self._described()}: {self.users} reports"
+        title = f"{self._described()}: {counted(self.users, 'report')}"
         return table_figures(title, self.attributes, self.labels, self.value, self.interval())
 
     def __repr__(self) -> str:

@@ -17,6 +17,7 @@ from mechdesign.core.errors import CertificateError, EstimationError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
+from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, one_of, user_count
 from mechdesign.mechanisms.frequencies import (
     REMEDY,
@@ -127,7 +128,7 @@ class FiniteChannel(FrequencyMechanism):
     def _figures(self) -> str:
         rows, reports = self.weights.shape
         target = self.target
-        parts = [f"{rows} answers", f"{reports} reports", f"epsilon={target.epsilon:g}"]
+        parts = [counted(rows, "answer"), counted(reports, "report"), f"epsilon={target.epsilon:g}"]
         parts += [f"delta={target.delta:g}"] if target.delta else []
         parts += ["per unit of distance"] if target.distance is not None else []
         return ", ".join(parts)

@@ -20,6 +20,7 @@ from mechdesign.core.errors import CertificateError, EstimationError, ParameterE
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import frozen, wholes
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
+from mechdesign.core.text import counted
 from mechdesign.core.validation import privacy_delta, privacy_epsilon, user_count
 from mechdesign.mechanisms.finite import SINGULAR, require_total
 from mechdesign.mechanisms.frequencies import FrequencyEstimate, FrequencyMechanism, reported_alike
@@ -295,7 +296,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
     def _figures(self) -> str:
         kept = "" if self.weights.kept == self.weights.size else f" ({self.weights.kept} kept)"
         delta = f", delta={self.delta:g}" if self.delta else ""
-        return f"{self.weights.size} answers{kept}, epsilon={self.epsilon:g}{delta}"
+        return f"{counted(self.weights.size, 'answer')}{kept}, epsilon={self.epsilon:g}{delta}"
 
     def possible_reports(self) -> NDArray[np.bool_]:
         """Return which reports can be made at all."""

@@ -21,6 +21,7 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.tables import Block, Source
+from mechdesign.core.text import counted
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.categories import CategoryMechanism
@@ -143,7 +144,8 @@ class Shuffled(CollectingMechanism):
         promise = self.promise
         honest = "" if promise.honest == 1.0 else f", {promise.honest_users} of them honest"
         return (
-            f"epsilon={promise.epsilon:g}, delta={promise.delta:g} from {promise.users} users on{honest}, "
+            f"epsilon={promise.epsilon:g}, delta={promise.delta:g} from "
+            f"{counted(promise.users, 'user')} on{honest}, "
             f"each by {self.local!r}"
         )
 
@@ -226,7 +228,9 @@ class Shuffled(CollectingMechanism):
             }
         rows, each = len(next(iter(columns.values()))), self.per_user
         if rows % each:
-            raise DataError(sources[0].name, f"{rows} rows, and {each} are a user's", "omit whole users")
+            raise DataError(
+                sources[0].name, f"{counted(rows, 'row')}, and {each} are a user's", "omit whole users"
+            )
         if rows < self.promise.users * each and not settings["anyway"]:
             raise DataError(
                 sources[0].name,

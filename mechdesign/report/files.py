@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report.reading import FileTable
 from mechdesign.report.reading_csv import CsvTable
@@ -69,7 +70,7 @@ def read_column(path: str | os.PathLike[str], column: str | None = None) -> tupl
     """
     table = open_table(path)
     if column is None and len(table.columns) > 1:
-        raise DataError(path, f"has {len(table.columns)} columns", "name one")
+        raise DataError(path, f"has {counted(len(table.columns), 'column')}", "name one")
     name = table.columns[0] if column is None else column
     if name not in table.columns:
         raise DataError(path, f"no column '{name}'", f"known: {', '.join(table.columns)}")

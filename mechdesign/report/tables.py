@@ -14,6 +14,7 @@ from mechdesign.core.encoding import encode
 from mechdesign.core.printable import printable
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of
+from mechdesign.core.text import counted
 from mechdesign.core.tidy import Columns, one_cell, stacked
 
 SHOWN_ROWS = 12
@@ -94,7 +95,7 @@ def _row(row: Any) -> str:
     """Return the first numbers of a row: six decimals, or integers where there are no others."""
     whole = np.issubdtype(row.dtype, np.integer)
     cells = "  ".join(f"{entry:3d}" if whole else f"{float(entry):.6f}" for entry in row[:SHOWN_COLUMNS])
-    return cells if len(row) <= SHOWN_COLUMNS else f"{cells}  ... ({len(row)} columns)"
+    return cells if len(row) <= SHOWN_COLUMNS else f"{cells}  ... ({counted(len(row), 'column')})"
 
 
 def cell_text(value: Any) -> str:

@@ -16,6 +16,7 @@ from mechdesign.core.errors import DataError, ParameterError, suggestion
 from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.numbers import rational, shown
+from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, one_of
 from mechdesign.mechanisms.auction.checks import bids_digest, task_names_of, user_names
 from mechdesign.mechanisms.auction.figures import waiting_figures
@@ -110,7 +111,9 @@ class OnlineAuction(Mechanism):
         self.requirements = checked_requirements(requirements)
         if len(self.requirements) != len(self.tasks):
             raise ParameterError(
-                "requirements", f"{len(self.requirements)} for {len(self.tasks)} tasks", "give one each"
+                "requirements",
+                f"{len(self.requirements)} for {counted(len(self.tasks), 'task')}",
+                "give one each",
             )
         self.epsilon = checked_positive("epsilon", epsilon)
         self.participation = in_range("participation", participation, 0.0, 1.0, high_open=True)
@@ -118,7 +121,9 @@ class OnlineAuction(Mechanism):
         self.reserve = checked_reserve(reserve)
         given = [1] * len(self.tasks) if periods is None else list(periods)
         if len(given) != len(self.tasks):
-            raise ParameterError("periods", f"{len(given)} for {len(self.tasks)} tasks", "give one each")
+            raise ParameterError(
+                "periods", f"{len(given)} for {counted(len(self.tasks), 'task')}", "give one each"
+            )
         self.periods = tuple(integer("periods", period, 1) for period in given)
         self.rule = all_rules()[one_of("rule", rule, tuple(all_rules()))]
         self.policy = one_of("policy", policy, POLICIES)
@@ -245,7 +250,7 @@ class OnlineAuction(Mechanism):
         amounts = self.requirements if requirements is None else checked_requirements(requirements)
         if len(amounts) != len(self.tasks):
             raise ParameterError(
-                "requirements", f"{len(amounts)} for {len(self.tasks)} tasks", "give one each"
+                "requirements", f"{len(amounts)} for {counted(len(self.tasks), 'task')}", "give one each"
             )
         if requested is None:
             asks = {place for place, period in enumerate(self.periods) if (number - 1) % period == 0}
@@ -361,7 +366,8 @@ class OnlineAuction(Mechanism):
     def _figures(self) -> str:
         reserve = "" if self.reserve is None else f", reserve {self.reserve:g}"
         return (
-            f"{len(self.tasks)} tasks, epsilon={self.epsilon:g}, participation={self.participation:g}, "
+            f"{counted(len(self.tasks), 'task')}, epsilon={self.epsilon:g}, "
+            f"participation={self.participation:g}, "
             f"tradeoff={self.tradeoff:g}{reserve}, {self.policy}, {self.rule.name}"
             f"{'' if self.owed == 'reserve' else f', owed up to the {self.owed} price of others'}"
         )

@@ -231,7 +231,9 @@ class ContractMenu(Mechanism):
         numbers = numbers[numbers != NOT_BUYING]
         received = finite_array("reports", reports, 1)
         if len(received) != len(numbers):
-            raise DataError("reports", f"{len(received)} for {len(numbers)} buyers", "give one each")
+            raise DataError(
+                "reports", f"{len(received)} for {counted(len(numbers), 'buyer')}", "give one each"
+            )
         loss = self.noise.loss(self.items[:, 0])[numbers]
         error = math.sqrt(2.0 * math.fsum(loss)) * self.terms.data_range / len(received)
         alpha = error / math.sqrt(1.0 - self.terms.confidence)

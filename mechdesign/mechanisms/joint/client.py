@@ -61,7 +61,7 @@ class PermanentResponse:
 
     def __repr__(self) -> str:
         made = counted(self.made, "report")
-        return f"PermanentResponse({len(self.bits)} clients, {made} made, of {self.mechanism!r})"
+        return f"PermanentResponse({counted(len(self.bits), 'client')}, {made} made, of {self.mechanism!r})"
 
     def __copy__(self) -> Self:
         raise MethodError(

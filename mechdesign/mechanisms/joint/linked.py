@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.repeated import RepeatedBits
 from mechdesign.core.errors import DataError
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.joint.layout import Codes, Packed, grouped
 
 Array = NDArray[np.float64]
@@ -55,7 +56,7 @@ def linked_counts(tables: Sequence[Packed], bits: int, weights: RepeatedBits) ->
         if len(table) != len(tables[0]):
             raise DataError(
                 "reports",
-                f"table {number + 1} has {len(table)} users, the first {len(tables[0])}",
+                f"table {number + 1} has {counted(len(table), 'user')}, the first {len(tables[0])}",
                 "give the same users in the same order",
             )
     ones = np.zeros((len(tables[0]), bits), dtype=np.uint8)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, Source
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.collecting import located, marked, require_commas, require_data, side_by_side
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import CLIP, COLUMN, SEED, Column, Operation, Settings
@@ -67,7 +68,7 @@ def _columns(mechanism: LocationMechanism, source: Source, settings: Settings) -
         if len(given) != 2:
             raise DataError(
                 source.name,
-                f"has {len(given)} columns ({', '.join(given[:8])})",
+                f"has {counted(len(given), 'column')} ({', '.join(given[:8])})",
                 "name two with --column, x before y",
             )
         if given != [X, Y] and any(mechanism.is_value(name) for name in given):
@@ -76,6 +77,8 @@ def _columns(mechanism: LocationMechanism, source: Source, settings: Settings) -
                 "its first line is numbers: add a header line, or name these columns with --column",
             )
     if len(given) != 2:
-        raise ParameterError("--column", f"{len(given)} columns for a location", "name two, x before y")
+        raise ParameterError(
+            "--column", f"{counted(len(given), 'column')} for a location", "name two, x before y"
+        )
     require_data(source, given)
     return given

@@ -25,6 +25,7 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.numbers import rational
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
+from mechdesign.core.text import counted
 from mechdesign.core.types import PrivacyVerdict
 from mechdesign.core.validation import integer, user_count
 from mechdesign.mechanisms.attributes import Attributes
@@ -97,7 +98,9 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         self.attributes = attributes
         self.views = _covering(check_views(views, attributes.count), attributes)
         if len(oracles) != len(self.views):
-            raise ParameterError("oracles", f"{len(oracles)} for {len(self.views)} views", "give one each")
+            raise ParameterError(
+                "oracles", f"{len(oracles)} for {counted(len(self.views), 'view')}", "give one each"
+            )
         self.oracles = tuple(
             require_oracle(number, oracle, attributes.cells(view))
             for number, (view, oracle) in enumerate(zip(self.views, oracles, strict=True))
@@ -287,7 +290,10 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         )
 
     def _figures(self) -> str:
-        return f"{self.attributes.count} attributes, {len(self.views)} views, epsilon={self.epsilon:g}"
+        return (
+            f"{counted(self.attributes.count, 'attribute')}, "
+            f"{counted(len(self.views), 'view')}, epsilon={self.epsilon:g}"
+        )
 
     def content(self) -> dict[str, Any]:
         """Return attributes, views, each distinct oracle once, and the shares as integers."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Source, Values
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.collecting import collect
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.labels import Labels
@@ -150,7 +151,7 @@ class MarginalAggregator(Server["MarginalRelease"]):
         if not isinstance(parts, list) or len(parts) != len(self.counters):
             raise DataError(
                 "aggregator",
-                f"the counts are damaged: not {len(self.counters)} views",
+                f"the counts are damaged: not {counted(len(self.counters), 'view')}",
                 "count the reports again",
             )
         if not all(isinstance(part, Mapping) for part in parts):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import plain_int
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 
 Array = NDArray[np.float64]
@@ -97,4 +98,4 @@ def memory(cells: int) -> str:
     for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
         if size >> power:
             return f"{-(-size >> power)} {unit}"
-    return f"{size} bytes"
+    return counted(size, "byte")

@@ -36,6 +36,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.numbers import frozen
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
+from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, in_range
 from mechdesign.mechanisms.finite import FiniteChannel
 from mechdesign.mechanisms.intervals import BinomialLimits
@@ -109,7 +110,9 @@ class GridMean(MeanMechanism):
             raise ParameterError("channel", "has one input", "give at least the two ends of the range")
         if len(self.outputs) != columns:
             raise ParameterError(
-                "outputs", f"{len(self.outputs)} values for {columns} reports", "give one value a report"
+                "outputs",
+                f"{counted(len(self.outputs), 'value')} for {columns} reports",
+                "give one value a report",
             )
         self.means = tuple(_mean(row, self.outputs) for row in channel.weights.tolist())
         self.knots = _knots(self.means)
@@ -134,7 +137,7 @@ class GridMean(MeanMechanism):
         if len(values) != channel.weights.shape[1]:
             raise ParameterError(
                 "outputs",
-                f"{len(values)} values for {channel.weights.shape[1]} reports",
+                f"{counted(len(values), 'value')} for {channel.weights.shape[1]} reports",
                 "give one per report",
             )
         first, last = (_mean(channel.weights[row].tolist(), values) for row in (0, -1))
@@ -190,7 +193,7 @@ class GridMean(MeanMechanism):
 
     def _figures(self) -> str:
         inputs, reports = self.channel.weights.shape
-        return f"{super()._figures()}, {inputs} inputs, {reports} reports"
+        return f"{super()._figures()}, {inputs} inputs, {counted(reports, 'report')}"
 
     # Privacy and bias
 

@@ -60,7 +60,7 @@ class Distribution:
     converged: bool
 
     def __repr__(self) -> str:
-        place = f"{len(self.probability)} buckets of [{self.domain.low:g}, {self.domain.high:g}]"
+        place = f"{counted(len(self.probability), 'bucket')} of [{self.domain.low:g}, {self.domain.high:g}]"
         return f"Distribution({place}, mean {self.mean:.6g}, {counted(self.users, 'report')})"
 
     @property

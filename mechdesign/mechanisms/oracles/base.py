@@ -18,6 +18,7 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
 from mechdesign.core.tables import Values
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.door import on_table
@@ -185,7 +186,7 @@ class SupportOracle(Oracle):
     def _figures(self) -> str:
         parameters = ", ".join(f"{key}={value}" for key, value in self.parameters().items())
         middle = f", {parameters}" if parameters else ""
-        return f"{self.labels.size} categories{middle}, epsilon={self.epsilon:g}"
+        return f"{counted(self.labels.size, 'category')}{middle}, epsilon={self.epsilon:g}"
 
     def parameters(self) -> dict[str, int]:
         """Return what it was made with next to categories and epsilon."""

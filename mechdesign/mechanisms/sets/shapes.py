@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from mechdesign.core.errors import ModelFileError, ParameterError
 from mechdesign.core.numbers import shown
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.attributes import Attributes
@@ -168,7 +169,7 @@ class CellSet(SetShape):
 def _singles(attributes: Attributes, widths: Sequence[int]) -> tuple[Factor, ...]:
     if len(widths) != attributes.count:
         raise ParameterError(
-            "widths", f"{len(widths)} numbers for {attributes.count} attributes", "give one each"
+            "widths", f"{counted(len(widths), 'number')} for {attributes.count} attributes", "give one each"
         )
     return tuple(
         (size, integer(f"widths: attribute '{name}'", width, 1, size - 1))

@@ -19,6 +19,7 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.marks import Bars
 from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import BitSource, Rng
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.count_limits import Group, Sum
 from mechdesign.mechanisms.door import on_table, run_on_tables
 from mechdesign.mechanisms.operations import Operation
@@ -361,7 +362,7 @@ class Protocol(ProtocolClient):
         """Return the picture of two bars: the error, and what others reach."""
         promise = self.promise
         panel = Panel(
-            f"{promise.users} users, epsilon = {promise.epsilon:g}, delta = {promise.delta:g}",
+            f"{counted(promise.users, 'user')}, epsilon = {promise.epsilon:g}, delta = {promise.delta:g}",
             y_label,
             [Bars(x=[0, 1], y=[self.rmse, error])],
             x_names=(self.type, other),
@@ -391,7 +392,11 @@ class Protocol(ProtocolClient):
         given = (self.setting() | self.parameters()).items()
         shown = [f"{key}={value}" for key, value in given if _short(value)]
         honest = [] if promise.honest == 1.0 else [f"honest={promise.honest:g}"]
-        stated = [f"{promise.users} users", f"epsilon={promise.epsilon:g}", f"delta={promise.delta:g}"]
+        stated = [
+            counted(promise.users, "user"),
+            f"epsilon={promise.epsilon:g}",
+            f"delta={promise.delta:g}",
+        ]
         return ", ".join([*stated, *honest, *shown, self.calibration])
 
 

@@ -15,6 +15,7 @@ from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.audit.exponential import float_down
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.recipes import Steps
@@ -289,7 +290,7 @@ class RSumRM(SumProtocol):
             if digits != users:
                 raise DataError(
                     "messages",
-                    f"level {level} has {digits} digits, and {users} users send one each",
+                    f"level {level} has {counted(digits, 'digit')}, and {users} users send one each",
                     "give those of all users",
                 )
             other = Fraction(weight, TOTAL)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
-from mechdesign.core.text import table
+from mechdesign.core.text import counted, table
 from mechdesign.core.tidy import Columns, Tidy, tidy_columns
 from mechdesign.mechanisms.interval_figures import ANYTHING, interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
@@ -65,7 +65,7 @@ class TotalEstimate(Tidy):
 
     def figures(self) -> list[Figure]:
         """Return the estimate with its interval."""
-        title, name = f"Estimated {self.quantity} over {self.users} users", self.quantity
+        title, name = f"Estimated {self.quantity} over {counted(self.users, 'user')}", self.quantity
         possible = (0.0, float(self.users)) if name == "count" else ANYTHING
         return interval_figures(
             title, [name], self.value, self.interval(), "over all users", name, possible=possible
@@ -78,7 +78,10 @@ class TotalEstimate(Tidy):
         low, high = self.interval()
         figures = f"{self.quantity} {self.value:.6g}, standard error {self.standard_error:.3g}"
         notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
-        return f"{figures}, 95% [{low:.6g}, {high:.6g}], {self.users} users, {self.messages} messages{notes}"
+        return (
+            f"{figures}, 95% [{low:.6g}, {high:.6g}], {counted(self.users, 'user')}, "
+            f"{counted(self.messages, 'message')}{notes}"
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
@@ -148,7 +151,8 @@ class HistogramEstimate(Tidy):
     def __repr__(self) -> str:
         largest = float(self.standard_error.max())
         return (
-            f"HistogramEstimate({len(self.value)} categories, {self.users} users, at most +- {largest:.3g})"
+            f"HistogramEstimate({counted(len(self.value), 'category')}, "
+            f"{counted(self.users, 'user')}, at most +- {largest:.3g})"
         )
 
     def __str__(self) -> str:
@@ -169,7 +173,7 @@ class HistogramEstimate(Tidy):
         text = table(["category", "count", "std error", "95% low", "95% high"], rows)
         more = f"\nthe largest {SHOWN} of {len(self.value)}" if len(self.value) > SHOWN else ""
         notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
-        return f"{text}{more}\n{self.users} users, {self.messages} messages{notes}"
+        return f"{text}{more}\n{counted(self.users, 'user')}, {counted(self.messages, 'message')}{notes}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""

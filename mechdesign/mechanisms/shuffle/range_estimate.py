@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
-from mechdesign.core.text import table
+from mechdesign.core.text import counted, table
 from mechdesign.core.tidy import Columns, Tidy, tidy_columns
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
@@ -132,7 +132,7 @@ class RangeEstimate(Tidy):
         )
 
     def __repr__(self) -> str:
-        sizes = f"{len(self.names)} categories, {self.users} users"
+        sizes = f"{counted(len(self.names), 'category')}, {counted(self.users, 'user')}"
         return f"RangeEstimate({sizes}, +- {self.node_error:.3g} a part)"
 
     def __str__(self) -> str:
@@ -150,9 +150,9 @@ class RangeEstimate(Tidy):
             for place in places.tolist()
         ]
         text = table(["up to", "count", "std error", "95% low", "95% high"], rows)
-        more = f"\n{len(places)} of {len(value)} categories" if len(places) < len(value) else ""
+        more = f"\n{len(places)} of {counted(len(value), 'category')}" if len(places) < len(value) else ""
         notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
-        return f"{text}{more}\n{self.users} users, {self.messages} messages{notes}"
+        return f"{text}{more}\n{counted(self.users, 'user')}, {counted(self.messages, 'message')}{notes}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the cumulative counts as plain values."""

@@ -15,6 +15,7 @@ from mechdesign.audit.shuffle_rows import rows_attack, rows_divergence
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.text import counted
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import Group
 from mechdesign.mechanisms.recipes import Steps
@@ -90,7 +91,7 @@ class Rows(Noise):
         made = partial(cls.shaped, promise, size)
         found = fewest_dummies(made, most, shaped.full, partial(enough, promise))
         if found is None:
-            where = f" in {shaped.rows} rows"
+            where = f" in {counted(shaped.rows, 'row')}"
             too_few(promise, most, MOST_TRIALS, lambda other: enough(other, most), where)
         return found
 

@@ -16,6 +16,7 @@ from mechdesign.audit.shuffle_rows import rows_divergence
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import changed, frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
@@ -332,4 +333,4 @@ def _with_bit(law: Mass, chance: Fraction) -> Mass:
 
 def _require_messages(size: int, allowed: Allowed) -> None:
     if allowed.max_messages is not None and allowed.max_messages < size:
-        raise OutOfReachError(f"it needs {size} messages per user", remedy="allow as many")
+        raise OutOfReachError(f"it needs {counted(size, 'message')} per user", remedy="allow as many")

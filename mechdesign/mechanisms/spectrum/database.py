@@ -12,6 +12,7 @@ from mechdesign.core.errors import CertificateError, ParameterError, UnknownName
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Line, Points
 from mechdesign.core.numbers import rational
+from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.operations import Operation
@@ -273,7 +274,7 @@ class SpectrumDatabase(Mechanism):
 
     def _figures(self) -> str:
         idle = sum(owner is None for owner in self.owners.values())
-        return f"{len(self.owners)} channels, {idle} idle, budget {float(self.budget):g} a user"
+        return f"{counted(len(self.owners), 'channel')}, {idle} idle, budget {float(self.budget):g} a user"
 
     def content(self) -> dict[str, Any]:
         """Return channels, tiles, price and budget as plain values; the state is a file of its own."""

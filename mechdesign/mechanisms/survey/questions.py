@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
 from mechdesign.core.numbers import shown
 from mechdesign.core.tables import Coded
+from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, one_of
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.mean.values import Domain
@@ -128,7 +129,9 @@ class Question(_Asked):
         found = self.frequencies
         if len(found) != self.size:
             listed = ", ".join(self.categories[:4]) + (", ..." if self.size > 4 else "")
-            raise ParameterError(where, f"{len(found)} shares for {self.size} categories", f"order: {listed}")
+            raise ParameterError(
+                where, f"{counted(len(found), 'share')} for {self.size} categories", f"order: {listed}"
+            )
         if abs(fsum(found) - 1.0) > 1e-6:
             raise ParameterError(where, f"add up to {fsum(found):g}", "give shares that add up to 1")
         if max(found) == 1.0:
@@ -352,7 +355,9 @@ class Questions(Sealed):
         rows = [list(row) for row in data]
         for place, row in enumerate(rows):
             if len(row) != len(self):
-                raise RowError("data", place, f"has {len(row)} answers to {len(self)} questions")
+                raise RowError(
+                    "data", place, f"has {counted(len(row), 'answer')} to {counted(len(self), 'question')}"
+                )
         return [np.array([row[place] for row in rows], dtype=object) for place in range(len(self))]
 
     def as_json(self) -> list[dict[str, Any]]:

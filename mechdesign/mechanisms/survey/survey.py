@@ -176,7 +176,7 @@ class Survey(SurveyClient):
             self.questions.place(name, "columns")
         if intake.columns and len(intake.columns) != len(self.questions):
             raise ParameterError(
-                "columns", f"{len(intake.columns)} for {len(self.questions)} questions", "name all"
+                "columns", f"{len(intake.columns)} for {counted(len(self.questions), 'question')}", "name all"
             )
         rule = SKIPPED if intake.missing == "refuse" else intake.missing
         return self.replaced(intake=Intake(intake.columns, rule))
@@ -314,7 +314,7 @@ class Survey(SurveyClient):
 
     def _figures(self) -> str:
         designs = f"{self.count} design{'s' * (self.count > 1)}"
-        return f"{len(self.questions)} questions, {designs}, epsilon={self.epsilon:g}"
+        return f"{counted(len(self.questions), 'question')}, {designs}, epsilon={self.epsilon:g}"
 
     def content(self) -> dict[str, Any]:
         """Return questions, designs with their mechanisms, shares as integers, and what is wanted."""

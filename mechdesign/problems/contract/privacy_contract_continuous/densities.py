@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.numbers import shown
 from mechdesign.core.parameters import call_named
+from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, in_range, integer, one_of
 from mechdesign.problems.contract.population import MOST, checked_amount, of_sane_size
 
@@ -283,7 +284,7 @@ def histogram(edges: Any, shares: Any) -> Density:
     if len(places) != len(heights) + 1:
         raise ParameterError(
             "density.edges",
-            f"{len(places)} edges for {len(heights)} shares",
+            f"{counted(len(places), 'edge')} for {counted(len(heights), 'share')}",
             "give one more edge than shares",
         )
     if places[0] < 0 or (np.diff(places) <= 0).any():

@@ -6,6 +6,7 @@ import numpy as np
 
 from mechdesign.core.method import Outcome
 from mechdesign.core.solve import solve
+from mechdesign.core.text import counted
 from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
 from mechdesign.problems.contract.privacy_contract_continuous.closed_form import (
     infeasible,
@@ -61,7 +62,7 @@ def run(
         problem,
         finite.population,
         np.asarray(answer.variables["epsilon"]),
-        f"{chosen} on {size} types: {answer.solver}",
+        f"{chosen} on {counted(size, 'type')}: {answer.solver}",
     )
 
 

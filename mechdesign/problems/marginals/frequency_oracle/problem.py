@@ -11,6 +11,7 @@ from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
+from mechdesign.core.text import counted
 from mechdesign.core.validation import MOST_USERS, integer, privacy_epsilon
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.oracles.oracle import Oracle
@@ -58,7 +59,9 @@ def _categories(problem: FrequencyOracle, field: str, given: Any) -> int:
     count = None if problem.labels is None else len(problem.labels)
     found = integer(field, count if given is None else given, 2, MOST_CATEGORIES)
     if count not in (None, found):
-        raise ParameterError("labels", f"{count} names for {found} categories", "give one name each")
+        raise ParameterError(
+            "labels", f"{counted(count, 'name')} for {found} categories", "give one name each"
+        )
     return found
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome, Status
+from mechdesign.core.text import counted
 from mechdesign.problems.survey.design.anything import bounds_for_any
 from mechdesign.problems.survey.design.building import variables_of
 from mechdesign.problems.survey.design.generation import Mixture, generate_mixture
@@ -96,7 +97,8 @@ def _least_epsilon(problem: SurveyDesign, kind: Class) -> Outcome:
     if isinstance(search, TriedEpsilon):
         needed = math.ceil(search.mixture.bound)
         message = (
-            f"with {problem.users} users no epsilon up to {problem.epsilon:g} is enough: at that one "
+            f"with {counted(problem.users, 'user')} no epsilon up to "
+            f"{problem.epsilon:g} is enough: at that one "
             f"{needed} users are needed; ask more users, or accept larger errors"
         )
         return Outcome(status="infeasible", solver="column generation", message=message)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.workload.value import Array, Sets
 from mechdesign.problems.workload.linear_queries.outcomes import infeasible, outcome
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
@@ -131,7 +132,7 @@ def why_not_tree(problem: LinearQueries) -> str | None:
     size, power = problem.queries.size, math.exp(problem.epsilon)
     count = math.comb(size, best_subset_size(size, power))
     if count > MOST_SETS:
-        return f"its lowest level has {count} sets of types; its error is the quantity 'tree'"
+        return f"its lowest level has {counted(count, 'set')} of types; its error is the quantity 'tree'"
     return None
 
 
@@ -145,5 +146,5 @@ def why_not_sampling(problem: LinearQueries) -> str | None:
     if problem.epsilon > 0.0:
         count = sum(math.comb(size, best_subset_size(size, power)) for size in cells)
         if count > MOST_SETS:
-            return f"it has {count} reports; {MOST_SETS} at most"
+            return f"it has {counted(count, 'report')}; {MOST_SETS} at most"
     return _why_not(problem)
