@@ -98,9 +98,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         self.attributes = attributes
         self.views = _covering(check_views(views, attributes.count), attributes)
         if len(oracles) != len(self.views):
-            raise ParameterError(
-                "oracles", f"{len(oracles)} for {counted(len(self.views), 'view')}", "give one each"
-            )
+            raise ParameterError("oracles", f"{len(oracles)} for {len(self.views)} views", "give one each")
         self.oracles = tuple(
             require_oracle(number, oracle, attributes.cells(view))
             for number, (view, oracle) in enumerate(zip(self.views, oracles, strict=True))

@@ -392,12 +392,8 @@ class Protocol(ProtocolClient):
         given = (self.setting() | self.parameters()).items()
         shown = [f"{key}={value}" for key, value in given if _short(value)]
         honest = [] if promise.honest == 1.0 else [f"honest={promise.honest:g}"]
-        stated = [
-            counted(promise.users, "user"),
-            f"epsilon={promise.epsilon:g}",
-            f"delta={promise.delta:g}",
-        ]
-        return ", ".join([*stated, *honest, *shown, self.calibration])
+        stated = f"{counted(promise.users, 'user')}, epsilon={promise.epsilon:g}, delta={promise.delta:g}"
+        return ", ".join([stated, *honest, *shown, self.calibration])
 
 
 def _short(value: Any) -> bool:
