@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -308,15 +309,16 @@ def column_operations(
 
 def estimation(mechanism: CollectingMechanism, takes: tuple[Column, ...], wanted: str) -> Operation:
     """Return the operation ``estimate`` of a mechanism whose server counts one column of reports."""
+    summary, run = f"{wanted}, with standard errors and intervals", partial(estimated, mechanism)
+    return Operation("estimate", summary, takes, (), run, (COLUMN, POPULATION, UNMARKED), several=True)
 
-    def estimate(sources: Sequence[Source], settings: Settings) -> Any:
-        server = mechanism.aggregator()
-        for source in sources:
-            server.take(source, settings)
-        return server.estimate(population=bool(settings["population"]))
 
-    summary = f"{wanted}, with standard errors and intervals"
-    return Operation("estimate", summary, takes, (), estimate, (COLUMN, POPULATION, UNMARKED), several=True)
+def estimated(mechanism: CollectingMechanism, sources: Sequence[Source], settings: Settings) -> Any:
+    """Return the estimate from the reports of all tables, or of counts in their place."""
+    server = mechanism.aggregator()
+    for source in sources:
+        server.take(source, settings)
+    return server.estimate(population=bool(settings["population"]))
 
 
 def count_outside(values: Any, low: Any, high: Any) -> int:

@@ -295,6 +295,16 @@ class FormulaMechanism(MeanMechanism):
     def _prepare(self) -> None:
         """Compute what drawing needs (nothing by default)."""
 
+    @property
+    def slope(self) -> Fraction:
+        """1: scores are in the units of the values."""
+        return Fraction(1)
+
+    @property
+    def offset(self) -> Fraction:
+        """The middle of the range."""
+        return Fraction(self.domain.middle)
+
     @abstractmethod
     def audit(self) -> DensityAudit:
         """Return the audit of the density: for real numbers, not for the doubles that are sent."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -67,16 +66,6 @@ class Laplace(FormulaMechanism):
     def tally(self, groups: int = 1) -> FloatTally:
         """Return exact sums of rounded reports, centred at the middle of the range."""
         return FloatTally(groups, self.domain.middle, self.domain.half + self.scale * LARGEST_NOISE)
-
-    @property
-    def slope(self) -> Fraction:
-        """1: scores are in the units of the values."""
-        return Fraction(1)
-
-    @property
-    def offset(self) -> Fraction:
-        """The middle of the range."""
-        return Fraction(self.domain.middle)
 
     @cached_property
     def curves(self) -> Curves:

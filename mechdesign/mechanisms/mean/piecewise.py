@@ -98,16 +98,6 @@ class Piecewise(FormulaMechanism):
         """Return exact sums of rounded reports, centred at the middle of the range."""
         return FloatTally(groups, self.domain.middle, self.bound)
 
-    @property
-    def slope(self) -> Fraction:
-        """1: scores are in the units of the values."""
-        return Fraction(1)
-
-    @property
-    def offset(self) -> Fraction:
-        """The middle of the range."""
-        return Fraction(self.domain.middle)
-
     @cached_property
     def curves(self) -> Curves:
         """E[y^2] = V(v) + v^2, and the third and fourth moments of the density."""

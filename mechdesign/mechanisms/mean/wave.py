@@ -178,11 +178,6 @@ class SquareWave(FormulaMechanism):
         """1/(2b(p - q)): by symmetry E[y - middle] = 2b(p - q)(x - middle)."""
         return 1 / Fraction(self._gain)
 
-    @property
-    def offset(self) -> Fraction:
-        """The middle of the range."""
-        return Fraction(self.domain.middle)
-
     @cached_property
     def curves(self) -> Curves:
         """The moments of z/g for the report z of c on a range of length 1, counted from its middle.

@@ -14,14 +14,12 @@ from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
 from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.collecting import column_operations
-from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.frequencies import FrequencyEstimate
 from mechdesign.mechanisms.labels import Codes, Labels
@@ -102,32 +100,6 @@ class SupportOracle(Oracle):
             "A report fits several answers, or none, and need not fit the true one. Of 1000 users with an "
             f"answer about {own} send a report that fits it; of 1000 with another answer about {other} do.",
         )
-
-    # Client
-
-    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
-        """Return one report for each answer.
-
-        Parameters
-        ----------
-        answers : array of labels or numbers
-        rng : None, int or numpy Generator
-            None, the default, draws from the operating system; give a seed only in simulations.
-        anyway : bool
-            Whether to collect although the noise is larger than any frequency.
-
-        Raises
-        ------
-        DataError
-            For an answer that is not a category, naming its row.
-        EstimationError
-            When nothing can be estimated from the reports, unless ``anyway``.
-        """
-        if is_table(answers):
-            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
-        if not anyway:
-            self.require_estimable()
-        return self.draw(self.labels.encode(answers), self.source(rng))
 
     # Server
 

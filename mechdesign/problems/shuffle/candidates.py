@@ -109,6 +109,21 @@ class Kind:
         return build(case.promise, **self.setting(case), **allowed)
 
 
+def with_published(
+    name: str,
+    protocol: type[Protocol],
+    summary: str,
+    published: str,
+    setting: Callable[[ProtocolSetting], dict[str, Any]] = _nothing,
+    **options: Any,
+) -> tuple[Kind, Kind]:
+    """Return a protocol with exact noise and with the constants of its paper; the options are those of both."""
+    return (
+        Kind(name, protocol, summary, setting, **options),
+        Kind(f"{name}-published", protocol, published, setting, **options),
+    )
+
+
 @lru_cache(maxsize=256)
 def _calibrated(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
     try:
