@@ -117,7 +117,7 @@ def with_published(
     setting: Callable[[ProtocolSetting], dict[str, Any]] = _nothing,
     **options: Any,
 ) -> tuple[Kind, Kind]:
-    """Return a protocol with exact noise and with the constants of its paper; the options are those of both."""
+    """Return a protocol with exact noise, and with the constants of its paper; both have the options."""
     return (
         Kind(name, protocol, summary, setting, **options),
         Kind(f"{name}-published", protocol, published, setting, **options),

@@ -13,7 +13,8 @@ KINDS = (
     Kind("rsum-rm-published", RSumRM, "three digits with the paper's constants", precision),
     *with_published("rsum-rr", RSumRR, "unary bits, each a randomized response",
                     "unary bits with the paper's constants", precision, flexible=True),
-    Kind("rsum-dsg", RSumDSG, "discrete Laplace noise in a secure sum by split-mix", precision, flexible=True),
+    Kind("rsum-dsg", RSumDSG, "discrete Laplace noise in a secure sum by split-mix", precision,
+         flexible=True),
     Kind("rsum-pure", RSumPURE, "binary digits with rare noise: delta is 0", precision, flexible=True,
          by_name=FOR_PURE),
 )  # fmt: skip
