@@ -5,11 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mechdesign.core.errors import DataError
-from mechdesign.core.text import counted
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report.reading import FileTable
 from mechdesign.report.reading_csv import CsvTable
@@ -57,21 +52,3 @@ def open_table(
     if ending in JSON_LINES:
         return JsonTable(path, rule, name)
     return CsvTable(path, rule, name)
-
-
-def read_column(path: str | os.PathLike[str], column: str | None = None) -> tuple[str, NDArray[np.generic]]:
-    """Return name and values of one whole column, for files that fit into memory.
-
-    Parameters
-    ----------
-    path : path
-    column : str, optional
-        May be left out when the file has just one.
-    """
-    table = open_table(path)
-    if column is None and len(table.columns) > 1:
-        raise DataError(path, f"has {counted(len(table.columns), 'column')}", "name one")
-    name = table.columns[0] if column is None else column
-    if name not in table.columns:
-        raise DataError(path, f"no column '{name}'", f"known: {', '.join(table.columns)}")
-    return name, np.concatenate([np.asarray(block[name]) for block in table.blocks([name])])

@@ -6,12 +6,11 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import whole_file
@@ -52,14 +51,6 @@ def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Block], private:
             half = error.object[error.start : error.end]
             raise DataError(f"{path}: not written", f"{half!r} is half a character", "correct it") from None
         return rows
-
-
-def write_columns(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
-    """Write columns that are in memory to a CSV or Parquet file."""
-    arrays = {name: np.asarray(values) for name, values in columns.items()}
-    if len({len(values) for values in arrays.values()}) > 1:
-        raise ValueError("columns: their lengths differ")
-    write_blocks(path, [arrays])
 
 
 def _write_csv(path: Path, blocks: Iterable[Block]) -> int:

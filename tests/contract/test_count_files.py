@@ -16,9 +16,9 @@ from mechdesign.report.copies import Copies
 from mechdesign.report.count_file import count_file_of, load_counts, merged
 from mechdesign.report.counting import count_one, counting_operation, server_of
 from mechdesign.report.files import open_table
-from mechdesign.report.writing import write_columns
 from tests.contract.test_every_mechanism import COUNTED, made, shown
 from tests.mechanisms.test_frames import columns_of
+from tests.support.whole_tables import write_columns
 
 CUT = 400
 """Rows of the first of two files: whole users of every type."""
