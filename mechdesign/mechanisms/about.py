@@ -23,7 +23,7 @@ def _line(name: str, text: object) -> str:
     if not isinstance(text, str):
         raise ParameterError(name, f"expected a string, got {text!r}", "put it in quotes")
     if len(text) > LONGEST:
-        raise ParameterError(name, f"has {counted(len(text), 'letter')}", f"give {LONGEST} at most")
+        raise ParameterError(name, f"has {counted(len(text), 'letter')}", f"give at most {LONGEST}")
     line: str = one_line(text)
     return line
 

@@ -59,7 +59,9 @@ class Attributes(Sealed):
     ) -> None:
         self.sizes = _sizes(sizes, field)
         if len(self.sizes) > MOST_ATTRIBUTES:
-            raise ParameterError(field, counted(len(self.sizes), "attribute"), f"{MOST_ATTRIBUTES} at most")
+            raise ParameterError(
+                field, counted(len(self.sizes), "attribute"), f"give at most {MOST_ATTRIBUTES}"
+            )
         self._names = Labels(len(self.sizes), names, "names")
         if labels is not None and not isinstance(labels, (list, tuple)):
             raise ParameterError("labels", f"expected a list of lists, or None for each, got {shown(labels)}")

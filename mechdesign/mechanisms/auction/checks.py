@@ -16,7 +16,7 @@ def task_names_of(tasks: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the tasks, checked."""
     given: object = tasks
     if not isinstance(given, (list, tuple)) or not given:
-        raise ParameterError("tasks", "expected a list of names, one at least")
+        raise ParameterError("tasks", "expected a list of at least one name")
     for name in given:
         if not isinstance(name, str) or not name or not name.isprintable() or set(name) & set(" ;,"):
             raise ParameterError(

@@ -51,7 +51,7 @@ def linked_counts(tables: Sequence[Packed], bits: int, weights: RepeatedBits) ->
     if not tables or not len(tables[0]):
         raise DataError("reports", "there are none", "give at least one report")
     if len(tables) > MOST_REPORTS:
-        raise DataError("reports", f"{len(tables)} of each user", f"{MOST_REPORTS} at most")
+        raise DataError("reports", f"{len(tables)} of each user", f"give at most {MOST_REPORTS}")
     for number, table in enumerate(tables):
         if len(table) != len(tables[0]):
             raise DataError(

@@ -96,7 +96,7 @@ class JointResponse(AttributeMechanism[JointEstimate]):
             raise ParameterError("attributes", f"expected Attributes, got a {type(attributes).__name__}")
         self.attributes = attributes
         if self.bits > MOST_BITS:
-            raise ParameterError("attributes", f"{self.bits} bits a report", f"{MOST_BITS} at most")
+            raise ParameterError("attributes", f"{self.bits} bits a report", f"give at most {MOST_BITS}")
         self.epsilon = privacy_epsilon(epsilon)
         self.report_epsilon = (
             None if report_epsilon is None else privacy_epsilon(report_epsilon, "report_epsilon")

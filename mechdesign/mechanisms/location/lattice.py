@@ -95,7 +95,7 @@ class PlanarLattice(LocationMechanism):
         if most > MOST_STEPS:
             raise ParameterError(
                 "step",
-                f"{self.step:g} goes {most:.3g} times into a side of the area, {MOST_STEPS} at most",
+                f"{self.step:g} goes {most:.3g} times into a side of the area, the limit is {MOST_STEPS}",
                 "give a larger one",
             )
         corners = [Fraction(number) for number in self.area]

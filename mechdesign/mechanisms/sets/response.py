@@ -113,7 +113,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         self.law = SetLaw(sets.factors(attributes), sets.least(attributes))
         bits = sum(size for size, _ in self.law.factors)
         if bits > MOST_BITS:
-            raise ParameterError("attributes", f"{bits} bits a report", f"{MOST_BITS} at most")
+            raise ParameterError("attributes", f"{bits} bits a report", f"give at most {MOST_BITS}")
         self.include = weight("include", include)
         if not self.audit().holds:
             raise CertificateError("channel", f"not private as stated: {self.audit()}")
@@ -121,7 +121,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         self.layout = CountedParts(self.law.factors, () if self.joined else self.tables)
         if self.layout.counters > MOST_COUNTERS:
             raise ParameterError(
-                "tables", f"{self.layout.counters} cells to count", f"{MOST_COUNTERS} at most: want fewer"
+                "tables", f"{self.layout.counters} cells to count", f"request at most {MOST_COUNTERS}"
             )
 
     @classmethod
@@ -170,7 +170,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         names = ", ".join(self.attributes.shown()[place] for place in table)
         if len(table) > LARGEST_TABLE:
             raise ParameterError(
-                "tables", f"{names}: {counted(len(table), 'attribute')}", f"{LARGEST_TABLE} at most"
+                "tables", f"{names}: {counted(len(table), 'attribute')}", f"give at most {LARGEST_TABLE}"
             )
         score = self._score(table)
         for size in range(2, len(table) + 1):

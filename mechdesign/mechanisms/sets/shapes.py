@@ -154,7 +154,7 @@ class CellSet(SetShape):
         """Return the table as the only factor."""
         cells = attributes.cells(range(attributes.count))
         if cells > MOST_CELLS:
-            raise ParameterError("sets", f"a table of {cells} cells", f"{MOST_CELLS} at most")
+            raise ParameterError("sets", f"a table of {cells} cells", f"give at most {MOST_CELLS}")
         return ((cells, integer("width", self.width, 1, cells - 1)),)
 
     def least(self, attributes: Attributes) -> int:

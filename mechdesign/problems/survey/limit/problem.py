@@ -43,7 +43,7 @@ def _sizes(field: str, value: Any) -> tuple[int, ...]:
     if isinstance(value, (str, Mapping)) or not hasattr(value, "__len__") or not len(value):
         raise ParameterError(field, f"expected a list of integers, got {shown(value)}")
     if len(value) > MOST_QUESTIONS:
-        raise ParameterError(field, counted(len(value), "question"), f"{MOST_QUESTIONS} at most")
+        raise ParameterError(field, counted(len(value), "question"), f"give at most {MOST_QUESTIONS}")
     return tuple(
         integer(f"{field}: question {place}", size, 2, MOST_ANSWERS) for place, size in enumerate(value)
     )
@@ -139,7 +139,7 @@ class SurveyLimit(Problem[Any]):
 
     def __attrs_post_init__(self) -> None:
         if len(self.wanted) > MOST_ANSWERS:
-            raise ParameterError("tables", counted(len(self.wanted), "table"), f"{MOST_ANSWERS} at most")
+            raise ParameterError("tables", counted(len(self.wanted), "table"), f"give at most {MOST_ANSWERS}")
 
     @property
     def sizes(self) -> tuple[int, ...]:

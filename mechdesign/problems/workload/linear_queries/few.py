@@ -252,8 +252,8 @@ def why_not(problem: LinearQueries) -> str | None:
         return "all patterns are few enough; use all-columns or columns"
     most = LARGEST[len(problem.queries.factor[0]) - 1]
     if size > most:
-        return f"{size} types are too many for its linear program; {most} at most"
+        return f"{size} types are too many for its linear program; the limit is {most}"
     rows = problem.directions(np.eye(size))
     if len(rows) > 1 and Reflections.of(rows, problem.shares).basis.shape[1] > EQUATIONS:
-        return f"{size} types without symmetries are too many for its program; {EQUATIONS // 3} at most"
+        return f"{size} types without symmetries are too many for its program; the limit is {EQUATIONS // 3}"
     return None

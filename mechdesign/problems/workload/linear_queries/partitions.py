@@ -146,5 +146,5 @@ def why_not_sampling(problem: LinearQueries) -> str | None:
     if problem.epsilon > 0.0:
         count = sum(math.comb(size, best_subset_size(size, power)) for size in cells)
         if count > MOST_SETS:
-            return f"it has {counted(count, 'report')}; {MOST_SETS} at most"
+            return f"it has {counted(count, 'report')}; the limit is {MOST_SETS}"
     return _why_not(problem)
