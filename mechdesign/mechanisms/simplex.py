@@ -34,6 +34,7 @@ class OnSimplex(Tidy):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from mechdesign.mechanisms import FrequencyEstimate
     >>> estimate = FrequencyEstimate(np.array([0.9, 0.2, -0.1]), np.full(3, 0.1), 100, ("a", "b", "c"))
     >>> print(OnSimplex(estimate))

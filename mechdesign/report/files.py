@@ -39,10 +39,11 @@ def open_table(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> place = Path(tempfile.mkdtemp()) / "ages.csv"
     >>> _ = place.write_text("age\n31\n47\n")
     >>> table = open_table(place)
-    >>> table.columns, [np.asarray(block["age"]).tolist() for block in table.blocks(["age"])]
+    >>> table.columns, [block["age"].values.tolist() for block in table.blocks(["age"])]
     (('age',), [['31', '47']])
     """
     rule = MissingRule() if missing is None else missing

@@ -116,7 +116,7 @@ class GridMean(MeanMechanism):
             )
         self.means = tuple(_mean(row, self.outputs) for row in channel.weights.tolist())
         self.knots = _knots(self.means)
-        self.require_finite()
+        self._require_finite()
         bias = self.certificates()[1]
         if not bias.holds:
             raise CertificateError(
@@ -313,7 +313,7 @@ class GridMean(MeanMechanism):
         moments: Array = np.ldexp(self.channel.weights.astype(np.float64), -BITS) @ (self.outputs - 0.5) ** 2
         return frozen(moments)
 
-    def unit_variance(self, unit: Array) -> Array:
+    def _unit_variance(self, unit: Array) -> Array:
         """Return the variance of the output value, rounding to the grid included."""
         variance: Array = np.interp(unit, self.knots, self._moments) - (unit - 0.5) ** 2
         return variance
@@ -322,11 +322,11 @@ class GridMean(MeanMechanism):
         """Return the best of the maxima of the segments, (u - 1/2) = slope of the second moment / 2."""
         slopes = np.diff(self._moments) / np.diff(self.knots)
         peaks = np.clip(0.5 + slopes / 2.0, self.knots[:-1], self.knots[1:])
-        return float(peaks[int(np.argmax(self.unit_variance(peaks)))])
+        return float(peaks[int(np.argmax(self._unit_variance(peaks)))])
 
     def least_variance(self) -> float:
         """Return the least variance, attained at a knot."""
-        return float(self.unit_variance(self.knots).min()) * self.domain.width**2
+        return float(self._unit_variance(self.knots).min()) * self.domain.width**2
 
     # File
 

@@ -75,7 +75,7 @@ class Laplace(FormulaMechanism):
         fourth = c**4 + 6.0 * noise * c**2 + 6.0 * noise**2
         return Curves(c, c**2 + noise, c**3 + 3.0 * noise * c, fourth)
 
-    def unit_variance(self, unit: Array) -> Array:
+    def _unit_variance(self, unit: Array) -> Array:
         """Return 2/eps^2."""
         return np.full(len(unit), 2.0 / self.epsilon**2 if self.epsilon else math.inf)
 

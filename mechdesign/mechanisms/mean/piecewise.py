@@ -125,7 +125,7 @@ class Piecewise(FormulaMechanism):
     def _unit_variance_at(self, value: float) -> float:
         return float(formulas.VARIANCES[self.type](self.epsilon, value))
 
-    def unit_variance(self, unit: Array) -> Array:
+    def _unit_variance(self, unit: Array) -> Array:
         """Return the formula for v = 2u - 1, for a range of length 1."""
         result: Array = formulas.VARIANCES[self.type](self.epsilon, 2.0 * unit - 1.0) / 4.0
         return result

@@ -190,7 +190,7 @@ class SquareWave(FormulaMechanism):
         fourth = gain * (c**4 + 2.0 * c**2 * b**2 + b**4 / 5.0) + 0.4 * self.low_density * (0.5 + b) ** 5
         return Curves(c * width, second * width**2, third * width**3, fourth / gain**4 * width**4)
 
-    def unit_variance(self, unit: Array) -> Array:
+    def _unit_variance(self, unit: Array) -> Array:
         """Return the variance of the unbiased estimator from one report."""
         variance: Array = formulas.wave_unit_variance(self.epsilon, unit)
         return variance

@@ -75,7 +75,7 @@ class SupportOracle(Oracle):
         """Return the numbers that it draws by, under their names in the file."""
 
     @abstractmethod
-    def report_classes(self) -> tuple[ReportClass, ...]:
+    def _report_classes(self) -> tuple[ReportClass, ...]:
         """Return the reports by their weights for a pair of answers; the pair stands for every pair."""
 
     @property
@@ -149,7 +149,7 @@ class SupportOracle(Oracle):
 
     def audit(self) -> ClassAudit:
         """Return the exact privacy audit of the weights that are drawn by."""
-        return audit_classes(self.report_classes(), self.epsilon)
+        return audit_classes(self._report_classes(), self.epsilon)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of privacy and of the sum of the weights."""

@@ -59,7 +59,7 @@ class SubsetSelection(BlockOracle):
 
     type: ClassVar[str] = "subset-selection"
     fixed_support: ClassVar[bool] = True
-    kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
+    _kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
         "a set with both",
         "a set with the first only",
         "a set with the second only",

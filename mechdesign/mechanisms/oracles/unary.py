@@ -103,7 +103,7 @@ class UnaryEncoding(SupportOracle):
         rest = binomial_moments(cells - 1, other)
         return mixed(own, one_more(rest), rest), binomial_moments(cells, other)
 
-    def report_classes(self) -> tuple[ReportClass, ...]:
+    def _report_classes(self) -> tuple[ReportClass, ...]:
         """Return the reports by the bits of the two answers; the other bits are the same for both."""
         keep, add = self.keep, self.add
         not_keep, not_add = TOTAL - keep, TOTAL - add

@@ -161,7 +161,7 @@ class BatchShuffler(Mechanism):
         return [Figure(f"When a batch is released: {self._figures()}", [Panel(MESSAGES, CHANCE, [curve])])]
 
     @cached_property
-    def audit_of_number(self) -> PrivacyAudit:
+    def _audit_of_number(self) -> PrivacyAudit:
         """The exact audit of the number that is left, with one message more or less."""
         rows = np.zeros((2, len(self.weights) + 1), dtype=np.int64)
         rows[0, :-1] = rows[1, 1:] = self.weights
@@ -172,7 +172,7 @@ class BatchShuffler(Mechanism):
         if self.hide == "nothing":
             note = "the number of messages is seen; the protocol protects their content"
             return (Certificate("batch", True, True, {"threshold": self.threshold}, note=note),)
-        found = self.audit_of_number.certificate()
+        found = self._audit_of_number.certificate()
         hidden = "the number released" if self.hide == "amount" else "the decision to release; not the number"
         note = f"{hidden}, for one message more or less, each time a batch is offered"
         figures = {**found.figures, "threshold": self.threshold, "most_dropped": self._lost}

@@ -171,7 +171,7 @@ class PRHR(HistogramProtocol):
     type: ClassVar[str] = "prhr"
     one_each: ClassVar[bool] = False
     noise: Codewords
-    hiding = Codewords
+    _hiding = Codewords
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -235,7 +235,7 @@ class PRHR(HistogramProtocol):
         held = np.clip(value, 0.0, float(self.promise.users))
         errors = np.sqrt((messages - held) * fit / (1.0 - fit))
         limits = CountLimits(sums, value, self.promise.users, two_kinds(messages, 1, self.noise.fit))
-        return self.counts(value, messages, limits, errors, self.message_notes(messages))
+        return self.counts(value, messages, limits, errors, self._message_notes(messages))
 
 
 def spans_all(entries: Sequence[NDArray[np.int64]], digits: int) -> NDArray[np.bool_]:

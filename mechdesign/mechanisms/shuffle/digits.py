@@ -223,9 +223,9 @@ class RSumRM(SumProtocol):
     """
 
     type: ClassVar[str] = "rsum-rm"
-    message_parts: ClassVar[tuple[str, ...]] = ("level", "digit")
+    _message_parts: ClassVar[tuple[str, ...]] = ("level", "digit")
     noise: DigitResponses
-    hiding = DigitResponses
+    _hiding = DigitResponses
     halves: ClassVar[bool] = True
 
     @classmethod

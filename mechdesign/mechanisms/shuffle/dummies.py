@@ -183,7 +183,7 @@ class CntBN(CountProtocol):
 
     type: ClassVar[str] = "cnt-bn"
     noise: Coins
-    hiding = Coins
+    _hiding = Coins
 
     def __init__(self, promise: Promise, calibration: str, trials: int, coin: int) -> None:
         super().__init__(promise, calibration, trials, coin)
@@ -197,7 +197,7 @@ class CntBN(CountProtocol):
         """Return the count: the ones less half the coins, with exact limits for that many coins."""
         coins = messages - self.promise.users
         limits = NoiseLimits(Sum((Group.bits(coins, 0.5),)), coins / 2.0)
-        notes = self.message_notes(messages)
+        notes = self._message_notes(messages)
         return self.total(int(sums[0]) - coins / 2.0, messages, limits, math.sqrt(coins) / 2.0, notes)
 
 
@@ -219,7 +219,7 @@ class HistDump(HistogramProtocol):
 
     type: ClassVar[str] = "hist-dump"
     noise: Dummies
-    hiding = Dummies
+    _hiding = Dummies
 
     def variance_of(self, count: Array) -> Array:
         """Return the variance of the dummies of a category, whoever holds it."""
@@ -232,7 +232,7 @@ class HistDump(HistogramProtocol):
         errors = np.full(size, math.sqrt(dummies * share * (1.0 - share)))
         noise = Sum((Group.bits(dummies, Fraction(1, size)),))
         limits = NoiseLimits(noise, np.full(size, dummies * share))
-        return self.counts(sums - dummies * share, messages, limits, errors, self.message_notes(messages))
+        return self.counts(sums - dummies * share, messages, limits, errors, self._message_notes(messages))
 
 
 def require_trials(trials: int, allowed: Allowed, limit: int) -> None:

@@ -150,7 +150,7 @@ class CntRR(CountProtocol):
 
     type: ClassVar[str] = "cnt-rr"
     noise: BitFlips
-    hiding = BitFlips
+    _hiding = BitFlips
 
     @property
     def rmse(self) -> float:
@@ -247,7 +247,7 @@ class RSumRR(SumProtocol):
 
     type: ClassVar[str] = "rsum-rr"
     noise: UnaryFlips
-    hiding = UnaryFlips
+    _hiding = UnaryFlips
 
     def __init__(self, promise: Promise, calibration: str, precision: int, *, flip: int) -> None:
         super().__init__(promise, calibration, precision, flip=flip)

@@ -171,10 +171,10 @@ class SOLH(HistogramProtocol):
     """
 
     type: ClassVar[str] = "solh"
-    message_parts: ClassVar[tuple[str, ...]] = ("hash", "bucket")
+    _message_parts: ClassVar[tuple[str, ...]] = ("hash", "bucket")
     one_each: ClassVar[bool] = False
     noise: HashedResponses
-    hiding: ClassVar[NoiseClass] = HashedResponses
+    _hiding: ClassVar[NoiseClass] = HashedResponses
 
     def variance_of(self, count: Array) -> Array:
         """Return the variance of unbiased counts of categories that ``count`` users hold."""
@@ -308,7 +308,7 @@ class MURS(SOLH):
 
     type: ClassVar[str] = "murs"
     noise: FakeResponses
-    hiding = FakeResponses
+    _hiding = FakeResponses
 
     @classmethod
     def calibrated(

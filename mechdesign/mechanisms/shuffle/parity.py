@@ -177,7 +177,7 @@ class DistinctParity(HistogramProtocol):
         "event": "an odd parity of the one, an even parity of the other",
     }
     noise: Parities
-    hiding = Parities
+    _hiding = Parities
     halves: ClassVar[bool] = True
 
     def variance_of(self, count: Array) -> Array:
@@ -210,7 +210,7 @@ class DistinctParity(HistogramProtocol):
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the number of categories that the odd parities speak for; the interval is exact."""
         size, users = self.labels.size, self.promise.users
-        self.require_sent(sums[size:], self.noise.shares)
+        self._require_sent(sums[size:], self.noise.shares)
         odd, most = int((sums[:size] % 2).sum()), min(size, users)
         value = (odd - size * self.noise.odd) / self.noise.gain
         held = np.array([min(max(value, 0.0), float(most))])

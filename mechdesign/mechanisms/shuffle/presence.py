@@ -155,7 +155,7 @@ class Cnt2M(CountProtocol):
 
     type: ClassVar[str] = "cnt-2m"
     noise: OnePresence
-    hiding = OnePresence
+    _hiding = OnePresence
     one_each: ClassVar[bool] = True
     witness: ClassVar[Mapping[str, Any]] = {
         "neighbours": "one user's bit is 1 or 0",
@@ -251,7 +251,7 @@ class HistMM(HistogramProtocol):
 
     type: ClassVar[str] = "hist-mm"
     noise: EachPresence
-    hiding = EachPresence
+    _hiding = EachPresence
 
     def variance_of(self, count: Array) -> Array:
         """Return the variance of the noise of a category."""
@@ -276,7 +276,7 @@ class HistMM(HistogramProtocol):
         notes: tuple[str, ...] = (
             (f"{hidden} categories are taken for 0, up to about {self.rmse:.4g} users",) if hidden else ()
         )
-        notes += self.message_notes(messages)
+        notes += self._message_notes(messages)
         return self.counts(value, messages, NoiseLimits(self.noise.limits, sums - value), errors, notes)
 
 

@@ -142,13 +142,13 @@ class RSumPURE(PureProtocol, SumProtocol):
 
     type: ClassVar[str] = "rsum-pure"
     noise: PureDigits
-    hiding = PureDigits
+    _hiding = PureDigits
     halves: ClassVar[bool] = True
 
     @property
-    def pure_figures(self) -> dict[str, Any]:
+    def _pure_figures(self) -> dict[str, Any]:
         """Epsilon, and how many digits share it."""
-        return {**super().pure_figures, "digits": len(self.noise.digits)}
+        return {**super()._pure_figures, "digits": len(self.noise.digits)}
 
     @property
     def rmse(self) -> float:

@@ -101,7 +101,7 @@ class HistKR(HistogramProtocol):
 
     type: ClassVar[str] = "hist-kr"
     noise: Responses
-    hiding = Responses
+    _hiding = Responses
 
     @property
     def _gain(self) -> float:
@@ -184,7 +184,7 @@ class RSumKR(SumProtocol):
 
     type: ClassVar[str] = "rsum-kr"
     noise: SumResponses
-    hiding = SumResponses
+    _hiding = SumResponses
 
     @property
     def rmse(self) -> float:

@@ -185,7 +185,7 @@ class RowsProtocol(HistogramProtocol):
         """One sum for each cell."""
         return sum(self.noise.sizes)
 
-    def require_rows(self, sums: NDArray[np.int64]) -> None:
+    def _require_rows(self, sums: NDArray[np.int64]) -> None:
         """Raise DataError for a row with fewer messages than there are users."""
         for row, count in enumerate(np.add.reduceat(sums, self.noise.starts).tolist()):
             if count < self.promise.users:

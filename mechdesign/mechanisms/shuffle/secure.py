@@ -250,7 +250,7 @@ class SecureProtocol(TotalProtocol):
     """A noisy sum, hidden by split-mix."""
 
     noise: SecureNoise
-    hiding = SecureNoise
+    _hiding = SecureNoise
 
     @property
     def modulus(self) -> int:

@@ -140,7 +140,7 @@ class PUCM(RowsProtocol):
     drawn: ClassVar[tuple[str, ...]] = ("seed",)
 
     noise: SketchRows
-    hiding = SketchRows
+    _hiding = SketchRows
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class PUCM(RowsProtocol):
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
         """Return the least counter of each category, less what the least noise is on average."""
-        self.require_rows(sums)
+        self._require_rows(sums)
         numbers = np.arange(self.labels.size, dtype=np.int64)
         least = np.min(
             [
@@ -191,7 +191,7 @@ class PUCM(RowsProtocol):
         value, chance = least - self._least[0], self.noise.collision
         noise = LeastOfRows(self.noise.law, self.noise.rows, self.promise.users, self.promise.users * chance)
         limits = NoiseLimits(noise, np.full(len(value), self._least[0]))
-        return self.counts(value, messages, limits, notes=self.message_notes(messages))
+        return self.counts(value, messages, limits, notes=self._message_notes(messages))
 
 
 def published_shape(promise: Promise, categories: int) -> dict[str, int]:

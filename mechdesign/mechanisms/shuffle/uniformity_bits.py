@@ -142,7 +142,7 @@ class AUT(UniformityBits, RowsProtocol):
 
     type: ClassVar[str] = "aut"
     noise: BitRows
-    hiding = BitRows
+    _hiding = BitRows
 
     @cached_property
     def largest_noise(self) -> tuple[float, float]:
@@ -158,7 +158,7 @@ class AUT(UniformityBits, RowsProtocol):
 
         Of m fair coins the centred sum has the variance m/4 and the fourth moment (3 m^2 - 2 m)/16.
         """
-        self.require_rows(sums)
+        self._require_rows(sums)
         pairs = sums.reshape(-1, 2).astype(np.float64)
         coins = pairs.sum(axis=1) - self.promise.users
         return pairs[:, 1] - coins / 2.0, coins / 4.0, coins * (coins - 1.0) / 8.0
@@ -265,9 +265,9 @@ class PUT(UniformityBits):
 
     type: ClassVar[str] = "put"
     halves: ClassVar[bool] = True
-    message_parts: ClassVar[tuple[str, ...]] = ("category", "share")
+    _message_parts: ClassVar[tuple[str, ...]] = ("category", "share")
     noise: SecureCounts
-    hiding = SecureCounts
+    _hiding = SecureCounts
 
     @cached_property
     def largest_noise(self) -> tuple[float, float]:
@@ -299,7 +299,7 @@ class PUT(UniformityBits):
     def noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
         """Return the sums as numbers around the true counts, with the moments of the noise of all users."""
         size = self.labels.size
-        self.require_sent(sums[size:], self.noise.shares)
+        self._require_sent(sums[size:], self.noise.shares)
         counts = np.array([float(self.noise.each.centred(total)) for total in sums[:size].tolist()])
         noise, square = self.largest_noise
         return counts, np.full(size, noise), np.full(size, square)

@@ -141,7 +141,7 @@ class HistRR(HistogramProtocol):
 
     type: ClassVar[str] = "hist-rr"
     noise: VectorFlips
-    hiding = VectorFlips
+    _hiding = VectorFlips
 
     @property
     def tally_size(self) -> int:
@@ -156,7 +156,7 @@ class HistRR(HistogramProtocol):
         """Return the unbiased counts; the intervals are exact."""
         users, chance = self.promise.users, self.noise.chance
         pairs, q = sums.reshape(-1, 2), float(chance)
-        self.require_sent(pairs.sum(axis=1), 1, "bits")
+        self._require_sent(pairs.sum(axis=1), 1, "bits")
         ones = pairs[:, 1]
         value = (ones - users * q) / (1.0 - 2.0 * q)
         law = two_kinds(users, 1 - chance, chance)
@@ -285,7 +285,7 @@ class HistFlip(HistogramProtocol):
 
     type: ClassVar[str] = "hist-flip"
     noise: FakeVectors
-    hiding = FakeVectors
+    _hiding = FakeVectors
     one_each: ClassVar[bool] = False
 
     @property
