@@ -75,7 +75,7 @@ LOSSES = {
 
 @dataclass(frozen=True, eq=False)
 class Sellers:
-    """Who sells, and what may be sold to them.
+    """Sellers, and what they may be offered.
 
     Parameters
     ----------

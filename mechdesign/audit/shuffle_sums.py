@@ -42,7 +42,7 @@ PLACES = 4.0
 
 @dataclass(frozen=True)
 class Law:
-    """How many reports there are of each kind.
+    """Number of reports of each kind.
 
     Attributes
     ----------

@@ -128,7 +128,7 @@ class CountedTable(CrossTable):
 
     @property
     def users(self) -> int:
-        """How many users reported about it."""
+        """Number of users who reported about it."""
         return self.cells.users
 
     def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:

@@ -218,7 +218,7 @@ class FrequencyMechanism(ReportMechanism[FrequencyEstimate]):
 
     @property
     def counters(self) -> int:
-        """How many counters the server keeps: one a report."""
+        """Number of counters that the server keeps: one a report."""
         return self.report_labels.size
 
     def count(self, reports: Codes) -> Codes:

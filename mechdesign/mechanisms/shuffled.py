@@ -199,7 +199,7 @@ class Shuffled(CollectingMechanism):
 
     @property
     def per_user(self) -> int:
-        """How many rows of reports, one after the other, are those of a user."""
+        """Number of consecutive rows of reports that are one user's."""
         return int(getattr(self.local, "per_user", 1))
 
     def operations(self) -> tuple[Operation, ...]:

@@ -71,7 +71,7 @@ class OnSimplex(Tidy):
 
     @property
     def users(self) -> int:
-        """How many people reported."""
+        """Number of users who reported."""
         return self.estimate.users
 
     def tidy(self, level: float = 0.95) -> Columns:

@@ -33,7 +33,7 @@ MOST_WORK = 10**12
 
 @dataclass(frozen=True)
 class Award:
-    """Who wins a slot, and what they are paid.
+    """Winners of a slot, and their payments.
 
     Attributes
     ----------

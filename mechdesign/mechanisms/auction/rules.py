@@ -18,7 +18,7 @@ from mechdesign.mechanisms.auction.slot import Slot
 
 
 class Decided(Protocol):
-    """Who wins a slot, and what they are paid, in units."""
+    """Winners of a slot, and their payments in units."""
 
     @property
     def winners(self) -> tuple[int, ...]:

@@ -57,7 +57,7 @@ class Season:
 
     @property
     def slot(self) -> int:
-        """How many slots have been decided."""
+        """Number of slots that have been decided."""
         return len(self.decisions)
 
     def backlog(self, name: str) -> Fraction:

@@ -83,7 +83,7 @@ class Slot:
 
     @cached_property
     def columns(self) -> NDArray[np.float64]:
-        """Who is able to do each task, as numbers, a row for each task."""
+        """Numbers of the users who are able to do each task, one row per task."""
         return np.ascontiguousarray(self.able.T, dtype=np.float64)
 
     @cached_property
@@ -96,14 +96,14 @@ class Slot:
 
     @cached_property
     def admitted(self) -> Flags:
-        """Who asks no more than the reserve price."""
+        """Users who ask for no more than the reserve price."""
         if self.reserve is None:
             return np.ones(self.users, dtype=np.bool_)
         return np.array([price <= self.reserve for price in self.prices], dtype=np.bool_)
 
     @cached_property
     def supply(self) -> Wholes:
-        """How many admitted users are able to do each task."""
+        """Number of admitted users who are able to do each task."""
         found: Wholes = self.able[self.admitted].sum(axis=0, dtype=np.int64)
         return found
 

@@ -18,7 +18,7 @@ from mechdesign.mechanisms.auction.records import Decision, Member
 from mechdesign.mechanisms.auction.slot import MOST_MONEY, MOST_UNITS, UNIT
 
 MEMBER_COUNTS = {1: 4, 2: 5}
-"""How many numbers a member has, by version: the first one did not keep what a user had asked."""
+"""Number of numbers of a member, by version: the first one did not keep what a user had asked."""
 
 LARGEST_SUM = float(1 << 1000)
 

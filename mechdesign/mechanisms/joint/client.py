@@ -76,7 +76,7 @@ class PermanentResponse:
 
     @property
     def left(self) -> int | None:
-        """How many more reports the guarantee allows; None for any number."""
+        """Number of further reports that the guarantee allows; None for any number."""
         return max(0, self.mechanism.reports_per_user - self.made) if self.mechanism.limited else None
 
     def report(self, rng: Rng = None) -> NDArray[np.uint8]:

@@ -121,12 +121,12 @@ class JointEstimate(Tidy):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many values each attribute has."""
+        """Number of values of each attribute."""
         return self.mechanism.attributes.shape(self.view)
 
     @property
     def users(self) -> int:
-        """How many people reported."""
+        """Number of users who reported."""
         return int(self.counts.sum())
 
     def over(self, attributes: Iterable[Any]) -> JointEstimate:

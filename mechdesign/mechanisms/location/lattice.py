@@ -112,7 +112,7 @@ class PlanarLattice(LocationMechanism):
 
     @cached_property
     def reach(self) -> int:
-        """How many steps the rectangle of the even part extends beyond the area: all vectors end in it."""
+        """Number of steps from the area to the end of the even part: all vectors end in it."""
         cells, total = self.weights.cells, self.rows + self.columns
         if cells <= self.rows * self.columns:
             raise CertificateError("lattice", "the even part is not over the area and its surroundings")

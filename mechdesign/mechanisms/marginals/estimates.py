@@ -147,7 +147,7 @@ class ReleasedMarginals(Tidy):
 
     @property
     def users(self) -> int:
-        """How many people reported."""
+        """Number of users who reported."""
         return sum(self.reports)
 
     def figures(self) -> list[Figure]:

@@ -52,7 +52,7 @@ class MarginalAggregator(Server["MarginalRelease"]):
 
     @property
     def reports(self) -> list[int]:
-        """How many reports of each view were counted."""
+        """Number of counted reports of each view."""
         return [counter.users for counter in self.counters]
 
     @property

@@ -341,7 +341,7 @@ class MeanAggregator(Server[MeanMechanism]):
 
     @property
     def users(self) -> int:
-        """How many reports were added."""
+        """Number of reports that were added."""
         return int(self.tally.counts()[0])
 
     def _count(self, reports: Any) -> None:

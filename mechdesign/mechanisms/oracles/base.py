@@ -80,7 +80,7 @@ class SupportOracle(Oracle):
 
     @property
     def counters(self) -> int:
-        """How many counters the server keeps."""
+        """Number of counters that the server keeps."""
         return self.labels.size
 
     def require_counts(self, counts: Sequence[int], users: int) -> None:

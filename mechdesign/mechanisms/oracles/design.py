@@ -31,7 +31,7 @@ from mechdesign.mechanisms.oracles.oracle import Shares
 
 @dataclass(frozen=True)
 class BlockDesign:
-    """How many blocks there are, through each point and through each two points; up to a common factor.
+    """Number of blocks, in all, through each point and through each two points; up to a common factor.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.attributes import Attributes
 
 Factor = tuple[int, int]
-"""How many values there are, and how many of them a report names."""
+"""Number of values, and of those that a report names."""
 
 MOST_CELLS = 1 << 16
 """Cells of the table that a CellSet takes subsets of, at most."""

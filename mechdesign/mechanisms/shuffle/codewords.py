@@ -93,7 +93,7 @@ class Codewords(Dummies):
 
     @property
     def packed(self) -> int:
-        """How many entries stand in one number."""
+        """Number of entries in one number."""
         return BITS // self.digits
 
     @property

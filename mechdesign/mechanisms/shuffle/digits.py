@@ -133,12 +133,12 @@ class DigitResponses(Noise):
 
     @property
     def sizes(self) -> list[int]:
-        """How many values each digit has."""
+        """Number of values of each digit."""
         return [*self.levels[:-1], self.levels[-1] + 1]
 
     @cached_property
     def scales(self) -> list[int]:
-        """How many steps a unit of each digit is."""
+        """Number of steps in a unit of each digit."""
         return [math.prod(self.levels[place + 1 :]) for place in range(len(self.levels))]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""How many categories are held at all: noisy parities, one a category, hidden by mixing shares of one bit."""
+"""Number of categories that users hold: noisy parities, one a category, hidden by mixing shares of one bit."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class SecureNoise(Noise):
 
     @property
     def shape(self) -> float:
-        """How many honest crowds all users are."""
+        """Number of honest crowds in all users."""
         return self.promise.users / self.promise.honest_users
 
     @property

@@ -39,7 +39,7 @@ class TotalProtocol(Protocol):
 
     precision: int
     rounded: int
-    """How many users' numbers are rounded to steps at random."""
+    """Number of users whose numbers are rounded to steps at random."""
 
     @property
     def tally_size(self) -> int:

@@ -166,7 +166,7 @@ class Question(_Asked):
 
     @property
     def size(self) -> int:
-        """How many categories it has."""
+        """Number of categories."""
         return len(self.categories)
 
     @property
@@ -312,7 +312,7 @@ class Questions(Sealed):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many categories each has; 2 for a number that is asked for its mean."""
+        """Number of categories of each; 2 for a number that is asked for its mean."""
         return tuple(question.size for question in self.all)
 
     def __len__(self) -> int:

@@ -46,7 +46,7 @@ class SurveyCounts(Server["Survey"]):
 
     @property
     def reports(self) -> list[int]:
-        """How many reports of each design were counted."""
+        """Number of counted reports of each design."""
         return [counters[0].users for counters in self.counters]
 
     @property

@@ -1,4 +1,4 @@
-"""Who there is: privacy preferences and how many users have each, in the order the theory needs."""
+"""Privacy preferences and the number of users with each, in the order that the theory needs."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ MANY_USERS = 20_000
 """With more users attacks that tell much less than another are left out."""
 
 KEPT = 2
-"""How many bounds and attacks are kept: for many users each takes some ten or a hundred megabytes."""
+"""Number of bounds and attacks that are kept: for many users each takes some ten or a hundred megabytes."""
 
 ITERATIONS = 48
 """Halvings of the interval of central epsilons."""

@@ -135,7 +135,7 @@ class FrequencyOracle(Problem[Oracle]):
 
     @property
     def planned_users(self) -> int | None:
-        """How many people will report; None for the default of 1, which is a unit and no plan."""
+        """Number of users who will report; None for the default of 1, which is a unit and no plan."""
         return self.users if self.users > 1 else None
 
     # Judging candidates

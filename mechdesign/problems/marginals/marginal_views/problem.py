@@ -300,7 +300,7 @@ class MarginalViews(Problem[MarginalRelease]):
 
     @property
     def planned_users(self) -> int:
-        """How many people will report."""
+        """Number of users who will report."""
         return self.users
 
     @property

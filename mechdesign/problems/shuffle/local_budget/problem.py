@@ -99,7 +99,7 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
 
     @property
     def planned_users(self) -> int:
-        """How many people report."""
+        """Number of users who report."""
         return self.users
 
     def why_no_mechanism(self) -> str | None:

@@ -192,7 +192,7 @@ class SurveyDesign(Problem[Survey]):
 
     @property
     def planned_users(self) -> int:
-        """How many people will report."""
+        """Number of users who will report."""
         return self.users
 
     def setting(self, epsilon: float | None = None, planned: bool = False) -> SurveySetting:
