@@ -1,4 +1,4 @@
-"""Number of categories that users hold: noisy parities, one a category, hidden by mixing shares of one bit."""
+"""Number of categories that users hold: noisy parities, one per category, hidden by shares of one bit."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ class DistinctParity(HistogramProtocol):
         held = np.array([min(max(value, 0.0), float(most))])
         error = math.sqrt(float(self.variance_of(held)[0]))
         limits = CountLimits.of(odd, value, most, two_kinds(size, 0.5, self.noise.odd))
-        return TotalEstimate("distinct", value, error, users, messages, limits)
+        return TotalEstimate(value, error, users, "distinct", messages, limits)
 
 
 def hides_parity(promise: Promise, flip: int) -> bool:

@@ -123,7 +123,7 @@ class RangeTree(RowsProtocol):
             found: Any = analyze.run(sources, settings)
             value, error = found.count(first, last)
             users, limits = self.promise.users, found.limits(first, last)
-            return TotalEstimate("count", value, error, users, found.messages, limits, found.notes)
+            return TotalEstimate(value, error, users, "count", found.messages, limits, found.notes)
 
         summary = "how many users hold a category from the first to the last one"
         count = Operation("count", summary, analyze.takes, (), run, (FIRST, LAST, UNMARKED), several=True)

@@ -60,9 +60,8 @@ class TotalProtocol(Protocol):
     ) -> TotalEstimate:
         """Return the estimate; its error is that for the worst data where no other one is known."""
         deviation = self.rmse if error is None else error
-        return TotalEstimate(
-            self.quantity, float(value), deviation, self.promise.users, messages, limits, notes
-        )
+        users, quantity = self.promise.users, self.quantity
+        return TotalEstimate(float(value), deviation, users, quantity, messages, limits, notes)
 
 
 class CountProtocol(TotalProtocol):
@@ -354,7 +353,7 @@ class HistogramProtocol(Protocol):
         doubles, users = value.astype(np.float64), self.promise.users
         if errors is None:
             errors = np.sqrt(self.variance_of(np.clip(doubles, 0.0, float(users))))
-        return HistogramEstimate(doubles, errors, tuple(self.labels.shown()), users, messages, notes, limits)
+        return HistogramEstimate(doubles, errors, users, tuple(self.labels.shown()), messages, notes, limits)
 
     def _require_sent(self, found: NDArray[np.int64], each: int, what: str = "shares") -> None:
         """Raise DataError for a category that not every user has sent all about."""

@@ -60,7 +60,7 @@ class SurveyOutlook:
 
     @property
     def users_needed(self) -> int | None:
-        """Number of users that takes all errors to their targets; None without targets, or if none is enough."""
+        """Number of users for which all errors meet their targets; None if there is none."""
         asked = [item for item in self.results if item.wanted is not None]
         counts = [item.users for item in asked if item.users is not None]
         return max(counts) if counts and len(counts) == len(asked) else None
