@@ -246,7 +246,9 @@ def _called(name: str, function: Callable[..., Named], arguments: Mapping[str, A
 def _weights(given: Any, count: int) -> Array:
     weights = finite_array("weights", given, 1)
     if len(weights) != count:
-        raise ParameterError("weights", f"expected {count} numbers, one per query, got {len(weights)}")
+        raise ParameterError(
+            "weights", f"expected {counted(count, 'number')}, one per query, got {len(weights)}"
+        )
     if (weights < 0.0).any():
         place = int(np.argmax(weights < 0.0))
         raise ParameterError(
