@@ -32,7 +32,7 @@ def _demo(options: argparse.Namespace) -> int:
     from mechdesign.report.demo.running import demonstrate
     from mechdesign.report.demo.table import DEMONSTRATIONS
     from mechdesign.report.demo.text import demo_json, demo_text
-    from mechdesign.report.outputs import whole_folder
+    from mechdesign.report.folders import whole_folder
 
     require_demo_folder(options.output)
     with whole_folder(options.output) as work:

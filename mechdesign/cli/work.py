@@ -29,7 +29,8 @@ from mechdesign.report.counting import (
 )
 from mechdesign.report.data_set import COUNTS, Opened
 from mechdesign.report.fleet import count_on, order_of, randomize_on
-from mechdesign.report.outputs import require_output, whole_folder
+from mechdesign.report.folders import whole_folder
+from mechdesign.report.outputs import require_output
 from mechdesign.report.randomizing import (
     is_folder,
     outputs_of,

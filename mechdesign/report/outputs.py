@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from mechdesign.core.errors import MechDesignError, ParameterError
@@ -74,23 +72,3 @@ def same_file(first: str, second: str) -> bool:
         return os.path.samefile(first, second)
     except OSError:
         return False
-
-
-@contextmanager
-def whole_folder(folder: str) -> Iterator[Path]:
-    """Give a temporary folder whose files move to this one only when all were written."""
-    target = Path(folder.rstrip("/" + os.sep) or folder).absolute()
-    try:
-        work = Path(tempfile.mkdtemp(prefix=f".{target.name[:60]}.", suffix=".part", dir=target.parent))
-    except OSError as error:
-        raise ParameterError(f"-o {folder}", f"cannot be written ({error.strerror})") from None
-    try:
-        yield work
-        for file in sorted(path for path in work.rglob("*") if path.is_file()):
-            place = target / file.relative_to(work)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(file, place)
-    except OSError as error:
-        raise ParameterError(f"-o {folder}", f"cannot be written ({error.strerror})") from None
-    finally:
-        shutil.rmtree(work, ignore_errors=True)

@@ -17,7 +17,7 @@ from mechdesign.report.demo import folder as folders
 from mechdesign.report.demo.data import FOLDER, data_file, write_all
 from mechdesign.report.demo.running import optimum
 from mechdesign.report.demo.table import DEMONSTRATIONS
-from mechdesign.report.outputs import whole_folder
+from mechdesign.report.folders import whole_folder
 
 NAMES = ["response", "mean", "contract", "auction", "spectrum", "marginal views"]
 MOST_SECONDS, MOST_LINES = 20.0, 40

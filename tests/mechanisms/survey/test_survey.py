@@ -162,7 +162,7 @@ def test_servers_merge_in_any_order_and_survive_json() -> None:
     ("text", "expected"),
     [
         ("9:1", "names no design"),
-        ("0:1", "has 1 parts, its design 2"),
+        ("0:1", "has 1 part, its design 2"),
         ("nonsense", "names no design"),
         ("2:77", "unknown category"),
         ("1:x00", "a set of 0"),
