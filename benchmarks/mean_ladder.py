@@ -12,7 +12,7 @@ import numpy as np
 from mechdesign.core.errors import MethodError
 from mechdesign.mechanisms.mean.optimal.channel import ACCURACY, deployed
 from mechdesign.mechanisms.mean.optimal.design import ChannelDesign
-from mechdesign.mechanisms.mean.optimal.generation import Generated, generate, refined
+from mechdesign.mechanisms.mean.optimal.generation import Generated, generate_columns, refined
 from mechdesign.mechanisms.mean.optimal.grids import default_inputs, symmetric_grid
 from mechdesign.mechanisms.mean.optimal.ladder import FILE
 
@@ -34,7 +34,7 @@ def next_rung(epsilon: float, before: Generated | None) -> Generated:
     design.begin()
     design.add(before.outputs, before.patterns)
     try:
-        return generate(design, ACCURACY)
+        return generate_columns(design, ACCURACY)
     except MethodError:  # the linear program gave up, which depends on where it starts
         return refined(lambda count: ChannelDesign(epsilon, symmetric_grid(count), "worst"), size, ACCURACY)
 

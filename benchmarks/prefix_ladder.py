@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mechdesign.core.solve import solve
-from mechdesign.mechanisms.workload.prefix import FILE, mechanism_of, one_of_each, weighed
+from mechdesign.mechanisms.workload.prefix import FILE, one_of_each, prefix_mechanism, weighed
 from mechdesign.mechanisms.workload.value import Array, Sets
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 
@@ -28,7 +28,7 @@ def rung(size: int, epsilon: float) -> tuple[Sets, float]:
     sets = one_of_each(np.asarray(solve(problem).variables["patterns"], dtype=bool))
     both, amounts, _ = weighed(sets, epsilon)
     kept = one_of_each(both[amounts > NEGLIGIBLE * float(amounts.max())])
-    return kept, mechanism_of(kept, epsilon, epsilon).average_error
+    return kept, prefix_mechanism(kept, epsilon, epsilon).average_error
 
 
 def main() -> None:

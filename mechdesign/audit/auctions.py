@@ -150,12 +150,12 @@ def _utility(payment: Money | None, cost: Money) -> Money:
     return 0 if payment is None else payment - cost
 
 
-def subsets(tasks: tuple[int, ...], rng: np.random.Generator | None = None) -> Iterator[tuple[int, ...]]:
+def task_subsets(tasks: tuple[int, ...], rng: np.random.Generator | None = None) -> Iterator[tuple[int, ...]]:
     """Yield the subsets of a user's tasks that are not empty, itself first; some where there are many.
 
     Examples
     --------
-    >>> list(subsets((2, 5)))
+    >>> list(task_subsets((2, 5)))
     [(2, 5), (2,), (5,)]
     """
     if 2 ** len(tasks) - 1 <= MOST_SUBSETS:

@@ -79,7 +79,7 @@ class Window:
         return np.arange(self.first, self.last + 1, dtype=np.float64)
 
 
-def binomial(trials: int, odds: float, tail: float) -> Window:
+def binomial_window(trials: int, odds: float, tail: float) -> Window:
     """Return the probabilities of a binomial variable on a window that leaves out about ``tail``.
 
     Parameters
@@ -93,7 +93,7 @@ def binomial(trials: int, odds: float, tail: float) -> Window:
 
     Examples
     --------
-    >>> window = binomial(4, 1.0, 1e-9)
+    >>> window = binomial_window(4, 1.0, 1e-9)
     >>> window.first, window.probability.tolist()
     (0, [0.0625, 0.25, 0.375, 0.25, 0.0625])
     """
@@ -149,7 +149,7 @@ class Excess:
     ----------
     trials : int
     odds : float
-        Of one trial, as for :func:`binomial`.
+        Of one trial, as for :func:`binomial_window`.
     tail : float
         What the window may leave out.
     upper : bool
@@ -169,7 +169,7 @@ class Excess:
     """
 
     def __init__(self, trials: int, odds: float, tail: float, upper: bool, from_mean: bool = False) -> None:
-        window = binomial(trials, odds, tail)
+        window = binomial_window(trials, odds, tail)
         mean = int(trials * (odds / (1.0 + odds)))
         start = max(0, mean - 1 - window.first) if from_mean else 0
         self.upper = upper

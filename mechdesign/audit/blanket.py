@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import exp_lower, float_down
-from mechdesign.audit.mass import SLACK, UNIT, Divergence, Mass, binomial, grown, hockey_stick
+from mechdesign.audit.mass import SLACK, UNIT, Divergence, Mass, binomial_mass, grown, hockey_stick
 
 HALF = Fraction(1, 2)
 
@@ -77,7 +77,7 @@ class FairCoins:
     @classmethod
     def of(cls, coins: int) -> FairCoins:
         """Return the law of this many."""
-        law = binomial(coins, HALF)
+        law = binomial_mass(coins, HALF)
         return cls(law, np.append(law.mass[::-1].cumsum()[::-1], 0.0))
 
     def from_on(self, number: int) -> float:
@@ -210,7 +210,7 @@ def coin_groups(crowds: tuple[tuple[int, Fraction], ...]) -> tuple[list[int], li
     """
     number = Mass(0, np.ones(1))
     for trials, chance in crowds:
-        number = number.convolved(binomial(trials, chance))
+        number = number.convolved(binomial_mass(trials, chance))
     mean = sum(trials * float(chance) for trials, chance in crowds)
     variance = sum(trials * float(chance) * float(1 - chance) for trials, chance in crowds)
     starts = _starts(number, mean, math.sqrt(variance))
@@ -248,7 +248,11 @@ def group_divergence(trials: int, flip: Fraction, bits: int, epsilon: float) -> 
     """
     if bits == 1:
         return blanket_divergence(trials, 2 * flip, 1 - flip, flip, epsilon)
-    number, held, free = binomial(trials, 2 * flip), binomial(bits, 1 - flip), binomial(bits, flip)
+    number, held, free = (
+        binomial_mass(trials, 2 * flip),
+        binomial_mass(bits, 1 - flip),
+        binomial_mass(bits, flip),
+    )
     deviation = math.sqrt(trials * float(2 * flip) * float(1 - 2 * flip))
     starts = _starts(number, trials * float(2 * flip), deviation, FINENESS // 2)
     longest = int(np.diff(np.append(starts, len(number.mass))).max())

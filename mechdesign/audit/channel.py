@@ -24,7 +24,7 @@ from mechdesign.audit.weights import Weights, require_channel, weight_matrix
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.randomness import TOTAL
-from mechdesign.core.validation import choice, privacy_delta, privacy_epsilon
+from mechdesign.core.validation import one_of, privacy_delta, privacy_epsilon
 
 __all__ = [
     "FORMER_NOTIONS",
@@ -88,7 +88,7 @@ def audit_channel(
     """
     weights = require_channel(weights)
     epsilon, delta = privacy_epsilon(epsilon), privacy_delta(delta)
-    notion = choice("notion", notion, NOTIONS, FORMER_NOTIONS)
+    notion = one_of("notion", notion, NOTIONS, FORMER_NOTIONS)
     if distance is not None:
         if delta > 0:
             raise ParameterError(
@@ -120,7 +120,7 @@ def audit_channel(
 def channel_holds(weights: Weights, epsilon: float, delta: float = 0.0, notion: str = "ldp") -> bool:
     """Return the verdict of :func:`audit_channel` without distances, and nothing else."""
     weights = require_channel(weights)
-    delta, notion = privacy_delta(delta), choice("notion", notion, NOTIONS, FORMER_NOTIONS)
+    delta, notion = privacy_delta(delta), one_of("notion", notion, NOTIONS, FORMER_NOTIONS)
     bound = exp_lower(privacy_epsilon(epsilon))
     # every summand of the set-wise delta is 0 exactly when the largest one is
     if delta == 0.0 or notion == "entry-wise":

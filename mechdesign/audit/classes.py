@@ -16,7 +16,7 @@ from typing import Any
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
 from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.validation import privacy_epsilon
 
 
@@ -110,7 +110,7 @@ def _witness(name: str) -> dict[str, Any]:
 def _checked(item: ReportClass) -> ReportClass:
     """Return the class with plain integers."""
     count, weight, other = (
-        whole(f"channel: {field}", getattr(item, field)) for field in ("count", "weight", "other")
+        plain_int(f"channel: {field}", getattr(item, field)) for field in ("count", "weight", "other")
     )
     if min(count, weight, other) < 0:
         raise CertificateError("channel", f"reports {item.name!r} have a negative weight or number")

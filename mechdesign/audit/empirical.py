@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.mass import binomial
+from mechdesign.audit.mass import binomial_mass
 from mechdesign.core.errors import DataError
 from mechdesign.core.numbers import wholes
+from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, privacy_epsilon
 
 Outcomes = NDArray[np.int64]
@@ -163,7 +164,9 @@ def _likely(
         rows = np.ascontiguousarray(outcomes)
         return np.fromiter((row.tobytes() in known for row in rows), dtype=np.bool_, count=len(rows))
 
-    text = f"outcome {chosen[0].tolist()}" if len(chosen) == 1 else f"one of {len(chosen)} outcomes"
+    text = (
+        f"outcome {chosen[0].tolist()}" if len(chosen) == 1 else f"one of {counted(len(chosen), 'outcome')}"
+    )
     return gain / (1.0 + math.sqrt(len(chosen) / size)), text, contains
 
 
@@ -179,7 +182,7 @@ def limits(hits: NDArray[np.bool_], tail: float) -> tuple[float, float]:
 
 def _at_least(count: int, total: int, chance: float) -> float:
     """Return an upper bound of the probability of at least this many of all."""
-    law = binomial(total, Fraction(chance))
+    law = binomial_mass(total, Fraction(chance))
     return float(law.upper()[max(0, count - law.low) :].sum()) + law.tail
 
 

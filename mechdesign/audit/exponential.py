@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import rational, shown, whole
+from mechdesign.core.numbers import plain_int, rational, shown
 
 DIGITS = 50
 """Significant digits of every bound."""
@@ -86,7 +86,7 @@ def log_ratio(numerator: int, denominator: int) -> Decimal:
     >>> print(round(log_ratio(2, 1), 20))
     0.69314718055994530942
     """
-    top, bottom = whole("numerator", numerator), whole("denominator", denominator)
+    top, bottom = plain_int("numerator", numerator), plain_int("denominator", denominator)
     if bottom == 0:
         return Decimal("inf") if top > 0 else Decimal(0)
     if top == bottom:

@@ -24,7 +24,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.binomials import UNIT, binomial
+from mechdesign.audit.binomials import UNIT, binomial_window
 
 Doubles = NDArray[np.float64]
 
@@ -38,12 +38,12 @@ TAIL = 1e-24
 """About what windows leave out; the true size is bounded and counted."""
 
 
-def proven_delta(users: int, local_epsilon: float, epsilon: float) -> float:
+def flipped_delta(users: int, local_epsilon: float, epsilon: float) -> float:
     """Return an upper bound of delta of the summed vectors of ``users`` users, for all data.
 
     Examples
     --------
-    >>> proven_delta(1000, 3.0, 1.0) < 1e-6
+    >>> flipped_delta(1000, 3.0, 1.0) < 1e-6
     True
     """
     steps = max(1, math.ceil(epsilon / STEP))
@@ -78,7 +78,7 @@ def _block(ones: int, zeros: int, local_epsilon: float, grid: Doubles) -> Double
     """Return upper bounds of H_E where only these others add noise."""
     odds = math.exp(-local_epsilon)
     flip = odds / (1.0 + odds)
-    first, second = binomial(ones, odds, TAIL), binomial(zeros, odds, TAIL)
+    first, second = binomial_window(ones, odds, TAIL), binomial_window(zeros, odds, TAIL)
     law = np.convolve(first.probability[::-1], second.probability)
     rounded = (len(law) + 8) * 4.0 * UNIT
     left_out = first.below + first.above + second.below + second.above
@@ -97,12 +97,12 @@ def attacked_delta(users: int, local_epsilon: float, epsilon: float) -> float:
 
     Examples
     --------
-    >>> attacked_delta(1000, 3.0, 0.1) <= proven_delta(1000, 3.0, 0.1)
+    >>> attacked_delta(1000, 3.0, 0.1) <= flipped_delta(1000, 3.0, 0.1)
     True
     """
     odds, factor = math.exp(-local_epsilon), math.exp(epsilon)
     flip = odds / (1.0 + odds)
-    with_user, without = binomial(users, odds, TAIL), binomial(users - 1, odds, TAIL)
+    with_user, without = binomial_window(users, odds, TAIL), binomial_window(users - 1, odds, TAIL)
     low, high = min(with_user.first, without.first), max(with_user.last, without.last + 1)
     top, rest = np.zeros(high - low + 1), np.zeros(high - low + 1)
     top[with_user.first - low : with_user.last - low + 1] = with_user.probability * with_user.lower

@@ -26,7 +26,8 @@ from mechdesign.audit.foreign_sums import exact_sums
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.notebook import TextInNotebooks
-from mechdesign.core.numbers import doubles, rational, whole
+from mechdesign.core.numbers import doubles, plain_int, rational
+from mechdesign.core.text import counted
 from mechdesign.core.validation import privacy_epsilon
 
 MARGIN = 2.0**-48
@@ -210,7 +211,7 @@ class ForeignChannel:
 
     def audit(self, reports: int = 1) -> ForeignAudit:
         """Return the exact epsilon of ``reports`` independent reports of the same answer."""
-        number = whole("reports", reports)
+        number = plain_int("reports", reports)
         if number < 1:
             raise ParameterError("reports", f"{number} is below 1", "give the number of reports")
         covers = "" if number == 1 else f"{number} independent reports"
@@ -313,7 +314,7 @@ def _fractions(rows: Any) -> list[list[Fraction]]:
     for number, row in enumerate(listed, 1):
         if len(row) != width:
             raise DataError(
-                f"row {number}", f"has {len(row)} entries, row 1 has {width}", "give each the same"
+                f"row {number}", f"has {counted(len(row), 'entry')}, row 1 has {width}", "give each the same"
             )
         fractions = [rational(f"row {number}, column {place}", entry) for place, entry in enumerate(row, 1)]
         for place, entry in enumerate(fractions, 1):
@@ -330,7 +331,7 @@ def _names(what: str, names: Sequence[str] | None, size: int) -> list[str]:
     if names is None:
         return [str(number) for number in range(size)]
     if len(names) != size:
-        raise DataError(what, f"{len(names)} names for {size} of them", "give each a name")
+        raise DataError(what, f"{counted(len(names), 'name')} for {size} of them", "give each a name")
     if len(set(names)) != size:
         twice = next(name for name in names if list(names).count(name) > 1)
         raise DataError(what, f"duplicate name '{twice}'", "use each name once")

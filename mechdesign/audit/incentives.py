@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import Number, plain, rational, rationals, shown
-from mechdesign.core.validation import choice
+from mechdesign.core.text import counted
+from mechdesign.core.validation import one_of
 
 Numbers = Sequence[int | float | Fraction | Decimal] | NDArray[np.float64]
 
@@ -116,7 +117,9 @@ def menu_numbers(
     costs = [single] * size if single is not None else rationals("participation_cost", cost)
     for field, numbers in (("epsilon", epsilon), ("payment", payment), ("participation_cost", costs)):
         if len(numbers) != size:
-            raise ParameterError(field, f"has {len(numbers)} entries for {size} types", "give one per type")
+            raise ParameterError(
+                field, f"has {counted(len(numbers), 'entry')} for {size} types", "give one per type"
+            )
     theta, privacy = scaled("types", types), scaled("epsilon", epsilon)
     paid, spent = scaled("payment", payment), scaled("participation_cost", costs)
     unit = lcm(theta.denominator * privacy.denominator, paid.denominator, spent.denominator)
@@ -132,7 +135,7 @@ def menu_numbers(
     )
 
 
-def individual_rationality(menu: MenuNumbers) -> Certificate:
+def _individual_rationality(menu: MenuNumbers) -> Certificate:
     """Certify that every type gets at least 0; the witness is the type that gets the least."""
     utilities = [menu.utility(person) for person in range(len(menu.types))]
     worst = min(range(len(utilities)), key=utilities.__getitem__)
@@ -220,7 +223,9 @@ def within_budget(counts: Numbers, payment: Numbers, budget: float | int | Fract
     users, paid = scaled("counts", nonnegative("counts", counts)), scaled("payment", payment)
     if len(users.values) != len(paid.values):
         raise ParameterError(
-            "payment", f"has {len(paid.values)} entries for {len(users.values)} counts", "give one per type"
+            "payment",
+            f"has {counted(len(paid.values), 'entry')} for {counted(len(users.values), 'count')}",
+            "give one per type",
         )
     units = sum(map(int.__mul__, users.values, paid.values))
     total = Fraction(units, users.denominator * paid.denominator)
@@ -241,7 +246,9 @@ def monotonicity(types: Numbers, epsilon: Numbers) -> Certificate:
     theta, levels = rationals("types", types), nonnegative("epsilon", epsilon)
     if len(theta) != len(levels):
         raise ParameterError(
-            "epsilon", f"has {len(levels)} entries for {len(theta)} types", "give one per type"
+            "epsilon",
+            f"has {counted(len(levels), 'entry')} for {counted(len(theta), 'type')}",
+            "give one per type",
         )
     # Of a type that occurs several times the largest epsilon counts, and then its least one.
     order = sorted(range(len(theta)), key=lambda place: (theta[place], -levels[place]))
@@ -289,9 +296,9 @@ def audit_menu(
     -------
     tuple of Certificate
     """
-    known = choice("information", information, ("incomplete", "complete"))
+    known = one_of("information", information, ("incomplete", "complete"))
     menu = menu_numbers(types, epsilon, payment, cost)
-    certificates = [individual_rationality(menu)]
+    certificates = [_individual_rationality(menu)]
     if known == "incomplete":
         certificates.append(incentive_compatibility(menu))
     if budget is not None:

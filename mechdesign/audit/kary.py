@@ -12,13 +12,13 @@ import numpy as np
 
 from mechdesign.audit.weights import Weights
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL
 from mechdesign.core.values import frozen_value, kept as checked
 
 
 def _weight(name: str, value: object) -> int:
-    return whole(f"channel: {name}", value)
+    return plain_int(f"channel: {name}", value)
 
 
 @frozen_value()

@@ -37,7 +37,7 @@ from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.notebook import TextInNotebooks
-from mechdesign.core.numbers import rational, whole
+from mechdesign.core.numbers import plain_int, rational
 from mechdesign.core.validation import privacy_epsilon
 
 Integers = NDArray[Any]
@@ -132,8 +132,8 @@ def audit_rounded(
 
 def _by_square(squares: Sequence[int], weights: Sequence[int]) -> Integers:
     """Return the weights by squared length, the last one for everything longer."""
-    lengths = [whole("squares", square) for square in squares]
-    counts = [whole("weights", weight) for weight in weights]
+    lengths = [plain_int("squares", square) for square in squares]
+    counts = [plain_int("weights", weight) for weight in weights]
     if len(lengths) != len(counts) or not counts or lengths[0] != 0 or min(counts) < 1:
         raise CertificateError("location", "expected a weight above 0 for each length, from length 0 on")
     if lengths != square_lengths(len(lengths)):

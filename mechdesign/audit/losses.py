@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.binomials import UNIT, binomial
+from mechdesign.audit.binomials import UNIT, binomial_window
 from mechdesign.audit.exponential import exp_lower, exp_upper, float_up
 
 Doubles = NDArray[np.float64]
@@ -186,7 +186,7 @@ def pure_losses(epsilon: float, count: int, exponent: int, cut: float) -> Losses
     >>> round(law.epsilon(1e-6), 2)
     10.3
     """
-    window = binomial(count, math.exp(epsilon), cut)
+    window = binomial_window(count, math.exp(epsilon), cut)
     step = math.ldexp(1.0, exponent)
     losses = (2.0 * window.values - count) * epsilon
     losses += 4.0 * UNIT * np.abs(losses)

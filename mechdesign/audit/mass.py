@@ -51,12 +51,12 @@ CELLS = 1 << 20
 Divergence = float
 
 
-def grown(*errors: float) -> float:
+def compounded(*errors: float) -> float:
     """Return a relative error that covers all these, one after the other.
 
     Examples
     --------
-    >>> grown(1e-10, 1e-10) >= 2e-10
+    >>> compounded(1e-10, 1e-10) >= 2e-10
     True
     """
     total = sum(errors)
@@ -106,7 +106,7 @@ class Mass:
         return Mass(
             self.low + other.low,
             mass,
-            grown(self.error, other.error, steps * UNIT),
+            compounded(self.error, other.error, steps * UNIT),
             (self.tail + other.tail) * (1.0 + 4.0 * UNIT),
         )
 
@@ -122,7 +122,7 @@ def mixture(parts: list[tuple[Fraction, Mass]]) -> Mass:
 
     Examples
     --------
-    >>> fair = binomial(1, Fraction(1, 2))
+    >>> fair = binomial_mass(1, Fraction(1, 2))
     >>> mixture([(Fraction(1, 4), fair), (Fraction(3, 4), fair.shifted(1))]).mass
     array([0.125, 0.5  , 0.375])
     """
@@ -133,11 +133,11 @@ def mixture(parts: list[tuple[Fraction, Mass]]) -> Mass:
         total[part.low - low : part.low - low + len(part.mass)] += float(weight) * part.mass
         error = max(error, part.error)
         tail += float(weight) * part.tail * (1.0 + 4.0 * UNIT)
-    return Mass(low, total, grown(error, (len(parts) + 3) * UNIT), tail)
+    return Mass(low, total, compounded(error, (len(parts) + 3) * UNIT), tail)
 
 
 @lru_cache(maxsize=16)
-def binomial(trials: int, chance: Fraction) -> Mass:
+def binomial_mass(trials: int, chance: Fraction) -> Mass:
     """Return the binomial law, tails of at most about e^-83 left out and accounted for.
 
     Parameters
@@ -149,7 +149,7 @@ def binomial(trials: int, chance: Fraction) -> Mass:
 
     Examples
     --------
-    >>> law = binomial(2, Fraction(1, 2))
+    >>> law = binomial_mass(2, Fraction(1, 2))
     >>> law.low, law.mass, law.tail
     (0, array([0.25, 0.5 , 0.25]), 1e-280)
     """
@@ -178,7 +178,7 @@ def binomial(trials: int, chance: Fraction) -> Mass:
     total = float(np.sum(mass))
     # Four roundings a step, as many again in the sum and one for each of its terms, one for the quotient;
     # the missing tail makes shares smaller.
-    error = grown(8.0 * steps * UNIT, len(mass) * UNIT, 4.0 * UNIT, 2.0 * tail / total)
+    error = compounded(8.0 * steps * UNIT, len(mass) * UNIT, 4.0 * UNIT, 2.0 * tail / total)
     return Mass(first, mass / total, error, 2.0 * tail / total + UNDERFLOW)
 
 
@@ -223,7 +223,7 @@ def shift_divergence(law: Mass, epsilon: float, by: int = 1) -> Divergence:
 
     Examples
     --------
-    >>> noise = binomial(100, Fraction(1, 2))
+    >>> noise = binomial_mass(100, Fraction(1, 2))
     >>> 1e-7 < shift_divergence(noise, 0.9) < 1e-6
     True
     """

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.text import counted
 
 Array = NDArray[np.float64]
 
@@ -74,7 +75,7 @@ LOSSES = {
 
 @dataclass(frozen=True, eq=False)
 class Sellers:
-    """Who sells, and what may be sold to them.
+    """Sellers, and what they may be offered.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class Sellers:
     high: float = math.inf
 
 
-def least_error(sellers: Sellers, prices: Array, budget: float) -> float:
+def least_menu_error(sellers: Sellers, prices: Array, budget: float) -> float:
     """Return a lower bound of sum counts L(epsilon) for every menu that is paid for by the budget.
 
     Parameters
@@ -114,9 +115,9 @@ def least_error(sellers: Sellers, prices: Array, budget: float) -> float:
     Examples
     --------
     >>> sellers = Sellers(np.array([1.0, 2.0]), np.array([6.0, 1.0]), np.zeros(2))  # virtual costs 1 and 8
-    >>> round(least_error(sellers, np.array([2.0, 16.0]), 10.0), 8)  # the optimum: epsilon = (1, 1/2)
+    >>> round(least_menu_error(sellers, np.array([2.0, 16.0]), 10.0), 8)  # the optimum: epsilon = (1, 1/2)
     10.0
-    >>> round(least_error(sellers, np.array([2.0, 2.0]), 10.0), 8)
+    >>> round(least_menu_error(sellers, np.array([2.0, 2.0]), 10.0), 8)
     1.0
     """
     worth, rate, fixed = _dual(sellers, prices)
@@ -145,7 +146,9 @@ def _dual(sellers: Sellers, prices: Array) -> tuple[float, float, float]:
     """Return sum counts g(prices), the rate rho, and the fixed cost F."""
     counts, types = sellers.counts, sellers.types
     if prices.shape != types.shape:
-        raise ParameterError("prices", f"{len(prices)} for {len(types)} types", "give one per type")
+        raise ParameterError(
+            "prices", f"{len(prices)} for {counted(len(types), 'type')}", "give one per type"
+        )
     if not ((prices >= 0.0) & (prices <= DEAREST)).all():
         return -math.inf, 0.0, 0.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

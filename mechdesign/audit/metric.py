@@ -48,7 +48,7 @@ def audit_metric_channel(weights: Weights, epsilon: float, distance: Floats) -> 
     channel = MetricChannel(weights, distance, needed_pairs(distance))
     digits, witness = channel.true_epsilon()
     holds = channel.holds(epsilon)
-    excess, violation = (Fraction(0), {}) if holds else largest_excess(weights, epsilon, distance)
+    excess, violation = (Fraction(0), {}) if holds else _largest_excess(weights, epsilon, distance)
     least = float_up(excess / (1 << 62))
     return PrivacyAudit(
         epsilon=epsilon,
@@ -201,7 +201,7 @@ def _largest_ratio(highs: list[int], lows: list[int]) -> tuple[int, int]:
     return best
 
 
-def largest_excess(weights: Weights, epsilon: float, distance: Floats) -> tuple[Fraction, dict[str, Any]]:
+def _largest_excess(weights: Weights, epsilon: float, distance: Floats) -> tuple[Fraction, dict[str, Any]]:
     """Return the largest w_xy - E w_x'y over all pairs, E the rational bound of e^(epsilon d), and where.
 
     All pairs count, not only the needed ones: an implied inequality may be missed by more than those

@@ -17,7 +17,7 @@ from fractions import Fraction
 from mechdesign.audit.exponential import log_bounds
 from mechdesign.audit.foreign import ForeignAudit
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import rational, whole
+from mechdesign.core.numbers import plain_int, rational
 from mechdesign.core.values import frozen_value, kept
 
 HALF = Fraction(1, 2)
@@ -25,7 +25,7 @@ MOST_HASHES = 4096
 
 
 def _count(name: str, value: object) -> int:
-    count = whole(name, value)
+    count = plain_int(name, value)
     if count < 1:
         raise ParameterError(name, f"{count} is below 1", "give a positive integer")
     return count
@@ -90,7 +90,7 @@ class Rappor:
         For any number the permanent bits themselves are taken as known: n reports tend to show them when q
         differs from p, and no number of reports shows more.
         """
-        if reports is not None and whole("reports", reports) < 1:
+        if reports is not None and plain_int("reports", reports) < 1:
             raise ParameterError("reports", f"{reports} is below 1", "give the number of reports")
         ones, zeros = self._bit_ratios(reports)
         first, second = self._differing(ones, zeros)

@@ -135,12 +135,12 @@ class RepeatedAudit(TextInNotebooks):
         return f"RepeatedAudit({self})"
 
 
-def least_epsilon(odds: tuple[int, int], attributes: int) -> float:
+def epsilon_of_quotient(odds: tuple[int, int], attributes: int) -> float:
     """Return d times the logarithm of a quotient, rounded up; infinite where the denominator is 0.
 
     Examples
     --------
-    >>> least_epsilon((49, 1), 2), least_epsilon((1, 0), 2)
+    >>> epsilon_of_quotient((49, 1), 2), epsilon_of_quotient((1, 0), 2)
     (7.783640596221254, inf)
     """
     if odds[1] == 0:
@@ -199,10 +199,10 @@ def audit_repeated(
         figures["report_epsilon"] = report_epsilon
     return RepeatedAudit(
         epsilon,
-        least_epsilon(every, attributes),
+        epsilon_of_quotient(every, attributes),
         holds,
-        least_epsilon(one, attributes),
-        least_epsilon(bits.odds(None), attributes),
+        epsilon_of_quotient(one, attributes),
+        epsilon_of_quotient(bits.odds(None), attributes),
         figures,
     )
 

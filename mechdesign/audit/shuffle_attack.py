@@ -18,7 +18,7 @@ from itertools import accumulate, product
 
 import numpy as np
 
-from mechdesign.audit.binomials import UNIT, Doubles, Excess, binomial, excess
+from mechdesign.audit.binomials import UNIT, Doubles, Excess, binomial_window, excess
 from mechdesign.audit.shuffle_sums import CHEAP, GROUPS, MANY_GROUPS, MOST_USERS, deviation, groups
 
 
@@ -150,7 +150,7 @@ class ShuffleAttack:
         if rest == 0.0:
             self.sums.add(Excess(users, a / b, tail, upper=False, from_mean=True), users, users, 1.0)
         else:
-            outer = binomial(users, (a + b) / rest, tail)
+            outer = binomial_window(users, (a + b) / rest, tail)
             for low, high, share, part in groups(outer, MANY_GROUPS if deviation(outer) <= CHEAP else GROUPS):
                 inner = Excess(low, a / b, min(tail / share, 1e-3), upper=False, from_mean=True)
                 self.sums.add(inner, low + part * (high - low), low, share * outer.lower)

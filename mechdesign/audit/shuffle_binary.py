@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.binomials import UNIT, binomial
+from mechdesign.audit.binomials import UNIT, binomial_window
 
 Doubles = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class Composition:
         self.grown = math.exp(local_epsilon)
         odds = 1.0 / self.grown
         tail = 1e-12 * delta / self.grown
-        added, removed = binomial(zeros, odds, tail), binomial(ones, odds, tail)
+        added, removed = binomial_window(zeros, odds, tail), binomial_window(ones, odds, tail)
         self.removed = removed.probability
         size = len(self.removed)
         # A number s is at this place of the padded arrays plus s.

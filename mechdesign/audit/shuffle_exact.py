@@ -76,7 +76,7 @@ def with_one_more(law: Law, row: Row) -> Law:
     return found
 
 
-def hockey_stick(first: Law, second: Law, grown: Fraction) -> Fraction:
+def exact_hockey_stick(first: Law, second: Law, grown: Fraction) -> Fraction:
     """Return the sum of (first - grown * second)_+ over all counts."""
     nothing = Fraction(0)
     excess = (chance - grown * second.get(counts, nothing) for counts, chance in first.items())
@@ -123,7 +123,7 @@ def shuffled_divergence(
     """
     base = law_of_counts([rows[value] for value in others]) if others else {(0,) * len(rows[0]): Fraction(1)}
     first, second = with_one_more(base, rows[pair[0]]), with_one_more(base, rows[pair[1]])
-    return hockey_stick(first, second, grown)
+    return exact_hockey_stick(first, second, grown)
 
 
 def worst_divergence(
@@ -150,7 +150,7 @@ def worst_divergence(
     """
     best: ExactDivergence | None = None
     for others, pair, first, second in laws_of_all_data(rows, users, symmetric):
-        delta = hockey_stick(first, second, grown)
+        delta = exact_hockey_stick(first, second, grown)
         if best is None or delta > best.delta:
             best = ExactDivergence(delta, others, pair)
     assert best is not None  # there are at least two inputs

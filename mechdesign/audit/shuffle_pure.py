@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.mass import UNIT, grown
+from mechdesign.audit.mass import UNIT, compounded
 from mechdesign.core.errors import ParameterError
 
 Array = NDArray[np.float64]
@@ -55,7 +55,7 @@ class _Law:
         mass = np.ldexp(mass, -math.frexp(float(mass.sum()))[1])
         kept = np.flatnonzero(mass >= FLOOR)
         first, last = int(kept[0]), int(kept[-1]) + 1
-        error = grown(self.error, other.error, steps * UNIT)
+        error = compounded(self.error, other.error, steps * UNIT)
         return _Law(self.low + other.low + first, mass[first:last], error)
 
 
@@ -148,7 +148,7 @@ def _pair(first: Array, second: Array, zeros: int, ones: int, tilt: float) -> tu
     pair = []
     for law in (raised, plain):
         mass = law.mass if rest is None else np.convolve(rest.mass, law.mass)
-        found = grown(rest.error, law.error, (len(first) + 4) * UNIT) if rest else law.error
+        found = compounded(rest.error, law.error, (len(first) + 4) * UNIT) if rest else law.error
         pair.append(_Law(rest.low if rest else 0, mass, found))
     return pair[0], pair[1]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import blanket_divergence, coin_groups, fair_coins
-from mechdesign.audit.mass import SLACK, UNIT, Divergence, grown
+from mechdesign.audit.mass import SLACK, UNIT, Divergence, compounded
 
 Array = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ def rows_divergence(
     chances, low, beyond = _trimmed(chances, low, beyond, cut)
     single, single_low, total_beyond, single_error = chances, low, beyond, error
     for _ in range(rows - 1):
-        error = grown(error, single_error, (min(len(chances), len(single)) + 8) * UNIT)
+        error = compounded(error, single_error, (min(len(chances), len(single)) + 8) * UNIT)
         chances = np.convolve(chances, single)
         low, total_beyond = (
             low + single_low,

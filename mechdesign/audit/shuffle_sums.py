@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.binomials import UNIT, Excess, Window, binomial, excess
+from mechdesign.audit.binomials import UNIT, Excess, Window, binomial_window, excess
 
 Doubles = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ PLACES = 4.0
 
 @dataclass(frozen=True)
 class Law:
-    """How many reports there are of each kind.
+    """Number of reports of each kind.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Divergence:
         self.users, self.law = min(users, MOST_USERS), law
         self.less_one = math.expm1(law.local_epsilon)
         self.tail = 1e-9 * delta / (law.scale * math.exp(law.local_epsilon))
-        outer = binomial(self.users, law.odds_pair, self.tail)
+        outer = binomial_window(self.users, law.odds_pair, self.tail)
         self.outside = outer.below + outer.above
         self.least = outer.first
         self.places, self.masses = self._rest(outer.first)
@@ -129,7 +129,7 @@ class Divergence:
         """Return places and masses of M when there are ``pairs`` pairs."""
         if self.law.odds_rest == 0.0:
             return np.zeros(1), np.ones(1)
-        return spread(binomial(self.users - pairs, self.law.odds_rest, self.tail), PLACES)
+        return _spread(binomial_window(self.users - pairs, self.law.odds_rest, self.tail), PLACES)
 
     def _points(self, low: int, high: int, share: float, part: float) -> tuple[Doubles, Doubles]:
         """Return values of Y and their masses for a group of c from low to high.
@@ -185,7 +185,7 @@ def groups(window: Window, parts: float) -> list[tuple[int, int, float, float]]:
     return found
 
 
-def spread(window: Window, parts: float) -> tuple[Doubles, Doubles]:
+def _spread(window: Window, parts: float) -> tuple[Doubles, Doubles]:
     """Return few places and masses that have the mean of the window's law and are spread at least as far.
 
     What the window leaves out below is put at 0, what it leaves out above at its end.

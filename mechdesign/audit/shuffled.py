@@ -64,7 +64,9 @@ def channel_bound(rows: tuple[Row, ...], users: int, delta: float, epsilon: floa
     return max(LatticeDivergence(users, law, delta)(epsilon) for law in laws)
 
 
-def bounds(users: int, randomizer: Randomizer, epsilon: float, delta: float) -> Iterator[tuple[str, float]]:
+def delta_bounds(
+    users: int, randomizer: Randomizer, epsilon: float, delta: float
+) -> Iterator[tuple[str, float]]:
     """Yield proven bounds of delta with where they come from, the quickest first."""
     local = max(randomizer.epsilon, LEAST_LOCAL)
     yield "any randomizer of this epsilon", Divergence(users, kary_law(local, 2), delta)(epsilon)
@@ -133,7 +135,7 @@ def proven(users: int, randomizer: Randomizer, epsilon: float, delta: float) -> 
     if epsilon >= randomizer.epsilon:
         return 0.0, "each report by itself"
     best, text = 1.0, "nothing"
-    for source, found in bounds(min(users, MOST_USERS), randomizer, epsilon, delta):
+    for source, found in delta_bounds(min(users, MOST_USERS), randomizer, epsilon, delta):
         if found < best:
             best, text = found, source
         if best <= delta:

@@ -24,6 +24,7 @@ from mechdesign.audit.enclosure import UNIT, Enclosure, is_positive, least_eigen
 from mechdesign.audit.exponential import exp_upper, float_up
 from mechdesign.audit.few_queries import MOST_ROWS, largest_excess
 from mechdesign.core.errors import CertificateError
+from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
 
 Array = NDArray[np.float64]
@@ -125,7 +126,7 @@ class WorkloadBound:
         shapes = [vector.shape == (size,) for vector in vectors]
         shapes += [self.directions.shape == shape, matrices[-1].shape in (shape, (size, size))]
         if not all(shapes) or not all(np.isfinite(part).all() for part in [*vectors, *matrices]):
-            raise CertificateError("bound", f"its numbers do not fit {size} types")
+            raise CertificateError("bound", f"its numbers do not fit {counted(size, 'type')}")
         if self.population.min() < 0.0:
             raise CertificateError("bound", "a share of the population is negative")
         if self.is_by_estimates and shape[0] > MOST_ROWS:
@@ -214,7 +215,7 @@ class TraceBound:
     def check(self, rows: Array, error: Array, epsilon: float) -> float:
         """Return a proven lower bound of the average error of one report; see :meth:`WorkloadBound.check`."""
         if self.directions.shape != rows.shape or not np.isfinite(self.directions).all():
-            raise CertificateError("bound", f"its numbers do not fit {rows.shape[1]} types")
+            raise CertificateError("bound", f"its numbers do not fit {counted(rows.shape[1], 'type')}")
         size = rows.shape[1]
         shares = Enclosure.of(self.population, 4.0 * UNIT * self.population)
         centered = _centered(Enclosure.of(rows, error), shares)

@@ -20,6 +20,7 @@ from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.homes import in_homes
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
+from mechdesign.core.text import counted
 from mechdesign.core.values import changed
 
 MOST_METHODS = 7
@@ -361,7 +362,9 @@ def _over_entries(points: CurvePoints, table: FigureTable) -> Panel:
                 y = points.vector(solution, name)
                 x = np.arange(len(y)) if places is None else places
                 if len(x) != len(y):
-                    raise ParameterError("y", f"'{name}' has {len(y)} numbers, and '{table.x}' {len(x)}")
+                    raise ParameterError(
+                        "y", f"'{name}' has {counted(len(y), 'number')}, and '{table.x}' {len(x)}"
+                    )
                 label = _label(points, table, name, method, entry)
                 kind = marks.Bars if table.kind == "bars" else marks.Line
                 dots = {} if kind is marks.Bars else {"dots": True, "gaps": True}

@@ -119,13 +119,13 @@ def _collect(options: argparse.Namespace) -> int:
     from mechdesign.core.encoding import encode
     from mechdesign.mechanisms import load_mechanism
     from mechdesign.report.accounts import collected_of, said
-    from mechdesign.report.ledger import collect, entry_of
+    from mechdesign.report.ledger import entry_of, record_collection
 
     mechanism = load_mechanism(options.mechanism)
     entry = entry_of(
         collected_of(mechanism, options.mechanism, options.times), mechanism.fingerprint, options.mechanism
     )
-    ledger, allowed = collect(options.ledger, options.group, entry, options.survey)
+    ledger, allowed = record_collection(options.ledger, options.group, entry, options.survey)
     total, part = ledger.total(options.group), ledger.used(options.group)
     if options.json:
         print_json({"allowed": allowed, "group": options.group, "used": part, "total": encode(vars(total))})

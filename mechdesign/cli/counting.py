@@ -63,7 +63,7 @@ def _count(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms import load_mechanism
     from mechdesign.mechanisms.door import missing_rule
     from mechdesign.report.copies import require_different
-    from mechdesign.report.count_file import counted
+    from mechdesign.report.count_file import count_file_of
     from mechdesign.report.counting import counting_operation
     from mechdesign.report.data_set import data_set, opened_data
     from mechdesign.report.outputs import require_output
@@ -85,7 +85,7 @@ def _count(options: argparse.Namespace) -> int:
             found = work.reports_counted(paths, options.dask)
         except MechDesignError as error:
             raise error.for_shell() from None
-    file = counted(found.server, found.files, mechanism)
+    file = count_file_of(found.server, found.files, mechanism)
     file.save(options.output)
     return _said(options, file, found.missing.said())
 

@@ -39,10 +39,10 @@ class FigureOutput:
         self.force: bool = options.force
         self.inputs = inputs
         if self.path is not None:
-            from mechdesign.report.draw import matplotlib_module, require_suffix
+            from mechdesign.report.draw import matplotlib_module, require_picture_suffix
             from mechdesign.report.outputs import same_file
 
-            require_suffix(self.path)
+            require_picture_suffix(self.path)
             if table and same_file(self.path, table):
                 raise ParameterError(f"--figure {self.path}", "is where -o writes to", "choose another path")
             self._require(self.path)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mechdesign.cli.options import FINE, MISMATCH, print_json
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.text import counted
 
 if TYPE_CHECKING:
     from mechdesign.audit.foreign import ForeignAudit, ForeignChannel
@@ -85,7 +86,7 @@ def _audit_program(options: argparse.Namespace) -> int:
     if options.json:
         print_json({**vars(found), "reports": list(found.reports), "stated": stated, "refuted": refuted})
     else:
-        each = f"{len(reports[answers[0]])} times for each of {len(answers)} answers"
+        each = f"{len(reports[answers[0]])} times for each of {counted(len(answers), 'answer')}"
         print(f"{options.program}: a program, run {each}")
         print("\n".join(f"  {line}" for line in str(found).splitlines()))
         if stated is not None:

@@ -342,9 +342,9 @@ def _compared(mechanism: Mechanism, paths: list[str]) -> list[ExportCheck]:
     """Return whether exports are those of a mechanism; nothing is imported for none."""
     if not paths:
         return []
-    from mechdesign.export import compare
+    from mechdesign.export import compare_export
 
-    return [compare(mechanism, path) for path in paths]
+    return [compare_export(mechanism, path) for path in paths]
 
 
 def _randomize(options: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.printable import printable
+from mechdesign.core.text import counted
 from mechdesign.core.tidy import Columns, Tidy, with_question
 from mechdesign.mechanisms import Mechanism
 from mechdesign.mechanisms.cross_table import ERRORS
@@ -47,7 +48,7 @@ class ResultOutput:
             return ""
         rows = write_results(self.path, self.tables)
         notes = "".join(f"\nnote: {printable(note)}" for note in _notes(self.result))
-        return f"{self.path}: {rows} rows{notes}"
+        return f"{self.path}: {counted(rows, 'row')}{notes}"
 
 
 def _grids(result: Any) -> dict[str, Columns]:

@@ -29,6 +29,7 @@ from mechdesign.report.counting import (
 )
 from mechdesign.report.data_set import COUNTS, Opened
 from mechdesign.report.fleet import count_on, order_of, randomize_on
+from mechdesign.report.folders import whole_folder
 from mechdesign.report.outputs import require_output
 from mechdesign.report.randomizing import (
     is_folder,
@@ -37,7 +38,6 @@ from mechdesign.report.randomizing import (
     reports_of,
     require_folder,
     seeded,
-    whole_folder,
 )
 from mechdesign.report.writing import write_blocks
 
@@ -164,7 +164,10 @@ class Work:
                     watch.finished(path)
 
         rows = write_blocks(output, blocks(), self.operation.private)
-        return f"{output}: {counted(rows, 'row')} of {', '.join(map(repr, columns))} from {len(paths)} files"
+        return (
+            f"{output}: {counted(rows, 'row')} of {', '.join(map(repr, columns))} "
+            f"from {counted(len(paths), 'file')}"
+        )
 
     def _into_folder(self, paths: Sequence[str]) -> str:
         folder, names = self.options.output, outputs_of(paths)

@@ -29,7 +29,7 @@ import attrs
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import shown
-from mechdesign.core.validation import choice as one_of, in_range, integer, privacy_delta, privacy_epsilon
+from mechdesign.core.validation import in_range, integer, one_of, privacy_delta, privacy_epsilon
 
 if TYPE_CHECKING:
     from dataclasses import Field

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.text import counted
 from mechdesign.core.values import frozen_value, kept_after
 
 Array = NDArray[np.float64]
@@ -168,7 +169,7 @@ class Points(Mark):
         super().__attrs_post_init__()
         if self.names and len(self.names) != len(self.x):
             raise ParameterError(
-                self._place("names"), f"{len(self.names)} for {len(self.x)} points", "name each"
+                self._place("names"), f"{len(self.names)} for {counted(len(self.x), 'point')}", "name each"
             )
 
 
@@ -301,7 +302,7 @@ class Circles(Mark):
             raise ParameterError(self._place("radius"), "is negative", "give numbers >= 0")
         if self.names and len(self.names) != len(self.x):
             raise ParameterError(
-                self._place("names"), f"{len(self.names)} for {len(self.x)} circles", "name each"
+                self._place("names"), f"{len(self.names)} for {counted(len(self.x), 'circle')}", "name each"
             )
 
 

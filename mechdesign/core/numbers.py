@@ -97,7 +97,7 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def real(field: str, value: Any) -> Number:
+def plain_real(field: str, value: Any) -> Number:
     """Return a plain number, finite or infinite; refuse NaN, booleans, texts and whatever is not a number."""
     number = plain(value)
     if number is None:
@@ -107,7 +107,7 @@ def real(field: str, value: Any) -> Number:
     return number
 
 
-def whole(field: str, value: Any) -> int:
+def plain_int(field: str, value: Any) -> int:
     """Return a plain int; refuse floats and fractions even where they are whole."""
     number = plain(value)
     if not isinstance(number, int):
@@ -123,7 +123,7 @@ def rational(field: str, value: Any) -> Fraction:
     >>> rational("budget", 0.5)
     Fraction(1, 2)
     """
-    number = real(field, value)
+    number = plain_real(field, value)
     if isinstance(number, float) and math.isinf(number):
         raise ParameterError(field, "is infinite", "give a finite number")
     return Fraction(number)
@@ -147,7 +147,7 @@ def double(field: str, value: Any, rounded: bool = False) -> float:
         ...
     mechdesign.core.errors.ParameterError: epsilon: Fraction(1, 3) is between two doubles; give ...
     """
-    number = real(field, value)
+    number = plain_real(field, value)
     if isinstance(number, float):
         return number
     try:
@@ -212,7 +212,7 @@ def wholes(field: str, values: Any, dimensions: int) -> Wholes:
         return frozen(raw.astype(np.int64))
     entries = raw.ravel().tolist()
     if not set(map(type, entries)) <= {int}:
-        entries = [whole(_entry(field, raw, place), entry) for place, entry in enumerate(entries)]
+        entries = [plain_int(_entry(field, raw, place), entry) for place, entry in enumerate(entries)]
     try:
         return frozen(np.array(entries, dtype=np.int64).reshape(raw.shape))
     except OverflowError:
@@ -295,7 +295,7 @@ def rationals(field: str, values: Any) -> list[Number]:
 
 
 def _finite(field: str, value: Any) -> Number:
-    number = real(field, value)
+    number = plain_real(field, value)
     if isinstance(number, float) and math.isinf(number):
         raise ParameterError(field, "is infinite", "give a finite number")
     return number

@@ -44,7 +44,7 @@ class Task:
 
 
 class Watcher(Protocol):
-    """Whoever follows the work; :class:`mechdesign.core.watch.Watch` draws a bar."""
+    """Follows the work; :class:`mechdesign.core.watch.Watch` draws a bar."""
 
     def begin(self, total: int, kept: int) -> None:
         """Say how many pieces there are and how many of them were finished before."""

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.problem import Problem
+from mechdesign.core.text import counted
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Binding:
     unit: str = ""
 
     def __str__(self) -> str:
-        count = f" ({self.rows} rows)" if self.rows > 1 else ""
+        count = f" ({counted(self.rows, 'row')})" if self.rows > 1 else ""
         unit = f" of {self.unit}" if self.unit else ""
         return f"{self.name}{count}: {format_figure(self.price)} per unit{unit}"
 

@@ -128,7 +128,7 @@ class Problem(ABC, Generic[MechanismT_co]):
 
     @property
     def planned_users(self) -> int | None:
-        """How many users it is planned for, for whom forecasts are made; None where no parameter says."""
+        """Number of planned users, for whom forecasts are made; None where no parameter states it."""
         return None
 
     def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str] | None:

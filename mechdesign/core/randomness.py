@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.keystream import random_words
 from mechdesign.core.numbers import plain, shown
+from mechdesign.core.text import counted
 
 BITS = 62
 """Probabilities of finite mechanisms are integers out of ``2**BITS``."""
@@ -124,7 +125,9 @@ class ByteSource:
         taken = self.take(8 * count)
         if len(taken) != 8 * count:
             raise DataError(
-                "source", f"returned {len(taken)} bytes, not {8 * count}", "give a stream without an end"
+                "source",
+                f"returned {counted(len(taken), 'byte')}, not {8 * count}",
+                "give a stream without an end",
             )
         return np.frombuffer(taken, dtype="<u8").astype(np.uint64)
 

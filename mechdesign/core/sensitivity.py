@@ -39,7 +39,7 @@ ZERO = 0.1
 """What a parameter at 0 is moved by parts of."""
 
 CLEAR = 4.0
-"""How many times their errors the sides differ at a kink: where the optimum jumps, errors are large."""
+"""Difference of the sides over their errors at a kink: where the optimum jumps, errors are large."""
 
 NOTHING = 1e-7
 """A smaller change, relative to the optimum, counts as zero: solutions are not more accurate."""

@@ -104,7 +104,7 @@ def _column(values: Any, rows: int) -> list[Any]:
     flat = np.asarray(values).ravel().tolist()
     flat = flat * rows if len(flat) == 1 else flat
     if len(flat) != rows:
-        raise ValueError(f"{len(flat)} values for {rows} rows")
+        raise ValueError(f"{counted(len(flat), 'value')} for {rows} rows")
     return [None if isinstance(value, float) and math.isnan(value) else value for value in flat]
 
 
@@ -144,7 +144,7 @@ def with_question(columns: Columns, question: str) -> Columns:
     return {**columns, "question": [name or question for name in columns["question"]]}
 
 
-def grid(attributes: Sequence[str], labels: Sequence[Sequence[str]], value: Any) -> Columns:
+def cross_layout(attributes: Sequence[str], labels: Sequence[Sequence[str]], value: Any) -> Columns:
     """Return a cross table as it stands on paper: the last attribute across, the others down.
 
     Parameters
@@ -158,7 +158,7 @@ def grid(attributes: Sequence[str], labels: Sequence[Sequence[str]], value: Any)
 
     Examples
     --------
-    >>> grid(["smoker", "city"], [["no", "yes"], ["Graz", "Wien"]], [[0.4, 0.3], [0.2, 0.1]])
+    >>> cross_layout(["smoker", "city"], [["no", "yes"], ["Graz", "Wien"]], [[0.4, 0.3], [0.2, 0.1]])
     {'smoker': ['no', 'yes'], 'city: Graz': [0.4, 0.2], 'city: Wien': [0.3, 0.1]}
     """
     *down, across = attributes

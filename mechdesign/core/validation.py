@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError, suggestion
-from mechdesign.core.numbers import double, doubles, frozen, shown, whole
+from mechdesign.core.numbers import double, doubles, frozen, plain_int, shown
 
 Array = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ def privacy_delta(value: Any, field: str = "delta") -> float:
 
 def integer(field: str, value: Any, low: int, high: int | None = None) -> int:
     """Return an int of at least ``low`` and, where given, at most ``high``."""
-    result = whole(field, value)
+    result = plain_int(field, value)
     if result < low or (high is not None and result > high):
         limits = f"at least {low}" if high is None else f"from {low} to {high}"
         raise ParameterError(field, f"{shown(result)} is not {limits}")
@@ -84,7 +84,7 @@ def user_count(value: Any) -> int:
     return integer("users", value, 1, MOST_USERS)
 
 
-def choice(field: str, value: Any, known: Sequence[str], renamed: Mapping[str, str] | None = None) -> str:
+def one_of(field: str, value: Any, known: Sequence[str], renamed: Mapping[str, str] | None = None) -> str:
     """Return one of the known words, or say what a former one is called now, or suggest one."""
     word = str.__str__(value) if issubclass(type(value), str) else None
     if word is None or word not in known:

@@ -5,6 +5,15 @@ from mechdesign.export.exporting import KINDS, export
 from mechdesign.export.received import Receiver
 from mechdesign.export.schemas import schema
 from mechdesign.export.vectors import vectors
-from mechdesign.export.verify import ExportCheck, compare
+from mechdesign.export.verify import ExportCheck, compare_export
 
-__all__ = ["KINDS", "ExportCheck", "ExportSettings", "Receiver", "compare", "export", "schema", "vectors"]
+__all__ = [
+    "KINDS",
+    "ExportCheck",
+    "ExportSettings",
+    "Receiver",
+    "compare_export",
+    "export",
+    "schema",
+    "vectors",
+]

@@ -36,7 +36,7 @@ def _kary_bounds(steps: Steps) -> list[int]:
     return [own, *range(end, end + shares * low + 1, max(1, shares // MOST_BOUNDS) * low)]
 
 
-def bounds(steps: Steps) -> list[int]:
+def step_bounds(steps: Steps) -> list[int]:
     """Return what the first integer of a step is compared with."""
     kind = steps["step"]
     if kind == "row":

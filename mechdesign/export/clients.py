@@ -64,11 +64,11 @@ def sheet(mechanism: Mechanism) -> dict[str, Any]:
         "promise": {"epsilon": getattr(audit, "epsilon", None), "delta": getattr(audit, "delta", 0.0)},
         "recipe": mechanism.recipe().as_json(),
     }
-    sums = {"sum": checksum(tables), "sha256": digest_of(tables)}
+    sums = {"sum": checksum(tables), "sha256": client_digest(tables)}
     return {**tables, **sums, "vectors": [list(row) for row in self_check(mechanism)]}
 
 
-def digest_of(tables: dict[str, Any]) -> str:
+def client_digest(tables: dict[str, Any]) -> str:
     """Return the SHA-256 of the tables of a client, without vectors, checksum and the digest itself."""
     kept = {key: value for key, value in tables.items() if key not in ("sum", "sha256", "vectors")}
     return hashlib.sha256(plain_json(kept).encode()).hexdigest()

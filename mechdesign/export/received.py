@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mechdesign.core.errors import DataError
+from mechdesign.core.text import counted
 from mechdesign.export.page import require_no_shuffler
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.recipes import DIGITS, Recipe, Steps
@@ -63,7 +64,7 @@ class Receiver:
             raise DataError("message", "has other columns than the reports of this mechanism", "export again")
         values = [[row[name] for name in self.recipe.columns] for row in rows]
         if not _is_report(self.recipe, values):
-            shown = values[0][-1] if len(values) == 1 else f"a list of {len(values)} rows"
+            shown = values[0][-1] if len(values) == 1 else f"a list of {counted(len(values), 'row')}"
             raise DataError("message", f"{shown!r:.100} is not a report of this mechanism", "export again")
         return rows
 

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from mechdesign.core.randomness import TOTAL, ByteSource
-from mechdesign.export.bounds import MOST_BOUNDS, bounds, ends_of, numbers, some
+from mechdesign.export.bounds import MOST_BOUNDS, ends_of, numbers, some, step_bounds
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.recipes import AskedChoice, AskedNumber, Recipe, Steps
 
@@ -160,7 +160,7 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
     elif kind == "sets" and steps["matches"] is not None:
         yield from _match_corners(steps)
     elif kind == "grid":
-        for end in ends_of(bounds({"step": "row", "rows": steps["rows"]})):
+        for end in ends_of(step_bounds({"step": "row", "rows": steps["rows"]})):
             yield [_word(0), _word(end)]
             yield [_word(TOTAL - 1), _word(end)]
     elif kind == "bits":
@@ -177,17 +177,17 @@ def _corners(steps: Steps) -> Iterator[list[int]]:
         for end, parts in zip(numbers(steps["ends"]), steps["designs"], strict=True):
             for inner in islice(_corners(parts[0]["draw"]), 64):
                 yield [_word(end - 1), *inner]
-        for end in ends_of(bounds(steps)):
+        for end in ends_of(step_bounds(steps)):
             yield [_word(end)]
     elif kind == "view":
         for place, end in enumerate(numbers(steps["ends"])):
             oracle = steps["oracles"][steps["oracle_of_view"][place]]
             for inner in islice(_corners(oracle), 64):
                 yield [_word(end - 1), *inner]
-        for end in ends_of(bounds(steps)):
+        for end in ends_of(step_bounds(steps)):
             yield [_word(end)]
     else:
-        for end in ends_of(bounds(steps)):
+        for end in ends_of(step_bounds(steps)):
             yield [_word(end)]
             if kind not in ONE_INTEGER:
                 yield [_word(end), _word(TOTAL - 1), _word(0)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.files import read_text
-from mechdesign.export.clients import MARK, ExportSettings, digest_of, sheet
+from mechdesign.export.clients import MARK, ExportSettings, client_digest, sheet
 from mechdesign.export.exporting import KINDS, MOST_BYTES, export
 from mechdesign.mechanisms.base import Mechanism
 
@@ -48,7 +48,7 @@ class ExportCheck:
         return f"{self.path}: ANOTHER MECHANISM, or changed tables; export it again"
 
 
-def compare(mechanism: Mechanism, path: str | os.PathLike[str]) -> ExportCheck:
+def compare_export(mechanism: Mechanism, path: str | os.PathLike[str]) -> ExportCheck:
     """Return whether an export has the tables and the program of a mechanism.
 
     Raises
@@ -95,4 +95,4 @@ def _same_tables(mechanism: Mechanism, text: str) -> bool:
         inside = json.loads(found.group(0))
     except ValueError:
         return False
-    return digest_of(inside) == str(sheet(mechanism)["sha256"])
+    return client_digest(inside) == str(sheet(mechanism)["sha256"])

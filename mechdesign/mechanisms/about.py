@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.printable import one_line
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.sealed import Sealed
@@ -22,7 +23,7 @@ def _line(name: str, text: object) -> str:
     if not isinstance(text, str):
         raise ParameterError(name, f"expected a string, got {text!r}", "put it in quotes")
     if len(text) > LONGEST:
-        raise ParameterError(name, f"has {len(text)} letters", f"give {LONGEST} at most")
+        raise ParameterError(name, f"has {counted(len(text), 'letter')}", f"give at most {LONGEST}")
     line: str = one_line(text)
     return line
 

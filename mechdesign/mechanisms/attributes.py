@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.frames import FrameTable, is_table
 from mechdesign.core.numbers import plain, shown
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.missing import MissingRule
@@ -58,14 +59,18 @@ class Attributes(Sealed):
     ) -> None:
         self.sizes = _sizes(sizes, field)
         if len(self.sizes) > MOST_ATTRIBUTES:
-            raise ParameterError(field, f"{len(self.sizes)} attributes", f"{MOST_ATTRIBUTES} at most")
+            raise ParameterError(
+                field, counted(len(self.sizes), "attribute"), f"give at most {MOST_ATTRIBUTES}"
+            )
         self._names = Labels(len(self.sizes), names, "names")
         if labels is not None and not isinstance(labels, (list, tuple)):
             raise ParameterError("labels", f"expected a list of lists, or None for each, got {shown(labels)}")
         given = [None] * len(self.sizes) if labels is None else list(labels)
         if len(given) != len(self.sizes):
             raise ParameterError(
-                "labels", f"{len(given)} lists for {len(self.sizes)} attributes", "give one each, or None"
+                "labels",
+                f"{counted(len(given), 'list')} for {counted(len(self.sizes), 'attribute')}",
+                "give one each, or None",
             )
         self.labels = tuple(
             Labels(size, texts, f"labels: attribute '{name}'")
@@ -253,7 +258,9 @@ def _rows(rows: Any, width: int) -> NDArray[Any]:
     listed = [list(row) if isinstance(row, Iterable) and not isinstance(row, str) else [row] for row in rows]
     for number, row in enumerate(listed):
         if len(row) != width:
-            raise DataError("data", f"row {number + 1} has {len(row)} values for {width} attributes")
+            raise DataError(
+                "data", f"row {number + 1} has {counted(len(row), 'value')} for {width} attributes"
+            )
     array = np.empty((len(listed), width), dtype=object)
     for number, row in enumerate(listed):
         array[number] = row

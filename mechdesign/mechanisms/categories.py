@@ -5,11 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.randomness import BitSource
+from mechdesign.core.frames import is_table
+from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.tables import Values
 from mechdesign.core.types import EstimateT_co
+from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.reporting import CollectingMechanism
@@ -26,6 +30,40 @@ class CategoryMechanism(CollectingMechanism[EstimateT_co]):
     @abstractmethod
     def forecast(self, users: int = USERS) -> Forecast:
         """Return whether frequencies can be estimated, and the standard error with this many users."""
+
+    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+        """Return one report for each answer.
+
+        Parameters
+        ----------
+        answers : array of labels or numbers
+        rng : None, int or numpy Generator
+            None, the default, draws from the operating system; give a seed only in simulations.
+        anyway : bool
+            Whether to collect although no frequencies can be estimated from the reports.
+
+        Returns
+        -------
+        array
+            Labels where the mechanism has names for its reports, else as it draws them.
+
+        Raises
+        ------
+        DataError
+            For an answer that is not a category, naming its row.
+        EstimationError
+            When no frequencies can be estimated from the reports, unless ``anyway``.
+        """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
+        if not anyway:
+            self.require_estimable()
+        return self._named(self.draw(self.labels.encode(answers), self.source(rng)))
+
+    def _named(self, reports: Any) -> NDArray[Any]:
+        """Return reports by the names that they have."""
+        named: NDArray[Any] = reports
+        return named
 
     def draw(self, codes: Codes, source: BitSource) -> Any:
         """Return a report for the number of each answer, where a client draws it so."""

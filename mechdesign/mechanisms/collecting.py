@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, RowError, suggestion
 from mechdesign.core.randomness import Rng
 from mechdesign.core.tables import Block, Source, Values
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.operations import (
     ANYWAY,
     COLUMN,
@@ -96,12 +98,14 @@ def data_column(source: Source, settings: Settings, mechanism: Mechanism) -> str
     """Return the one column of users' data to randomize."""
     wanted = list(settings["column"] or mechanism.data_columns)
     if len(wanted) > 1:
-        raise ParameterError("--column", f"{len(wanted)} columns for a mechanism of one", "name one")
+        raise ParameterError(
+            "--column", f"{counted(len(wanted), 'column')} for a mechanism of one", "name one"
+        )
     if not wanted:
         if len(source.columns) > 1:
             raise DataError(
                 source.name,
-                f"has {len(source.columns)} columns ({', '.join(source.columns[:8])})",
+                f"has {counted(len(source.columns), 'column')} ({', '.join(source.columns[:8])})",
                 "name one with --column",
             )
         require_commas(source)
@@ -158,7 +162,9 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
     own, names = mark_of(mechanism.fingerprint), list(source.columns)
     asked = settings["column"] or []
     if len(asked) > 1:
-        raise ParameterError("--column", f"{len(asked)} columns for a mechanism of one", "name one")
+        raise ParameterError(
+            "--column", f"{counted(len(asked), 'column')} for a mechanism of one", "name one"
+        )
     if asked:
         known = [
             name for name in names if asked[0].casefold() in (name.casefold(), unmarked(name).casefold())
@@ -174,7 +180,7 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
     if mine:
         raise DataError(
             source.name,
-            f"{len(mine)} columns hold this mechanism's reports ({', '.join(mine[:8])})",
+            f"{counted(len(mine), 'column')} hold this mechanism's reports ({', '.join(mine[:8])})",
             "name one with --column",
         )
     if marks:
@@ -192,7 +198,9 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
         )
     if len(names) > 1:
         raise DataError(
-            source.name, f"has {len(names)} columns ({', '.join(names[:8])})", "name one with --column"
+            source.name,
+            f"has {counted(len(names), 'column')} ({', '.join(names[:8])})",
+            "name one with --column",
         )
     return names[0]
 
@@ -212,7 +220,7 @@ def located(source: Source, column: str | None = None) -> Iterator[None]:
         raise error.within(place).for_shell() from None
 
 
-def beside(source: Source, columns: Sequence[str], readers: Sequence[Reader]) -> Iterator[NDArray[Any]]:
+def side_by_side(source: Source, columns: Sequence[str], readers: Sequence[Reader]) -> Iterator[NDArray[Any]]:
     """Yield columns side by side, (n, d) a block, each read by its function.
 
     Errors name the file, the column and the row.
@@ -301,15 +309,16 @@ def column_operations(
 
 def estimation(mechanism: CollectingMechanism, takes: tuple[Column, ...], wanted: str) -> Operation:
     """Return the operation ``estimate`` of a mechanism whose server counts one column of reports."""
+    summary, run = f"{wanted}, with standard errors and intervals", partial(estimated, mechanism)
+    return Operation("estimate", summary, takes, (), run, (COLUMN, POPULATION, UNMARKED), several=True)
 
-    def estimate(sources: Sequence[Source], settings: Settings) -> Any:
-        server = mechanism.aggregator()
-        for source in sources:
-            server.take(source, settings)
-        return server.estimate(population=bool(settings["population"]))
 
-    summary = f"{wanted}, with standard errors and intervals"
-    return Operation("estimate", summary, takes, (), estimate, (COLUMN, POPULATION, UNMARKED), several=True)
+def estimated(mechanism: CollectingMechanism, sources: Sequence[Source], settings: Settings) -> Any:
+    """Return the estimate from the reports of all tables, or of counts in their place."""
+    server = mechanism.aggregator()
+    for source in sources:
+        server.take(source, settings)
+    return server.estimate(population=bool(settings["population"]))
 
 
 def count_outside(values: Any, low: Any, high: Any) -> int:

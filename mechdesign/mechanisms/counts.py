@@ -7,6 +7,7 @@ from typing import Any
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.numbers import plain, shown
+from mechdesign.core.text import counted
 
 MOST_USERS = 1 << 53
 """More reports than that are an error: all their counts are exact in 64 bits and as doubles."""
@@ -24,9 +25,9 @@ def whole_rows(rows: Any, width: int, count: int, signed: bool = False) -> list[
     """
     damaged = "aggregator: the counts are damaged"
     if not isinstance(rows, list) or len(rows) != count:
-        raise DataError(damaged, f"not {count} lists", "count the reports again")
+        raise DataError(damaged, f"not {counted(count, 'list')}", "count the reports again")
     if not all(isinstance(row, list) and len(row) == width for row in rows):
-        raise DataError(damaged, f"not {width} numbers in each list", "count the reports again")
+        raise DataError(damaged, f"not {counted(width, 'number')} in each list", "count the reports again")
     numbers = [[plain(value) for value in row] for row in rows]
     for row, read in zip(rows, numbers, strict=True):
         for given, number in zip(row, read, strict=True):

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.figure import Figure
-from mechdesign.core.text import table
-from mechdesign.core.tidy import Columns, Tidy, grid, stacked, with_question
+from mechdesign.core.text import counted, table
+from mechdesign.core.tidy import Columns, Tidy, cross_layout, stacked, with_question
 from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.interval_figures import table_figures
 
@@ -58,10 +58,10 @@ class CrossTable(Tidy):
         axes = self._axes()
         if len(axes) < 2:
             raise ParameterError("grid", f"'{self.title}' is a single attribute", "name two or more")
-        found = {self.title: grid(axes, own.labels, own.value)}
+        found = {self.title: cross_layout(axes, own.labels, own.value)}
         errors = getattr(self, "standard_error", None)
         if errors is not None and np.shape(errors) == np.shape(own.value):
-            found[f"{self.title}{ERRORS}"] = grid(axes, own.labels, errors)
+            found[f"{self.title}{ERRORS}"] = cross_layout(axes, own.labels, errors)
         return found
 
     def grid_text(self) -> str:
@@ -128,7 +128,7 @@ class CountedTable(CrossTable):
 
     @property
     def users(self) -> int:
-        """How many users reported about it."""
+        """Number of users who reported about it."""
         return self.cells.users
 
     def interval(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
@@ -142,7 +142,7 @@ class CountedTable(CrossTable):
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""
-        title = f"{self._described()}: {self.users} reports"
+        title = f"{self._described()}: {counted(self.users, 'report')}"
         return table_figures(title, self.attributes, self.labels, self.value, self.interval())
 
     def __repr__(self) -> str:

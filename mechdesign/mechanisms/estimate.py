@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.encoding import json_object
 from mechdesign.core.printable import printable
-from mechdesign.core.text import listed, table
+from mechdesign.core.text import counted, listed, table
 from mechdesign.core.tidy import Columns, Tidy, tidy_columns
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class ListedEstimate(Estimated):
 
     Class attributes
     ----------------
-    reporters : str
+    reporter : str
         What ``users`` counts, when printed.
     thing, things : str
         What has an estimate, in the header of the printed table and among the plain values.
@@ -106,7 +106,7 @@ class ListedEstimate(Estimated):
         Number of rows to print; None for all.
     """
 
-    reporters: ClassVar[str] = "reports"
+    reporter: ClassVar[str] = "report"
     thing: ClassVar[str]
     things: ClassVar[str]
     estimated: ClassVar[str] = "estimate"
@@ -161,7 +161,7 @@ class ListedEstimate(Estimated):
         digits, brief = self.digits, self.error_digits
         figures = zip(self._names(), self.value, self.standard_error, strict=True)
         shown = [f"{name} {value:{digits}} +- {error:{brief}}" for name, value, error in figures]
-        return f"{type(self).__name__}({self.users} {self.reporters}: {listed(shown)})"
+        return f"{type(self).__name__}({counted(self.users, self.reporter)}: {listed(shown)})"
 
     def __str__(self) -> str:
         header = [self.thing, *self._beside(), self.estimated, "std error", "95% low", "95% high"]
@@ -169,4 +169,4 @@ class ListedEstimate(Estimated):
         rest = 0 if self.most is None else max(0, len(rows) - self.most)
         more = f"\n... and {rest} more {self.things}" if rest else ""
         shown = table(header, rows[: len(rows) - rest])
-        return f"{self.users} {self.reporters}\n{shown}{more}{self._noted()}"
+        return f"{counted(self.users, self.reporter)}\n{shown}{more}{self._noted()}"

@@ -14,13 +14,14 @@ from mechdesign.audit.channel import PrivacyAudit, require_channel
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
-from mechdesign.core.validation import choice, in_range, user_count
+from mechdesign.core.text import counted
+from mechdesign.core.validation import in_range, one_of, user_count
 from mechdesign.mechanisms.frequencies import REMEDY, FrequencyMechanism
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.plausible import implausible
-from mechdesign.mechanisms.repair import PrivacyTarget, as_floats, make_private
+from mechdesign.mechanisms.repair import PrivacyTarget, floats_of_weights, make_private
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
@@ -112,7 +113,7 @@ class FiniteChannel(FrequencyMechanism):
     @property
     def channel(self) -> NDArray[np.float64]:
         """The probabilities in floating point, shape (n, m)."""
-        return as_floats(self.weights)
+        return floats_of_weights(self.weights)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of privacy and of the row sums."""
@@ -122,7 +123,7 @@ class FiniteChannel(FrequencyMechanism):
     def _figures(self) -> str:
         rows, reports = self.weights.shape
         target = self.target
-        parts = [f"{rows} answers", f"{reports} reports", f"epsilon={target.epsilon:g}"]
+        parts = [counted(rows, "answer"), counted(reports, "report"), f"epsilon={target.epsilon:g}"]
         parts += [f"delta={target.delta:g}"] if target.delta else []
         parts += ["per unit of distance"] if target.distance is not None else []
         return ", ".join(parts)
@@ -186,10 +187,10 @@ class FiniteChannel(FrequencyMechanism):
 
     def client_steps(self) -> Steps:
         """Return the cumulative rows and the names of the reports."""
-        from mechdesign.mechanisms.recipes import listed, row_hex  # clients in other languages
+        from mechdesign.mechanisms.recipes import category_names, row_hex  # clients in other languages
 
         rows = [row_hex(row) for row in self._cumulative.tolist()]
-        return {"step": "row", "rows": rows, "labels": listed(self.report_labels)}
+        return {"step": "row", "rows": rows, "labels": category_names(self.report_labels)}
 
     # Server
 
@@ -320,11 +321,11 @@ class FiniteChannel(FrequencyMechanism):
     def limits(self, value: NDArray[np.float64], users: int, population: bool) -> FrequencyLimits:
         """Return what intervals of estimated frequencies are made of; (..., n) for several estimates."""
         from mechdesign.mechanisms.frequency_estimate import project_to_simplex
-        from mechdesign.mechanisms.frequency_limits import FrequencyLimits, score_moments, score_steps
+        from mechdesign.mechanisms.frequency_limits import FrequencyLimits, limit_moments, score_steps
 
         inverse = self._inverse
         truth = np.apply_along_axis(project_to_simplex, -1, value)
-        own, others, worst = score_moments(inverse, self.channel, truth)
+        own, others, worst = limit_moments(inverse, self.channel, truth)
         several = (3, *(1 for _ in value.shape[:-1]), value.shape[-1])
         own, worst = (np.broadcast_to(curve.reshape(several), others.shape) for curve in (own, worst))
         steps = score_steps(inverse[:, self.possible_reports()])
@@ -352,13 +353,13 @@ class FiniteChannel(FrequencyMechanism):
         """Build the mechanism from plain values, auditing it again."""
         require_total(content)
         weights, labels, report_labels = (content[name] for name in ("weights", "labels", "report_labels"))
-        notion = FILED_NOTIONS[choice("notion", content["notion"], tuple(FILED_NOTIONS))]
+        notion = FILED_NOTIONS[one_of("notion", content["notion"], tuple(FILED_NOTIONS))]
         target = PrivacyTarget(content["epsilon"], content["delta"], content["distance"], notion)
         return cls(weights, target, labels, report_labels, content["mixing"])
 
 
 def require_total(content: Mapping[str, Any]) -> None:
     """Raise CertificateError unless a file's weights are counted out of 2**62."""
-    total = whole("total", content["total"])
+    total = plain_int("total", content["total"])
     if total != TOTAL:
         raise CertificateError("total", f"is {total}, not 2**62")

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import EstimationError, RowError
-from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BitSource, Rng, bit_source
 from mechdesign.core.tables import Coded, Values
-from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.report_counts import ReportMechanism
 
@@ -135,7 +133,7 @@ class FrequencyMechanism(ReportMechanism["FrequencyEstimate"]):
 
     @property
     def counters(self) -> int:
-        """How many counters the server keeps: one a report."""
+        """Number of counters that the server keeps: one a report."""
         return self.report_labels.size
 
     def count(self, reports: Codes) -> Codes:
@@ -146,34 +144,8 @@ class FrequencyMechanism(ReportMechanism["FrequencyEstimate"]):
     def draw(self, codes: Codes, source: BitSource) -> Codes:
         """Return the number of a report for the number of each answer."""
 
-    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
-        """Return one report for each answer.
-
-        Parameters
-        ----------
-        answers : array of labels or numbers
-        rng : None, int or numpy Generator
-            None, the default, draws from the operating system; give a seed only in simulations.
-        anyway : bool
-            Whether to collect although the reports do not determine the frequencies.
-
-        Returns
-        -------
-        array
-            Labels where the mechanism has report labels, else numbers from 0.
-
-        Raises
-        ------
-        DataError
-            For an answer that is not a category, naming its row.
-        EstimationError
-            When no frequencies can be estimated from the reports, unless ``anyway``.
-        """
-        if is_table(answers):
-            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
-        if not anyway:
-            self.require_estimable()
-        return self.report_labels.decode(self.draw(self.labels.encode(answers), self.source(rng)))
+    def _named(self, reports: Codes) -> NDArray[Any]:
+        return self.report_labels.decode(reports)
 
 
 def _abridged(labels: Labels) -> str:

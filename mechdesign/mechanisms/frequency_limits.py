@@ -179,7 +179,7 @@ def cumulants(mean: Array | float, second: Array, third: Array, fourth: Array) -
     return variance, third - 3.0 * mean * second + 2.0 * mean**3, central - 3.0 * variance**2
 
 
-def score_moments(scores: Array, channel: Array, shares: Array) -> tuple[Array, Array, Array]:
+def limit_moments(scores: Array, channel: Array, shares: Array) -> tuple[Array, Array, Array]:
     """Return ``own``, ``others`` and ``worst`` of :class:`FrequencyLimits`.
 
     Parameters

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.validation import choice
+from mechdesign.core.validation import one_of
 from mechdesign.core.values import frozen_value, kept
 
 MISSING = ("refuse", "drop", "category")
@@ -44,7 +44,7 @@ class Intake:
     """
 
     columns: tuple[str, ...] = kept(_names, default=())
-    missing: str = kept(partial(choice, known=MISSING), default="refuse")
+    missing: str = kept(partial(one_of, known=MISSING), default="refuse")
 
     def as_json(self) -> dict[str, Any]:
         """Return the settings as plain values."""

@@ -59,14 +59,14 @@ def interval_figures(
     naive : (n,) array, optional
         Shares of the reports themselves.
     possible : (low, high)
-        The numbers that the truth can be; see :func:`within`.
+        The numbers that the truth can be; see :func:`cut_ends`.
     bars : bool
         Whether zero is a natural beginning: so for shares and counts, not so for means.
     said : str
         What the intervals are, in the legend.
     """
     estimates = np.atleast_1d(np.asarray(value, dtype=np.float64)).ravel()
-    low, high = within(estimates, (np.ravel(interval[0]), np.ravel(interval[1])), possible)
+    low, high = cut_ends(estimates, (np.ravel(interval[0]), np.ravel(interval[1])), possible)
     there = np.isfinite(estimates) & np.isfinite(low) & np.isfinite(high)
     if not there.any():
         return []
@@ -113,7 +113,7 @@ def table_figures(
     >>> [mark.label for mark in figure.panels[0].marks]
     ['smokes: no', 'smokes: yes']
     """
-    ends = None if interval is None else within(value, interval, SHARE)
+    ends = None if interval is None else cut_ends(value, interval, SHARE)
     grouped = len(attributes) == 2 and value.size <= MOST_BARS and min(value.shape) <= MOST_GROUPS
     if not grouped:
         names = [", ".join(cell) for cell in product(*labels)]
@@ -150,7 +150,7 @@ def _grouped(kinds: Sequence[str], rows: Sequence[Array], said: str) -> list[Mar
     return marks
 
 
-def within(value: Any, interval: Ends, possible: tuple[Any, Any]) -> tuple[Array, Array]:
+def cut_ends(value: Any, interval: Ends, possible: tuple[Any, Any]) -> tuple[Array, Array]:
     """Return the ends of intervals, cut off at what is possible where the estimate is possible.
 
     That loses no coverage: the truth is possible. Where an estimate lies outside, its interval stays whole,
@@ -158,7 +158,7 @@ def within(value: Any, interval: Ends, possible: tuple[Any, Any]) -> tuple[Array
 
     Examples
     --------
-    >>> low, high = within([0.01, -0.02], ([-0.01, -0.04], [0.03, 0.0]), (0.0, 1.0))
+    >>> low, high = cut_ends([0.01, -0.02], ([-0.01, -0.04], [0.03, 0.0]), (0.0, 1.0))
     >>> low.tolist(), high.tolist()
     ([0.0, -0.04], [0.03, 0.0])
     """

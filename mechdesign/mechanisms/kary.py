@@ -19,6 +19,7 @@ from mechdesign.core.errors import CertificateError, EstimationError, ParameterE
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import frozen, wholes
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
+from mechdesign.core.text import counted
 from mechdesign.core.validation import privacy_delta, privacy_epsilon, user_count
 from mechdesign.core.values import frozen_value
 from mechdesign.mechanisms.finite import SINGULAR, require_total
@@ -296,7 +297,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
     def _figures(self) -> str:
         kept = "" if self.weights.kept == self.weights.size else f" ({self.weights.kept} kept)"
         delta = f", delta={self.delta:g}" if self.delta else ""
-        return f"{self.weights.size} answers{kept}, epsilon={self.epsilon:g}{delta}"
+        return f"{counted(self.weights.size, 'answer')}{kept}, epsilon={self.epsilon:g}{delta}"
 
     def possible_reports(self) -> NDArray[np.bool_]:
         """Return which reports can be made at all."""
@@ -313,7 +314,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     def client_steps(self) -> Steps:
         """Return where the weights end, and the answers that are reported where these are not all."""
-        from mechdesign.mechanisms.recipes import listed, whole_hex  # clients in other languages
+        from mechdesign.mechanisms.recipes import category_names, whole_hex  # clients in other languages
 
         weights, all_kept = self.weights, self.kept_in_order
         return {
@@ -323,7 +324,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
             "delegate": whole_hex(weights.own + weights.high - weights.low),
             "low": whole_hex(weights.low),
             "kept": None if all_kept else self.kept.tolist(),
-            "labels": listed(self.report_labels),
+            "labels": category_names(self.report_labels),
         }
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, ParameterError, RowError, suggestion
 from mechdesign.core.numbers import shown
 from mechdesign.core.tables import Coded
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.sealed import Sealed
 
 Codes = NDArray[np.int64]
@@ -51,7 +52,9 @@ class Labels(Sealed):
         # A subclass of str counts as the text that it is, whatever it says it equals.
         read = tuple(str.__str__(name) if issubclass(type(name), str) else "" for name in list(names))
         if len(read) != size:
-            raise ParameterError(field, f"{len(read)} names for {size} categories", "give one name each")
+            raise ParameterError(
+                field, f"{counted(len(read), 'name')} for {size} categories", "give one name each"
+            )
         if "" in read:
             raise ParameterError(field, "every name must be a non-empty text", "put quotes around numbers")
         for name in read:

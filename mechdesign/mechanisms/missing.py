@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import RowError
 from mechdesign.core.tables import Block, Coded, Values
 from mechdesign.core.text import counted
-from mechdesign.core.validation import choice
+from mechdesign.core.validation import one_of
 from mechdesign.mechanisms.intake import MISSING, MISSING_CATEGORY
 
 Mask = NDArray[np.bool_]
@@ -50,7 +50,7 @@ class MissingRule:
     rows: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        choice("missing", self.rule, MISSING)
+        one_of("missing", self.rule, MISSING)
 
     def apply(
         self, block: Mapping[str, Values], missing: Mapping[str, Mask]

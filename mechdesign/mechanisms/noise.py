@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import MethodError, ParameterError, suggestion
 from mechdesign.core.numbers import plain, shown
 from mechdesign.core.randomness import TOTAL, Rng, bit_source, numpy_generator
+from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _levels(epsilon: Any, count: int) -> Array:
     levels = finite_array("epsilon", [epsilon] if single else epsilon, 1)
     if len(levels) != count and not single:
         raise ParameterError(
-            "epsilon", f"{len(levels)} entries for {count} values", "give one each, or one for all"
+            "epsilon", f"{counted(len(levels), 'entry')} for {count} values", "give one each, or one for all"
         )
     if (levels <= 0).any():
         raise ParameterError("epsilon", f"entry {int(np.argmax(levels <= 0))} is not above 0")
@@ -275,7 +276,7 @@ def tabulated(epsilon: Any, variance: Any) -> NumberNoise:
     if len(nodes) != len(values) or len(nodes) < 2:
         raise ParameterError(
             "noise.variance",
-            f"has {len(values)} entries for {len(nodes)} epsilons",
+            f"has {counted(len(values), 'entry')} for {counted(len(nodes), 'epsilon')}",
             "give one each, at least two",
         )
     if nodes[0] <= 0 or (np.diff(nodes) <= 0).any():

@@ -133,7 +133,7 @@ def row_hex(numbers: Sequence[int]) -> str:
     return "".join(map(whole_hex, numbers))
 
 
-def listed(labels: Labels) -> list[str] | None:
+def category_names(labels: Labels) -> list[str] | None:
     """Return the names of categories, or None where they are numbers."""
     return None if labels.names is None else list(labels.names)
 

@@ -25,7 +25,7 @@ from mechdesign.audit.pairs import distances, needed_pairs, require_pairs
 from mechdesign.audit.triples import batches
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.randomness import BITS, TOTAL
-from mechdesign.core.validation import choice, finite_array, privacy_delta, privacy_epsilon
+from mechdesign.core.validation import finite_array, one_of, privacy_delta, privacy_epsilon
 from mechdesign.core.values import frozen_value, kept
 
 Array = NDArray[np.float64]
@@ -62,7 +62,7 @@ class PrivacyTarget:
     epsilon: float = kept(lambda name, value: privacy_epsilon(value))
     delta: float = kept(lambda name, value: privacy_delta(value), default=0.0)
     distance: Array | None = kept(_distance, default=None, optional=True)
-    notion: str = kept(partial(choice, known=NOTIONS, renamed=FORMER_NOTIONS), default="ldp")
+    notion: str = kept(partial(one_of, known=NOTIONS, renamed=FORMER_NOTIONS), default="ldp")
 
     @classmethod
     def of(cls, target: PrivacyTarget) -> PrivacyTarget:
@@ -128,7 +128,7 @@ def make_private(channel: Array, target: PrivacyTarget) -> Repaired:
     """
     if type(target) is not PrivacyTarget:
         target = PrivacyTarget.of(target)
-    clean = merged(cleaned(channel), target)
+    clean = merged_rows(cleaned(channel), target)
     best: tuple[float, float, Array] | None = None
     for constant in constant_rows(clean):
         mixing = least_mixing(clean, constant, target)
@@ -169,7 +169,7 @@ SAME = 2.0**-40
 """Answers whose epsilon times distance is below this get one common row, their average."""
 
 
-def merged(channel: Array, target: PrivacyTarget) -> Array:
+def merged_rows(channel: Array, target: PrivacyTarget) -> Array:
     """Return the channel with one row, the average, for all answers that privacy does not let differ.
 
     Rows at distance 0 must be equal. A solver leaves them equal up to its tolerance, and no mixing short
@@ -257,7 +257,7 @@ def to_integers(channel: Array) -> NDArray[np.int64]:
     return weights
 
 
-def as_floats(weights: NDArray[np.int64]) -> Array:
+def floats_of_weights(weights: NDArray[np.int64]) -> Array:
     """Return the probabilities of integer weights in floating point."""
     probabilities: Array = np.ldexp(weights.astype(np.float64), -BITS)
     return probabilities

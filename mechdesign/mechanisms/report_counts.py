@@ -23,7 +23,7 @@ class ReportMechanism(CategoryMechanism[EstimateT_co]):
     @property
     @abstractmethod
     def counters(self) -> int:
-        """How many counters the server keeps: one a report."""
+        """Number of counters that the server keeps: one a report."""
 
     @abstractmethod
     def possible_reports(self) -> NDArray[np.bool_]:

@@ -46,7 +46,7 @@ class Server(ABC, Generic[MechanismT]):
     nothing: ClassVar[str] = "give at least one report"
     operation: ClassVar[str] = "estimate"
     users: Any
-    """How many users reported: an attribute, or a property."""
+    """Number of users who reported: an attribute, or a property."""
 
     question: str = ""
     """The column that was asked for, as far as it is known; it stands in tables of the estimates."""

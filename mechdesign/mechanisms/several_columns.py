@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Source
 from mechdesign.core.text import counted
-from mechdesign.mechanisms.collecting import beside, report_column, require_columns, require_data
+from mechdesign.mechanisms.collecting import report_column, require_columns, require_data, side_by_side
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.operations import Column, Option, Settings
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.attributes import Attributes
     from mechdesign.mechanisms.base import Mechanism
+    from mechdesign.mechanisms.of_attributes import AttributeMechanism
 
 MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
 
@@ -62,11 +63,20 @@ def attribute_columns(
 
 
 def encoded(
-    mechanism: Mechanism, attributes: Attributes, source: Source, settings: Settings
+    mechanism: AttributeMechanism[Any], sources: Sequence[Source], settings: Settings
 ) -> Iterator[Codes]:
-    """Yield the numbers of users' values, (n, d) a block, one column an attribute."""
+    """Yield the numbers of users' values, (n, d) a block, one column an attribute.
+
+    A mechanism whose reports do not allow any estimate is refused, unless the user sets ``anyway``.
+    """
+    if not settings["anyway"]:
+        mechanism.require_estimable()
+    (source,) = sources
+    attributes = mechanism.attributes
     columns = attribute_columns(mechanism, attributes.names, attributes.count, source, settings)
-    return beside(source, columns, [partial(labels.encode, what="values") for labels in attributes.labels])
+    yield from side_by_side(
+        source, columns, [partial(labels.encode, what="values") for labels in attributes.labels]
+    )
 
 
 def people(names: Sequence[str], what: str = "a value") -> Column:

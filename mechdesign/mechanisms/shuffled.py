@@ -21,6 +21,7 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.tables import Block, Source
+from mechdesign.core.text import counted
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.categories import CategoryMechanism
@@ -46,7 +47,7 @@ NEEDS = (
 )
 
 
-def randomizer_of(local: CollectingMechanism) -> Randomizer:
+def known_randomizer(local: CollectingMechanism) -> Randomizer:
     """Return what is known of a mechanism that users run; its true epsilon, and its channel if it is finite.
 
     Raises
@@ -111,7 +112,7 @@ class Shuffled(CollectingMechanism):
 
     def __init__(self, local: CollectingMechanism, promise: Promise) -> None:
         self.local, self.promise = local, promise
-        self.randomizer = randomizer_of(local)
+        self.randomizer = known_randomizer(local)
         self.intake = local.intake
         if not self.central.holds:
             raise CertificateError("shuffled", f"not private as stated: {self.central}")
@@ -143,7 +144,8 @@ class Shuffled(CollectingMechanism):
         promise = self.promise
         honest = "" if promise.honest == 1.0 else f", {promise.honest_users} of them honest"
         return (
-            f"epsilon={promise.epsilon:g}, delta={promise.delta:g} from {promise.users} users on{honest}, "
+            f"epsilon={promise.epsilon:g}, delta={promise.delta:g} from "
+            f"{counted(promise.users, 'user')} on{honest}, "
             f"each by {self.local!r}"
         )
 
@@ -197,7 +199,7 @@ class Shuffled(CollectingMechanism):
 
     @property
     def per_user(self) -> int:
-        """How many rows of reports, one after the other, are those of a user."""
+        """Number of consecutive rows of reports that are one user's."""
         return int(getattr(self.local, "per_user", 1))
 
     def operations(self) -> tuple[Operation, ...]:
@@ -226,7 +228,9 @@ class Shuffled(CollectingMechanism):
             }
         rows, each = len(next(iter(columns.values()))), self.per_user
         if rows % each:
-            raise DataError(sources[0].name, f"{rows} rows, and {each} are a user's", "omit whole users")
+            raise DataError(
+                sources[0].name, f"{counted(rows, 'row')}, and {each} are a user's", "omit whole users"
+            )
         if rows < self.promise.users * each and not settings["anyway"]:
             raise DataError(
                 sources[0].name,

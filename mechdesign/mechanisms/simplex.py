@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.core.encoding import json_object
 from mechdesign.core.tables import Source
@@ -17,42 +14,11 @@ from mechdesign.mechanisms.operations import Operation, Option, Settings
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
+    from mechdesign.mechanisms.frequencies import FrequencyEstimate
 
 SIMPLEX = Option("simplex", "flag", "also give the nearest frequencies that are >= 0 and sum to 1 (biased)")
 
 MOST_ROWS = 60
-
-
-class Frequencies(Protocol):
-    """What is needed of estimated frequencies."""
-
-    @property
-    def value(self) -> NDArray[np.float64]:
-        """The unbiased estimates."""
-
-    @property
-    def standard_error(self) -> NDArray[np.float64]:
-        """Their standard errors."""
-
-    @property
-    def users(self) -> int:
-        """How many people reported."""
-
-    @property
-    def categories(self) -> tuple[str, ...]:
-        """The names of the categories."""
-
-    def projected(self) -> NDArray[np.float64]:
-        """Return the nearest probability vector."""
-
-    def interval(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the ends of confidence intervals."""
-
-    def tidy(self, level: float = 0.95) -> Columns:
-        """Return the estimates as columns, a row each."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the estimate as plain values."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +34,7 @@ class OnSimplex(Tidy):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from mechdesign.mechanisms import FrequencyEstimate
     >>> estimate = FrequencyEstimate(np.array([0.9, 0.2, -0.1]), np.full(3, 0.1), 100, ("a", "b", "c"))
     >>> print(OnSimplex(estimate))
@@ -79,7 +46,7 @@ class OnSimplex(Tidy):
     c            0.00000  -0.10000    0.10000
     """
 
-    estimate: Frequencies
+    estimate: FrequencyEstimate
 
     def __str__(self) -> str:
         columns = (self.estimate.projected(), self.estimate.value, self.estimate.standard_error)
@@ -104,7 +71,7 @@ class OnSimplex(Tidy):
 
     @property
     def users(self) -> int:
-        """How many people reported."""
+        """Number of users who reported."""
         return self.estimate.users
 
     def tidy(self, level: float = 0.95) -> Columns:
@@ -120,7 +87,7 @@ def with_simplex(estimate: Operation) -> Operation:
     """Return the operation ``estimate`` with an option that gives the projection as well."""
 
     def run(sources: Sequence[Source], settings: Settings) -> Any:
-        found: Frequencies = estimate.run(sources, settings)
+        found: FrequencyEstimate = estimate.run(sources, settings)
         return OnSimplex(found) if settings["simplex"] else found
 
     return replace(estimate, run=run, options=(*estimate.options, SIMPLEX))

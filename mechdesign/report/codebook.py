@@ -17,6 +17,7 @@ from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import DataError, MechDesignError, UnknownNameError, suggestion, unread
 from mechdesign.core.files import read_text
 from mechdesign.core.numbers import number_of_text
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.survey.questions import Question
 
 LARGEST_CODEBOOK = 1 << 24
@@ -99,7 +100,7 @@ def _of_csv(text: str) -> list[Table]:
             continue
         if len(row) != len(header):
             raise DataError(
-                f"line {number}", f"{len(row)} fields, the header has {len(header)}", "correct it"
+                f"line {number}", f"{counted(len(row), 'field')}, the header has {len(header)}", "correct it"
             )
         given = {key: cell.strip() for key, cell in zip(header, row, strict=True) if cell.strip()}
         item = _question(given, f"line {number}")

@@ -85,7 +85,7 @@ class CountFile:
             temporary.write_text(text, encoding="utf-8")
 
 
-def counted(server: Any, files: Sequence[CountedFile], mechanism: Mechanism) -> CountFile:
+def count_file_of(server: Any, files: Sequence[CountedFile], mechanism: Mechanism) -> CountFile:
     """Return the count file of a server of a mechanism."""
     document = mechanism.document()
     small = len(json.dumps(document)) <= SMALL
@@ -176,7 +176,7 @@ def merged(paths: Sequence[str], identical: bool, mechanism: Mechanism | None = 
     server = new_server(own)
     for path, other in found:
         server.take(other.source(path), None)
-    return counted(server, copies.found, own)
+    return count_file_of(server, copies.found, own)
 
 
 def _mechanism(found: Sequence[tuple[str, CountFile]], given: Mechanism | None) -> Mechanism:

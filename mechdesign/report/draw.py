@@ -282,7 +282,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     MissingPackageError
         Without matplotlib.
     """
-    require_suffix(path)
+    require_picture_suffix(path)
     if Path(path).suffix.lower() == ".svg":
         content = ('<?xml version="1.0" encoding="utf-8"?>\n' + svg(figure)).encode()
     else:
@@ -300,12 +300,12 @@ def _png(figure: Figure) -> bytes:
     return data.getvalue()
 
 
-def require_suffix(path: str | os.PathLike[str]) -> None:
+def require_picture_suffix(path: str | os.PathLike[str]) -> None:
     """Raise ParameterError when a name does not say which kind of picture it is to be.
 
     Examples
     --------
-    >>> require_suffix("utility.pdf")
+    >>> require_picture_suffix("utility.pdf")
     Traceback (most recent call last):
         ...
     mechdesign.core.errors.ParameterError: --figure utility.pdf: is neither .png nor .svg; name it so

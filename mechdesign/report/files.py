@@ -5,10 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mechdesign.core.errors import DataError
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report.reading import FileTable
 from mechdesign.report.reading_csv import CsvTable
@@ -43,10 +39,11 @@ def open_table(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> place = Path(tempfile.mkdtemp()) / "ages.csv"
     >>> _ = place.write_text("age\n31\n47\n")
     >>> table = open_table(place)
-    >>> table.columns, [np.asarray(block["age"]).tolist() for block in table.blocks(["age"])]
+    >>> table.columns, [block["age"].values.tolist() for block in table.blocks(["age"])]
     (('age',), [['31', '47']])
     """
     rule = MissingRule() if missing is None else missing
@@ -56,21 +53,3 @@ def open_table(
     if ending in JSON_LINES:
         return JsonTable(path, rule, name)
     return CsvTable(path, rule, name)
-
-
-def read_column(path: str | os.PathLike[str], column: str | None = None) -> tuple[str, NDArray[np.generic]]:
-    """Return name and values of one whole column, for files that fit into memory.
-
-    Parameters
-    ----------
-    path : path
-    column : str, optional
-        May be left out when the file has just one.
-    """
-    table = open_table(path)
-    if column is None and len(table.columns) > 1:
-        raise DataError(path, f"has {len(table.columns)} columns", "name one")
-    name = table.columns[0] if column is None else column
-    if name not in table.columns:
-        raise DataError(path, f"no column '{name}'", f"known: {', '.join(table.columns)}")
-    return name, np.concatenate([np.asarray(block[name]) for block in table.blocks([name])])

@@ -50,14 +50,14 @@ def _is_skipped(letter: str) -> bool:
     return letter in QUOTES or letter.isspace() or unicodedata.category(letter) in ("Cc", "Cf", "Mn", "Me")
 
 
-def marked(text: str) -> str:
+def escaped_formula(text: str) -> str:
     """Return the text as it is written to a CSV file.
 
     A mark stands at the beginning, and behind each separator that another spreadsheet's settings split at.
 
     Examples
     --------
-    >>> marked("=1+1"), marked("-3.5"), marked("'=1+1"), marked("a;=1+1")
+    >>> escaped_formula("=1+1"), escaped_formula("-3.5"), escaped_formula("'=1+1"), escaped_formula("a;=1+1")
     ("'=1+1", '-3.5', "''=1+1", "a;'=1+1")
     """
     if not SUSPECT.search(text):
@@ -68,22 +68,22 @@ def marked(text: str) -> str:
     return MARK + written if is_formula(written) else written
 
 
-def unmarked(text: str) -> str:
-    """Return the text that was written as this one: the inverse of :func:`marked`.
+def unescaped_formula(text: str) -> str:
+    """Return the text that was written as this one: the inverse of :func:`escaped_formula`.
 
-    A text that :func:`marked` never writes is returned as it is.
+    A text that :func:`escaped_formula` never writes is returned as it is.
 
     Examples
     --------
-    >>> unmarked("'=1+1"), unmarked("'tis"), unmarked("''=1+1"), unmarked("=1")
-    ('=1+1', "'tis", "'=1+1", '=1')
+    >>> [unescaped_formula(text) for text in ("'=1+1", "'tis", "''=1+1", "=1")]
+    ['=1+1', "'tis", "'=1+1", '=1']
     """
     if not SUSPECT.search(text):
         return text
     parts = SPLIT.split(_without(text))
     parts[2::2] = map(_without, parts[2::2])
     restored = "".join(parts)
-    return restored if marked(restored) == text else text
+    return restored if escaped_formula(restored) == text else text
 
 
 def _without(text: str) -> str:
@@ -93,8 +93,8 @@ def _without(text: str) -> str:
 class Unmarking:
     """Restores the texts of one column, and refuses one in which two texts could become the same.
 
-    Every formula that :func:`marked` wrote has its mark. A column in which some have it and others do not
-    was put together from several files, and nobody can say which names in it are the same.
+    Every formula that :func:`escaped_formula` wrote has its mark. A column in which some have it and
+    others do not was put together from several files, and nobody can say which names in it are the same.
 
     Parameters
     ----------
@@ -120,10 +120,10 @@ class Unmarking:
         """Return the text as it was before it was written."""
         if not SUSPECT.search(text):
             return text
-        restored = unmarked(text)
+        restored = unescaped_formula(text)
         if restored != text:
             self._with = self._with or text
-        elif marked(text) != text:
+        elif escaped_formula(text) != text:
             self._without = self._without or text
         if self._with and self._without:
             raise DataError(

@@ -58,16 +58,16 @@ def entries(labels: Sequence[str]) -> list[str]:
     >>> entries(["optimum", "bound"]), entries(["a"] * 41)[-1]
     (['optimum', 'bound'], '... 41 in all')
     """
-    said = [shortened(label, ENTRY) for label in labels[:MOST_ENTRIES]]
+    said = [_shortened(label, ENTRY) for label in labels[:MOST_ENTRIES]]
     return said if len(labels) <= MOST_ENTRIES else [*said[:-1], f"... {len(labels)} in all"]
 
 
-def shortened(text: str, most: int) -> str:
+def _shortened(text: str, most: int) -> str:
     """Return the text, cut to at most ``most`` letters.
 
     Examples
     --------
-    >>> shortened("randomized", 8)
+    >>> _shortened("randomized", 8)
     'rando...'
     """
     return text if len(text) <= most else f"{text[: most - 3]}..."
@@ -82,7 +82,7 @@ def named_places(names: Sequence[str]) -> tuple[list[int], list[str]]:
     (([0, 1], ['no', 'yes']), [0, 2, 4])
     """
     places = list(range(0, len(names), -(-len(names) // MOST_NAMES)))
-    return places, [shortened(names[place], NAME) for place in places]
+    return places, [_shortened(names[place], NAME) for place in places]
 
 
 def legend_columns(panel: Panel) -> int:

@@ -119,7 +119,7 @@ def open_ledger(path: str, survey: str, epsilon: float, delta: float, shuffled: 
     return ledger
 
 
-def collect(path: str, group: str, entry: Entry, survey: str | None = None) -> tuple[Ledger, bool]:
+def record_collection(path: str, group: str, entry: Entry, survey: str | None = None) -> tuple[Ledger, bool]:
     """Add a collection to a ledger, unless the total of the group would be beyond the limit.
 
     Returns

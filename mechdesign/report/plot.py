@@ -14,7 +14,8 @@ from mechdesign.core.figure import Figure, design_figures
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
-from mechdesign.report.draw import draw_on, numbered, picture, require_suffix, save
+from mechdesign.core.text import counted
+from mechdesign.report.draw import draw_on, numbered, picture, require_picture_suffix, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -70,7 +71,7 @@ def plot(thing: Any, path: str | os.PathLike[str] | None = None, *, ax: Any = No
     if ax is not None:
         return _on_axes(thing, path, ax)
     if path is not None:
-        require_suffix(path)
+        require_picture_suffix(path)
     figures = figures_of(thing)
     if path is not None:
         for figure, place in zip(figures, numbered(path, len(figures)), strict=True):
@@ -86,7 +87,7 @@ def _on_axes(thing: Any, path: object, ax: Any) -> Any:
     given = [ax] if hasattr(ax, "plot") else list(np.ravel(ax))
     if len(given) < len(panels):
         remedy = f"give {len(panels)} axes, such as those of subplots(1, {len(panels)})"
-        raise ParameterError("ax", f"{len(given)} for {len(panels)} panels", remedy)
+        raise ParameterError("ax", f"{len(given)} for {counted(len(panels), 'panel')}", remedy)
     for axes, panel in zip(given, panels, strict=False):
         draw_on(axes, panel)
     return ax

@@ -11,6 +11,7 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from mechdesign.core.errors import DataError
+from mechdesign.core.text import counted
 
 SECONDS = 600
 MOST_RUNS = 10_000_000
@@ -70,7 +71,9 @@ def _reports(words: Sequence[str], answer: str, runs: int) -> list[str]:
         lines.pop()
     if len(lines) != runs:
         raise DataError(
-            "--program", f"wrote {len(lines)} lines for {runs} answers", "write one line for each answer"
+            "--program",
+            f"wrote {counted(len(lines), 'line')} for {runs} answers",
+            "write one line for each answer",
         )
     return lines
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -74,26 +71,6 @@ def require_folder(folder: str, names: Sequence[str], inputs: Sequence[str], for
         place = os.path.join(path, name)
         if os.path.isdir(os.path.dirname(place)):
             require_output(place, inputs, force)
-
-
-@contextmanager
-def whole_folder(folder: str) -> Iterator[Path]:
-    """Give a temporary folder whose files move to this one only when all were written."""
-    target = Path(folder.rstrip("/" + os.sep) or folder).absolute()
-    try:
-        work = Path(tempfile.mkdtemp(prefix=f".{target.name[:60]}.", suffix=".part", dir=target.parent))
-    except OSError as error:
-        raise ParameterError(f"-o {folder}", f"cannot be written ({error.strerror})") from None
-    try:
-        yield work
-        for file in sorted(path for path in work.rglob("*") if path.is_file()):
-            place = target / file.relative_to(work)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(file, place)
-    except OSError as error:
-        raise ParameterError(f"-o {folder}", f"cannot be written ({error.strerror})") from None
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 def seeded(mechanism: Mechanism, settings: Settings, number: int | None = None) -> Settings:

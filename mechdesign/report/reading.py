@@ -171,7 +171,7 @@ def require_short(where: str, column: Any) -> None:
     """
     longest = longest_text(column)
     if longest > MOST_BYTES:
-        raise DataError(where, f"contains a string of {longest} bytes", f"shorten it to {MOST_BYTES} at most")
+        raise DataError(where, f"contains a string of {longest} bytes", f"shorten it to at most {MOST_BYTES}")
 
 
 def texts(values: list[str]) -> NDArray[Any]:

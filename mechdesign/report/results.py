@@ -17,6 +17,7 @@ from mechdesign.core.encoding import encode
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
 from mechdesign.core.files import whole_file
 from mechdesign.core.tables import Block
+from mechdesign.core.text import counted
 from mechdesign.core.tidy import Columns
 from mechdesign.report.writing import write_blocks
 
@@ -48,7 +49,7 @@ def write_results(path: str, tables: Mapping[str, Columns]) -> int:
     if suffix == ".xlsx":
         return _write_workbook(path, tables)
     if len(tables) != 1:
-        raise ParameterError(f"-o {path}", f"{len(tables)} tables", "name a file ending in .xlsx")
+        raise ParameterError(f"-o {path}", counted(len(tables), "table"), "name a file ending in .xlsx")
     (columns,) = tables.values()
     if suffix == ".json":
         return _write_json(path, columns)

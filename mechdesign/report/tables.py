@@ -14,6 +14,7 @@ from mechdesign.core.encoding import encode
 from mechdesign.core.printable import printable
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of
+from mechdesign.core.text import counted
 from mechdesign.core.tidy import Columns, one_cell, stacked
 
 SHOWN_ROWS = 12
@@ -49,16 +50,16 @@ def variable_text(value: Any) -> str:
     """Return a number, vector or matrix as indented text; large ones by their first entries."""
     if hasattr(value, "as_json"):
         plain = value.as_json()
-        return "\n".join(f"    {key}: {abridged(item)}" for key, item in plain.items())
+        return "\n".join(f"    {key}: {cell_text(item)}" for key, item in plain.items())
     if isinstance(value, (list, tuple)) and _has_tables(value):
         return _shown_rows([_described(item) for item in value[:SHOWN_ROWS]], len(value))
     if isinstance(value, list) and len({len(row) for row in value if isinstance(row, list)}) > 1:
-        return _shown_rows([abridged(row) for row in value[:SHOWN_ROWS]], len(value))
+        return _shown_rows([cell_text(row) for row in value[:SHOWN_ROWS]], len(value))
     array = np.asarray(value)
     if array.ndim == 0:
         return f"    {format_figure(array.item())}"
     if array.ndim == 1:
-        return f"    {abridged(array.tolist())}"
+        return f"    {cell_text(array.tolist())}"
     return _shown_rows([_row(row) for row in array[:SHOWN_ROWS]], len(array))
 
 
@@ -76,10 +77,10 @@ def _described(value: Any) -> str:
     'kind = sets, epsilon = 2; kind = number'
     """
     if isinstance(value, Mapping):
-        return ", ".join(f"{printable(str(key))} = {abridged(item)}" for key, item in value.items())
+        return ", ".join(f"{printable(str(key))} = {cell_text(item)}" for key, item in value.items())
     if isinstance(value, (list, tuple)):
         return "; ".join(map(_described, value))
-    return abridged(value)
+    return cell_text(value)
 
 
 def _shown_rows(rows: list[str], number: int) -> str:
@@ -94,10 +95,10 @@ def _row(row: Any) -> str:
     """Return the first numbers of a row: six decimals, or integers where there are no others."""
     whole = np.issubdtype(row.dtype, np.integer)
     cells = "  ".join(f"{entry:3d}" if whole else f"{float(entry):.6f}" for entry in row[:SHOWN_COLUMNS])
-    return cells if len(row) <= SHOWN_COLUMNS else f"{cells}  ... ({len(row)} columns)"
+    return cells if len(row) <= SHOWN_COLUMNS else f"{cells}  ... ({counted(len(row), 'column')})"
 
 
-def abridged(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """Return a plain value as text; a long list by its first entries."""
     if isinstance(value, list) and len(value) > SHOWN_COLUMNS:
         return f"[{', '.join(map(_cell, value[:SHOWN_COLUMNS]))}, ... {len(value)} in all]"
@@ -117,8 +118,8 @@ def _cell(value: Any) -> str:
 def _short(value: Any) -> str:
     plain = encode(value)
     if isinstance(plain, list) and plain and isinstance(plain[0], list):
-        return "[" + ", ".join(abridged(row) for row in plain[:3]) + (", ...]" if len(plain) > 3 else "]")
-    return abridged(plain)
+        return "[" + ", ".join(cell_text(row) for row in plain[:3]) + (", ...]" if len(plain) > 3 else "]")
+    return cell_text(plain)
 
 
 def sweep_table(rows: Sequence[SweepRow]) -> tuple[list[str], list[list[str]]]:

@@ -6,18 +6,17 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import whole_file
 from mechdesign.core.tables import Block, Coded, Values, length
 from mechdesign.report.arrow import joined, spread, whole_to_arrow
-from mechdesign.report.formulas import marked
+from mechdesign.report.formulas import escaped_formula
 from mechdesign.report.reading import pyarrow_module
 from mechdesign.report.suffixes import PARQUET
 
@@ -54,14 +53,6 @@ def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Block], private:
         return rows
 
 
-def write_columns(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
-    """Write columns that are in memory to a CSV or Parquet file."""
-    arrays = {name: np.asarray(values) for name, values in columns.items()}
-    if len({len(values) for values in arrays.values()}) > 1:
-        raise ValueError("columns: their lengths differ")
-    write_blocks(path, [arrays])
-
-
 def _write_csv(path: Path, blocks: Iterable[Block]) -> int:
     rows = 0
     with path.open("wb") as stream:
@@ -90,7 +81,7 @@ def _csv_lines(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _csv_header(names: Sequence[str]) -> str:
-    return _csv_lines([[marked(name) for name in names]])
+    return _csv_lines([[escaped_formula(name) for name in names]])
 
 
 def _csv_block(columns: list[Values]) -> bytes | memoryview:
@@ -118,7 +109,7 @@ def _harmless(values: Values) -> list[Any]:
     known: dict[str, str] = {}
     for value in listed:
         if isinstance(value, str) and value not in known:
-            known[value] = marked(value)
+            known[value] = escaped_formula(value)
     return [known[value] if isinstance(value, str) else value for value in listed]
 
 

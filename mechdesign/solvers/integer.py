@@ -113,7 +113,7 @@ def _model(program: BinaryProgram) -> tuple[Any, list[Any]]:
         shift = -exponent(rows.data[entries])
         terms = zip(rows.indices[entries].tolist(), np.ldexp(rows.data[entries], shift).tolist(), strict=True)
         expression = pulp.LpAffineExpression([(variables[place], value) for place, value in terms])
-        model += expression >= shifted(limit, shift)
+        model += expression >= _shifted(limit, shift)
     return model, variables
 
 
@@ -147,7 +147,7 @@ def _solver(nodes: int) -> Any:
     return own if own.available() else pulp_highs(None, 60.0)  # it knows no such limit
 
 
-def shifted(limit: float, shift: int) -> float:
+def _shifted(limit: float, shift: int) -> float:
     """Return the limit of a row times a power of two; one that no row comes near where that is too large."""
     with np.errstate(over="ignore"):
         found = float(np.ldexp(limit, shift))
@@ -218,7 +218,7 @@ def solve_mixed(program: MixedProgram, gap: float = 0.0, seconds: float = 40.0) 
         for row, limit in zip(program.rows, program.limits, strict=True):
             shift = -exponent(np.array([value for _, value in row]))
             terms = [(variables[place], math.ldexp(value, shift)) for place, value in row]
-            model += pulp.LpAffineExpression(terms) <= shifted(limit, shift)
+            model += pulp.LpAffineExpression(terms) <= _shifted(limit, shift)
         solver = _mixed_solver(gap, seconds)
         try:
             model.solve(solver)

@@ -85,7 +85,7 @@ class ProvenShares:
     bound: float
 
 
-def lower_bound(terms: ErrorTerms, shares: Array) -> float:
+def error_lower_bound(terms: ErrorTerms, shares: Array) -> float:
     """Return f^2 / max p.
 
     Examples
@@ -94,7 +94,7 @@ def lower_bound(terms: ErrorTerms, shares: Array) -> float:
     >>> terms = ErrorTerms(np.array([0.5, 0.5]), csr_array(np.diag([0.1, 0.3])))
     >>> w = np.sqrt(terms.errors(np.ones(2)))
     >>> w /= w.sum()  # the closed form: proportional to the square root of the cost
-    >>> bool(abs(lower_bound(terms, w) / terms.mean(w) - 1.0) < 1e-12)
+    >>> bool(abs(error_lower_bound(terms, w) / terms.mean(w) - 1.0) < 1e-12)
     True
     """
     price = float(terms.prices(shares).max())
@@ -114,7 +114,7 @@ def allocate(terms: ErrorTerms) -> ProvenShares:
     value = terms.mean(shares)
     if value > best * (1.0 + CLOSE) and not large:
         found = _newton(terms, shares)
-        best = max(best, lower_bound(terms, found))
+        best = max(best, error_lower_bound(terms, found))
         if terms.mean(found) <= value:
             shares, value = found, terms.mean(found)
     return ProvenShares(shares, value, best)

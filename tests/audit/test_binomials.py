@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechdesign.audit.binomials import Excess, binomial
+from mechdesign.audit.binomials import Excess, binomial_window
 
 CASES = [
     (1, 1.0),
@@ -32,7 +32,7 @@ def exact(trials: int, odds: float) -> list[Fraction]:
 @pytest.mark.parametrize(("trials", "odds"), CASES)
 @pytest.mark.parametrize("tail", [1e-3, 1e-12, 1e-200])
 def test_windows_bound_the_probabilities_and_what_they_leave_out(trials, odds, tail):
-    window, true = binomial(trials, odds, tail), exact(trials, odds)
+    window, true = binomial_window(trials, odds, tail), exact(trials, odds)
     for j, found in enumerate(window.probability.tolist(), start=window.first):
         assert Fraction(found) * Fraction(window.lower) <= true[j] <= Fraction(found) * Fraction(window.upper)
     assert sum(true[: window.first], Fraction(0)) <= Fraction(window.below)
@@ -59,7 +59,7 @@ def test_the_excess_is_bounded_from_both_sides_over_every_threshold(trials, odds
 
 def test_a_window_of_many_trials_is_normalised_to_the_last_digits():
     """A window that lost mass, or a mode out of place, would not have these moments."""
-    window = binomial(10**8, 1.0, 1e-15)
+    window = binomial_window(10**8, 1.0, 1e-15)
     mean = float((window.values * window.probability).sum())
     variance = float(((window.values - mean) ** 2 * window.probability).sum())
     assert mean == pytest.approx(5e7, rel=1e-11)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mechdesign.audit import flipped_counts
-from mechdesign.audit.flipped_counts import attacked_delta, proven_delta
+from mechdesign.audit.flipped_counts import attacked_delta, flipped_delta
 
 
 def law(ones: int, zeros: int, flip: float) -> np.ndarray[Any, Any]:
@@ -46,8 +46,8 @@ def worst_delta(users: int, local_epsilon: float, epsilon: float) -> float:
 def test_the_bounds_enclose_the_worst_data(users: int, local: float, epsilon: float) -> None:
     exact = worst_delta(users, local, epsilon)
     assert attacked_delta(users, local, epsilon) <= exact * (1 + 1e-9)
-    assert exact <= proven_delta(users, local, epsilon)
-    assert proven_delta(users, local, epsilon) <= 1.5 * exact + 1e-9
+    assert exact <= flipped_delta(users, local, epsilon)
+    assert flipped_delta(users, local, epsilon) <= 1.5 * exact + 1e-9
 
 
 def test_the_attack_is_exact_for_its_data() -> None:
@@ -59,11 +59,11 @@ def test_the_attack_is_exact_for_its_data() -> None:
 
 
 def test_fewer_blocks_only_weaken_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    fine = proven_delta(2000, 4.0, 0.8)
+    fine = flipped_delta(2000, 4.0, 0.8)
     monkeypatch.setattr(flipped_counts, "BLOCKS", 8)
-    assert fine <= proven_delta(2000, 4.0, 0.8) * (1 + 1e-9)
+    assert fine <= flipped_delta(2000, 4.0, 0.8) * (1 + 1e-9)
 
 
 def test_less_noise_is_less_private() -> None:
-    found = [proven_delta(5000, local, 0.5) for local in (2.0, 3.0, 4.0, 5.0)]
+    found = [flipped_delta(5000, local, 0.5) for local in (2.0, 3.0, 4.0, 5.0)]
     assert found == sorted(found)

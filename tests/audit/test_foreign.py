@@ -87,7 +87,7 @@ def test_a_report_that_no_answer_makes_is_no_witness() -> None:
         (np.array([[0.5, -1e-12], [0.5, 0.5]]), "row 0, column 1: -1e-12 is negative"),
         (np.array([[0.5, np.nan], [0.5, 0.5]]), "NaN"),
         (np.array([[0.0, 0.0], [0.5, 0.5]]), "row '0': holds only zeros"),
-        ([[0.5, 0.5], [1.0]], "row 2: has 1 entries"),
+        ([[0.5, 0.5], [1.0]], "row 2: has 1 entry"),
         ([[0.5, math.inf], [1.0, 0.0]], "is infinite"),
         ([[True, 0.5], [1.0, 0.0]], "expected a number"),
         ([], "is empty"),

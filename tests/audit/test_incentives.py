@@ -84,9 +84,9 @@ def test_dominated_items_are_not_on_the_envelope():
 
 
 def test_bad_input_names_the_field():
-    with pytest.raises(ParameterError, match=r"^payment: has 1 entries for 2 types"):
+    with pytest.raises(ParameterError, match=r"^payment: has 1 entry for 2 types"):
         menu_numbers([1, 2], [1, 1], [1])
     with pytest.raises(ParameterError, match=r"^epsilon: entry 1: is NaN"):
         menu_numbers([1, 2], [1.0, float("nan")], [1, 1])
-    with pytest.raises(ParameterError, match=r"^payment: has 1 entries for 2 counts"):
+    with pytest.raises(ParameterError, match=r"^payment: has 1 entry for 2 counts"):
         within_budget([1, 2], [1], 3)

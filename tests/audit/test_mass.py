@@ -13,7 +13,7 @@ from mechdesign.audit.blanket import blanket_divergence, coins_divergence
 from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.mass import (
     Mass,
-    binomial,
+    binomial_mass,
     hockey_stick,
     mixture,
     pair_divergence,
@@ -45,7 +45,7 @@ def exact_divergence(first: dict, second: dict, epsilon: float) -> Fraction:
 
 @pytest.mark.parametrize(("trials", "chance"), CASES)
 def test_every_probability_is_within_its_proven_error_and_nothing_is_missing(trials, chance):
-    law, exact = binomial(trials, chance), exact_binomial(trials, chance)
+    law, exact = binomial_mass(trials, chance), exact_binomial(trials, chance)
     upper, lower = law.upper().tolist(), law.lower().tolist()
     for place, (high, low) in enumerate(zip(upper, lower, strict=True)):
         assert Fraction(low) <= exact[law.low + place] <= Fraction(high)
@@ -56,24 +56,28 @@ def test_every_probability_is_within_its_proven_error_and_nothing_is_missing(tri
 
 
 def test_a_law_at_the_ends_of_its_range_is_sure():
-    assert (binomial(5, Fraction(0)).low, binomial(5, Fraction(1)).low, binomial(0, Fraction(1, 2)).low) == (
+    assert (
+        binomial_mass(5, Fraction(0)).low,
+        binomial_mass(5, Fraction(1)).low,
+        binomial_mass(0, Fraction(1, 2)).low,
+    ) == (
         0,
         5,
         0,
     )
     with pytest.raises(ParameterError, match="out of range"):
-        binomial(5, Fraction(3, 2))
+        binomial_mass(5, Fraction(3, 2))
     with pytest.raises(ParameterError, match="out of range"):
-        binomial(1 << 51, Fraction(1, 2))
+        binomial_mass(1 << 51, Fraction(1, 2))
     with pytest.raises(ParameterError, match="spread too far"):
-        binomial(1 << 50, Fraction(1, 2))
-    law = binomial(100_000, Fraction(1, 2))
+        binomial_mass(1 << 50, Fraction(1, 2))
+    law = binomial_mass(100_000, Fraction(1, 2))
     with pytest.raises(ParameterError, match="too many"):
         pair_divergence((law.shifted(10**6), law), (law, law.shifted(10**6)), 1.0)
 
 
 def test_terms_that_underflow_are_accounted_for():
-    law = binomial(1000, Fraction(1, 1 << 62))
+    law = binomial_mass(1000, Fraction(1, 1 << 62))
     assert float(law.mass[-1]) == 0.0
     assert law.tail >= 1e-280
 
@@ -81,7 +85,7 @@ def test_terms_that_underflow_are_accounted_for():
 @pytest.mark.parametrize(("trials", "chance"), CASES)
 @pytest.mark.parametrize("epsilon", [0.1, 0.9, 2.0])
 def test_the_divergence_of_a_shift_is_rounded_up_and_hardly_so(trials, chance, epsilon):
-    law, exact = binomial(trials, chance), exact_binomial(trials, chance)
+    law, exact = binomial_mass(trials, chance), exact_binomial(trials, chance)
     moved = {key + 1: share for key, share in exact.items()}
     wanted = max(exact_divergence(exact, moved, epsilon), exact_divergence(moved, exact, epsilon))
     found = shift_divergence(law, epsilon)
@@ -91,7 +95,7 @@ def test_the_divergence_of_a_shift_is_rounded_up_and_hardly_so(trials, chance, e
 
 def test_one_direction_alone_is_not_enough():
     """Noise that is nearly always full: leaving it out betrays more than adding to it."""
-    law = binomial(3, Fraction(9, 10))
+    law = binomial_mass(3, Fraction(9, 10))
     forth, back = hockey_stick(law.shifted(1), law, 1.0), hockey_stick(law, law.shifted(1), 1.0)
     assert forth > 2 * back
     assert shift_divergence(law, 1.0) == max(forth, back)
@@ -164,7 +168,7 @@ def test_two_counts_together():
     top = {(a, b): more[a] * exact[b] for a, b in product(more, exact)}
     bottom = {(a, b): exact[a] * more[b] for a, b in product(exact, more)}
     wanted = exact_divergence(top, bottom, epsilon)
-    law = binomial(6, q)
+    law = binomial_mass(6, q)
     moved = law.shifted(1)
     found = pair_divergence((moved, law), (law, moved), epsilon)
     assert wanted <= Fraction(found) <= wanted + Fraction(1, 10**12)
@@ -194,7 +198,7 @@ def test_sorted_quotients_bound_every_pair_from_above_and_closely(seed):
 
 
 def test_both_ways_of_looking_at_pairs_agree(monkeypatch):
-    law = binomial(20_000, Fraction(1, 2))
+    law = binomial_mass(20_000, Fraction(1, 2))
     moved = law.shifted(1)
     found = pair_divergence((moved, law), (law, moved), 0.1)
     monkeypatch.setattr("mechdesign.audit.mass.FEW_CELLS", 0)
@@ -203,7 +207,7 @@ def test_both_ways_of_looking_at_pairs_agree(monkeypatch):
 
 
 def test_sums_and_mixtures_keep_their_bounds():
-    first, second = binomial(50, Fraction(1, 3)), binomial(70, Fraction(1, 5))
+    first, second = binomial_mass(50, Fraction(1, 3)), binomial_mass(70, Fraction(1, 5))
     total = first.convolved(second)
     a, b = exact_binomial(50, Fraction(1, 3)), exact_binomial(70, Fraction(1, 5))
     for number in (0, 10, 30, 60, 100):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
-from mechdesign.audit.menu_bound import LOSSES, NARROW, Sellers, least_error, least_payment
+from mechdesign.audit.menu_bound import LOSSES, NARROW, Sellers, least_menu_error, least_payment
 from mechdesign.core.errors import ParameterError
 from mechdesign.mechanisms.noise import NOISES
 
@@ -62,9 +62,9 @@ def test_right_prices_prove_the_optimum_and_no_prices_prove_more(seed, kind, inf
     solution = md.solve(problem_of(sellers, budget=budget))
     right = solution.mechanism().terms.prices
     value = solution.value
-    assert value * (1 - 1e-6) <= least_error(sellers, right, budget) <= value
+    assert value * (1 - 1e-6) <= least_menu_error(sellers, right, budget) <= value
     for _ in range(10):
-        assert least_error(sellers, random_prices(rng, right), budget) <= value
+        assert least_menu_error(sellers, random_prices(rng, right), budget) <= value
 
 
 @given(st.integers(0, 10**6), KINDS, st.sampled_from(["incomplete", "complete"]), st.booleans())
@@ -92,7 +92,7 @@ def test_random_feasible_menus_are_above_the_bound(seed, kind):
     error = float(sellers.counts @ noise.loss(epsilon))
     for _ in range(10):
         prices = random_prices(rng, 10.0 ** rng.uniform(-3, 3, len(types)))
-        assert least_error(sellers, prices, total) <= error
+        assert least_menu_error(sellers, prices, total) <= error
         assert least_payment(sellers, prices, error) <= total
 
 
@@ -109,19 +109,19 @@ def test_losses_written_twice_agree(name):
 @pytest.mark.parametrize("prices", [[-1.0, 1.0], [math.nan, 1.0], [math.inf, 1.0], [1e300, 1.0]])
 def test_impossible_prices_prove_nothing(prices):
     sellers = Sellers(np.array([1.0, 2.0]), np.ones(2), np.zeros(2))
-    assert least_error(sellers, np.array(prices), 10.0) == -math.inf
+    assert least_menu_error(sellers, np.array(prices), 10.0) == -math.inf
     assert least_payment(sellers, np.array(prices), 1.0) <= 0.0
 
 
 def test_a_cap_beyond_what_the_formula_covers_proves_nothing():
     sellers = Sellers(np.array([1.0]), np.ones(1), np.zeros(1), noise="duchi", high=1e9)
-    assert least_error(sellers, np.array([0.01]), 1.0) == -math.inf
+    assert least_menu_error(sellers, np.array([0.01]), 1.0) == -math.inf
 
 
 def test_prices_of_another_length_are_refused():
     sellers = Sellers(np.array([1.0, 2.0]), np.ones(2), np.zeros(2))
     with pytest.raises(ParameterError, match="prices: 1 for 2 types; give one per type"):
-        least_error(sellers, np.ones(1), 10.0)
+        least_menu_error(sellers, np.ones(1), 10.0)
 
 
 @pytest.mark.parametrize("kind", ["laplace", "duchi", "piecewise", "table"])
@@ -133,7 +133,7 @@ def test_with_one_type_the_bound_is_the_minimum_over_a_grid(kind):
     prices = np.append(0.0, np.geomspace(1e-4, 1e3, 400))
     for budget in (2.0, 5.0, 24.0, 60.0):
         best = 3.0 * float(loss[6.0 * grid <= budget].min())
-        bounds = [least_error(sellers, np.array([price]), budget) for price in prices]
+        bounds = [least_menu_error(sellers, np.array([price]), budget) for price in prices]
         # between two prices, or two epsilons, of the grids
         near = 3.0 * float(loss[6.0 * grid <= budget / 1.03].min())
         assert (2.0 * best - near) * (1.0 - NARROW) <= max(bounds) <= best

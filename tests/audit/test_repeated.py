@@ -10,7 +10,7 @@ from itertools import pairwise, product
 import pytest
 
 from mechdesign.audit.exponential import exp_lower
-from mechdesign.audit.repeated import RepeatedBits, audit_repeated, least_epsilon
+from mechdesign.audit.repeated import RepeatedBits, audit_repeated, epsilon_of_quotient
 from mechdesign.core.errors import CertificateError, ParameterError
 
 
@@ -98,7 +98,7 @@ def test_a_promise_is_judged_without_tolerance():
 def test_noise_free_bits_have_no_epsilon():
     assert RepeatedBits(8, 0, 6, 0).ratio(1) is None
     assert RepeatedBits(8, 0, 6, 4).ratio(None) is None
-    assert math.isinf(least_epsilon((1, 0), 1))
+    assert math.isinf(epsilon_of_quotient((1, 0), 1))
     assert not audit_repeated(RepeatedBits(8, 0, 8, 4), 1, 1, 100.0).holds
 
 

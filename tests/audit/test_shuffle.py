@@ -12,7 +12,7 @@ from mechdesign.audit.exponential import exp_lower, exp_upper
 from mechdesign.audit.shuffle_attack import Kinds, ShuffleAttack, channel_attacks, kary_attacks
 from mechdesign.audit.shuffle_binary import BinaryDivergence, cells
 from mechdesign.audit.shuffle_exact import (
-    hockey_stick,
+    exact_hockey_stick,
     kary_rows,
     law_of_counts,
     shuffled_divergence,
@@ -68,7 +68,7 @@ def test_small_divergences_are_the_fractions_found_by_hand():
     assert shuffled_divergence(rows, (1, 1, 1), (1, 2), Fraction(5, 2)) == Fraction(27, 1250)
     half = [(Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))]
     assert law_of_counts(half) == {(2, 0): Fraction(3, 16), (1, 1): Fraction(10, 16), (0, 2): Fraction(3, 16)}
-    assert hockey_stick({(0,): Fraction(1)}, {}, Fraction(5)) == 1
+    assert exact_hockey_stick({(0,): Fraction(1)}, {}, Fraction(5)) == 1
 
 
 def test_symmetry_of_the_inputs_loses_no_data():

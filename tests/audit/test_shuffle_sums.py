@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechdesign.audit.binomials import binomial
+from mechdesign.audit.binomials import binomial_window
 from mechdesign.audit.exponential import exp_upper
 from mechdesign.audit.shuffle_attack import ShuffleAttack, kary_attacks
 from mechdesign.audit.shuffle_binary import BinaryDivergence, Composition
@@ -127,7 +127,7 @@ def test_the_attack_with_groups_stays_below_and_near():
 
 
 def test_groups_keep_mass_and_mean():
-    window = binomial(100_000, 0.25, 1e-12)
+    window = binomial_window(100_000, 0.25, 1e-12)
     found = groups(window, 8.0)
     assert found[0][0] == window.first
     assert found[-1][1] == window.last

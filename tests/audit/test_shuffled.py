@@ -11,7 +11,7 @@ import pytest
 
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
 from mechdesign.audit.shuffle_exact import kary_rows, worst_divergence
-from mechdesign.audit.shuffled import Randomizer, bounds, largest_local, proven
+from mechdesign.audit.shuffled import Randomizer, delta_bounds, largest_local, proven
 
 
 def random_rows(rng, inputs, reports):
@@ -31,7 +31,7 @@ def test_every_bound_is_above_the_enumeration():
         rows, local = random_rows(rng, inputs, reports)
         epsilon = local * float(rng.uniform(0.05, 0.95))
         true = worst_divergence(rows, users, exp_lower(epsilon)).delta
-        for source, found in bounds(users, Randomizer(local, rows=rows), epsilon, 1e-9):
+        for source, found in delta_bounds(users, Randomizer(local, rows=rows), epsilon, 1e-9):
             assert found >= true, source
 
 
@@ -131,7 +131,7 @@ def test_bounds_of_kary_response_are_above_the_enumeration(size):
     for users in (2, 3, 5):
         for epsilon in (0.2, 0.7, 1.2):
             true = worst_divergence(rows, users, exp_lower(epsilon), symmetric=True).delta
-            found = dict(bounds(users, Randomizer(local, size), epsilon, 1e-9))
+            found = dict(delta_bounds(users, Randomizer(local, size), epsilon, 1e-9))
             assert min(found.values()) >= true
             assert len(found) == 2
 

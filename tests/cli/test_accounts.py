@@ -18,7 +18,7 @@ from mechdesign.mechanisms import KaryResponse
 from mechdesign.mechanisms.mean import Duchi
 from mechdesign.mechanisms.shuffle.promise import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
-from mechdesign.report.ledger import collect, entry_of, load_ledger, open_ledger
+from mechdesign.report.ledger import entry_of, load_ledger, open_ledger, record_collection
 from tests.meta.test_shown import MECHANISMS
 from tests.support.processes import started
 
@@ -137,9 +137,9 @@ def test_a_ledger_that_does_not_fit(capsys):
 LOOP = """
 import sys
 from mechdesign.audit.account import Collected
-from mechdesign.report.ledger import collect, entry_of
+from mechdesign.report.ledger import entry_of, record_collection
 for number in range(int(sys.argv[2])):
-    collect("l.json", sys.argv[1], entry_of(Collected("m.json", 0.001), "0", "m.json"))
+    record_collection("l.json", sys.argv[1], entry_of(Collected("m.json", 0.001), "0", "m.json"))
     print(number + 1, flush=True)
 """
 
@@ -159,7 +159,7 @@ def test_a_killed_process_loses_nothing_that_was_said_to_be_written():
         kept = len(load_ledger("l.json").groups["a"])
         assert said <= kept <= said + 1
         said = kept
-    collect("l.json", "a", entry_of(Collected("m.json", 0.001), "0", "m.json"))
+    record_collection("l.json", "a", entry_of(Collected("m.json", 0.001), "0", "m.json"))
     assert sorted(path for path in os.listdir() if "l.json" in path) == ["l.json"], "nothing is left behind"
 
 

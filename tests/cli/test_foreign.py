@@ -86,7 +86,7 @@ def test_a_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 FILES = {
     "word.csv": ("1,2\n3,x\n", "row 2, column 2: 'x' is not a number"),
-    "short.csv": ("0.5,0.5\n1\n", "row 2: has 1 entries, row 1 has 2"),
+    "short.csv": ("0.5,0.5\n1\n", "row 2: has 1 entry, row 1 has 2"),
     "negative.csv": ("0.5,0.5\n1.1,-0.1\n", "row 2, column 2: -0.1 is negative"),
     "empty.csv": ("", "is empty"),
     "semicolons.csv": ("answer;x;y\nno;0,75;0,25\nyes;0,25;0,75\n", "has semicolons between its columns"),

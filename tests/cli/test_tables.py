@@ -12,8 +12,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.mechanisms import load_mechanism
-from mechdesign.report.writing import write_columns
 from tests.support.tables import AGE, SURVEY, build, refused, said
+from tests.support.whole_tables import write_columns
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from mechdesign.core.errors import DataError
 from mechdesign.mechanisms.operations import Settings
 from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.report.copies import Copies
-from mechdesign.report.count_file import counted, load_counts, merged
+from mechdesign.report.count_file import count_file_of, load_counts, merged
 from mechdesign.report.counting import count_one, counting_operation, server_of
 from mechdesign.report.files import open_table
-from mechdesign.report.writing import write_columns
 from tests.contract.test_every_mechanism import COUNTED, made, shown
 from tests.mechanisms.test_frames import columns_of
+from tests.support.whole_tables import write_columns
 
 CUT = 400
 """Rows of the first of two files: whole users of every type."""
@@ -35,7 +35,7 @@ def tables_of(mechanism: Any) -> pandas.DataFrame:
 def count_to(mechanism: Any, report: Any, place: Any) -> None:
     server, copies = server_of(mechanism, "m.json"), Copies()
     count_one(server, open_table(report), Settings(), copies)
-    counted(server, copies.found, mechanism).save(str(place))
+    count_file_of(server, copies.found, mechanism).save(str(place))
 
 
 @pytest.mark.parametrize("kind", COUNTED)
@@ -72,7 +72,7 @@ def test_a_count_file_of_other_counts_is_refused(tmp_path):
     mechanism = made("kary-response")
     write_columns(tmp_path / "r.csv", {"a": np.array(["x"])})
     place, server = tmp_path / "c.json", mechanism.aggregator()
-    counted(server, [], mechanism).save(str(place))
+    count_file_of(server, [], mechanism).save(str(place))
     document = json.loads(place.read_text())
     for change, said in (
         ({"version": 2}, "has version 2, this release reads 1; count the reports again"),

@@ -17,7 +17,7 @@ from mechdesign.cli import main
 from mechdesign.core.cluster import connected, merge_pieces, run_pieces
 from mechdesign.core.errors import DataError, MethodError, ParameterError
 from mechdesign.mechanisms import KaryResponse
-from mechdesign.report.writing import write_columns
+from tests.support.whole_tables import write_columns
 
 distributed: Any = pytest.importorskip("distributed")
 FILES, ROWS = 6, 5_000

@@ -40,7 +40,7 @@ NAN, INF = float("nan"), float("inf")
         (lambda: Surface([1, 2], [1, 2, 3], np.ones((2, 3))), "z: is 2 x 3; a row for each of the 3 y"),
         (lambda: Surface([2, 1], [1, 2], np.ones((2, 2))), "x: needs two or more rising numbers"),
         (lambda: Circles([0], [0], [-1.0]), "radius: is negative"),
-        (lambda: Circles([0], [0], [1.0], names=["a", "b"]), "names: 2 for 1 circles"),
+        (lambda: Circles([0], [0], [1.0], names=["a", "b"]), "names: 2 for 1 circle"),
         (lambda: Reference(NAN), "value: entry 1 is not a finite number"),
         (lambda: Reference(1.0, axis="z"), "axis: 'z' is not a choice"),
         (lambda: Line([1], [1], series=-1), "series: -1 is negative"),

@@ -17,13 +17,13 @@ from mechdesign.core.numbers import (
     frozen,
     number_of_text,
     plain,
+    plain_int,
     rational,
     rationals,
     shown,
-    whole,
     wholes,
 )
-from mechdesign.core.validation import choice, integer, privacy_delta, privacy_epsilon
+from mechdesign.core.validation import integer, one_of, privacy_delta, privacy_epsilon
 from tests.support.attacks import (
     NO_NUMBERS,
     LyingFloat,
@@ -204,10 +204,10 @@ def test_no_class_decides_what_equals_it_or_how_it_is_shown():
     for stranger in (Rude(), Disguised()):
         assert plain(stranger) is None
     with pytest.raises(ParameterError, match="expected a whole number"):
-        whole("size", Disguised())
+        plain_int("size", Disguised())
     with pytest.raises(ParameterError, match="is not a choice"):
-        choice("notion", Word("no such"), ("set-wise",))
-    assert type(choice("notion", Word("set-wise"), ("set-wise",))) is str
+        one_of("notion", Word("no such"), ("set-wise",))
+    assert type(one_of("notion", Word("set-wise"), ("set-wise",))) is str
     assert math.isnan(plain(LyingFloat("nan")))  # type: ignore[arg-type]
 
 

@@ -12,7 +12,7 @@ import mechdesign as md
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.sensitivity import sensitivity
 from mechdesign.mechanisms.mean.optimal.worth import variance_slope
-from mechdesign.mechanisms.workload.prefix import best_channel, error_slope
+from mechdesign.mechanisms.workload.prefix import best_prefix_channel, error_slope
 
 YES_NO = ["no", "yes"]
 CATEGORIES: list[dict[str, Any]] = [
@@ -107,7 +107,7 @@ def test_the_goal_names_what_is_bought() -> None:
 
 
 def test_slopes_of_channels_are_those_of_differences() -> None:
-    near = [best_channel(6, 2.0 + step) for step in (-0.01, 0.01)]
+    near = [best_prefix_channel(6, 2.0 + step) for step in (-0.01, 0.01)]
     assert near[0] is not None
     assert near[1] is not None
     assert error_slope(6, 2.0) == pytest.approx(

@@ -11,7 +11,7 @@ import pytest
 from mechdesign.core.errors import MethodError
 from mechdesign.mechanisms.auction import greedy, vcg
 from mechdesign.mechanisms.auction.rules import all_rules, misreports
-from mechdesign.mechanisms.auction.slot import MOST_UNITS, UNIT, Slot, able_of, prices_of, slot_of
+from mechdesign.mechanisms.auction.slot import MOST_UNITS, UNIT, Slot, able_of, bid_prices, slot_of
 from mechdesign.papers.auction import published
 from tests.support.auctions import changed, least_weight, reports, slow_payment, slow_winners, small_slots
 
@@ -129,7 +129,7 @@ def test_users_gain_nothing_where_two_best_sets_are_equal():
     for order in ((0, 1), (1, 0)):
         bids = np.array([[1.0, 0.0], [float(1 - half), 0.0]])[list(order)]
         able = np.ones((2, 1), dtype=np.bool_)
-        slot = slot_of(prices_of(bids, Fraction(1)), able, np.array([1]), 1.0, [Fraction(0)] * 2)
+        slot = slot_of(bid_prices(bids, Fraction(1)), able, np.array([1]), 1.0, [Fraction(0)] * 2)
         assert slot.prices == (1 << 30, 1 << 30)
         for rule in (greedy.award, vcg.award_exactly):
             honest = rule(slot)
@@ -148,8 +148,8 @@ def test_the_integer_program_has_the_same_winners_and_payments():
         )
         best = least_weight(slot)
         assert sum(slot.weights[user] for user in award.winners) == best
-        assert vcg.lower_bound(slot, award.winners, nodes=50) <= best
-        assert vcg.lower_bound(slot, award.winners, nodes=50) >= best - 1e-6
+        assert vcg.objective_lower_bound(slot, award.winners, nodes=50) <= best
+        assert vcg.objective_lower_bound(slot, award.winners, nodes=50) >= best - 1e-6
 
 
 LIES = {
@@ -195,7 +195,7 @@ def test_the_integer_program_is_truthful_at_every_scale_of_the_tradeoff(exponent
 def test_a_slot_that_tolerances_confuse_is_decided_rightly():
     """Users 0 and 1 won where 0 and 3 are the best; user 3 gained 2.0 by asking nothing."""
     money = [2.5, 2.875, 3.875, 0.875, 4.875, 4.375]
-    prices = prices_of(np.array([[cost, 0.0] for cost in money]), Fraction(1))
+    prices = bid_prices(np.array([[cost, 0.0] for cost in money]), Fraction(1))
     slot = slot_of(prices, np.ones((6, 1), dtype=np.bool_), np.array([2]), 1e-9, [Fraction(0)] * 6)
     found = vcg.award(slot)
     assert sorted(found.winners) == [0, 3]
@@ -271,7 +271,7 @@ def test_the_audit_finds_what_brute_force_finds():
 def test_costs_are_rounded_up_to_units_and_payments_are_whole():
     epsilon = Fraction(0.7)
     bids = np.array([[0.1, 0.3], [1e-300, 0.0], [0.0, 0.0], [3.0, 0.5]])
-    for price, (sensing, privacy) in zip(prices_of(bids, epsilon), bids.tolist(), strict=True):
+    for price, (sensing, privacy) in zip(bid_prices(bids, epsilon), bids.tolist(), strict=True):
         cost = Fraction(sensing) + Fraction(privacy) * epsilon
         assert (price - 1) * UNIT < cost <= price * UNIT
 

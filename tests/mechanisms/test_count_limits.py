@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechdesign.audit.mass import binomial
+from mechdesign.audit.mass import binomial_mass
 from mechdesign.mechanisms.count_limits import CountLimits, Group, NoiseLimits, Sum, quantiles_of, two_kinds
 from mechdesign.mechanisms.shuffle.sketch import LeastOfRows
 from mechdesign.mechanisms.sum_limits import WorstLimits, response_cumulants
@@ -109,7 +109,7 @@ def test_the_least_of_rows_stays_within_its_quantiles(collisions):
     users, rows, rng = 100, 5, np.random.default_rng(4)
     noise = rng.binomial(400, 0.25, (20_000, rows))
     noise += users * (rng.random((20_000, rows)) < collisions / users)
-    bottom, top = LeastOfRows(binomial(400, Fraction(1, 4)), rows, users, collisions).quantiles(TAIL)
+    bottom, top = LeastOfRows(binomial_mass(400, Fraction(1, 4)), rows, users, collisions).quantiles(TAIL)
     inside = int(((bottom <= noise.min(axis=1)) & (noise.min(axis=1) <= top)).sum())
     assert inside >= stats.binom.ppf(1e-6, 20_000, LEVEL)
 

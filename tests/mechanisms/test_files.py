@@ -169,7 +169,7 @@ def test_a_changed_structure_is_refused(kary, keys, text):
         (("content", "weights", []), "refused: channel: expected a matrix"),
         (("content", "weights", 7), "refused: channel: expected a matrix"),
         (("content", "labels", ["a", "a", "b"]), "'a' appears twice"),
-        (("content", "labels", ["a"]), "1 names for 3 categories"),
+        (("content", "labels", ["a"]), "1 name for 3 categories"),
         (("content", "epsilon", -1.0), "epsilon: -1 is negative"),
         (("content", "epsilon", "1"), "epsilon: expected a number"),
         (("content", "delta", 1.0), "delta: 1 is outside"),

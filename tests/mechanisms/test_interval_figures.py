@@ -10,7 +10,7 @@ import pytest
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.core.marks import Bars, Intervals, Points
-from mechdesign.mechanisms.interval_figures import interval_figures, table_figures, within
+from mechdesign.mechanisms.interval_figures import cut_ends, interval_figures, table_figures
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import Duchi
 from mechdesign.mechanisms.simplex import OnSimplex
@@ -41,7 +41,7 @@ def of(figure, kind):
 
 def test_intervals_are_cut_off_where_the_estimate_is_possible_and_only_there():
     value = np.array([0.01, -0.02, 0.99, 1.2])
-    low, high = within(value, (value - 0.05, value + 0.05), (0.0, 1.0))
+    low, high = cut_ends(value, (value - 0.05, value + 0.05), (0.0, 1.0))
     assert low == pytest.approx([0.0, -0.07, 0.94, 1.15])
     assert high == pytest.approx([0.06, 0.03, 1.0, 1.25])
 

@@ -10,7 +10,7 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.mechanisms.joint import JointResponse
-from mechdesign.mechanisms.joint.choosing import chosen
+from mechdesign.mechanisms.joint.choosing import best_penalty
 from mechdesign.mechanisms.joint.moments import EffectMoments
 from mechdesign.mechanisms.joint.penalized import judged_penalized, penalized_likelihood
 from mechdesign.mechanisms.joint.unbiased import unbiased
@@ -145,4 +145,4 @@ def test_bad_options_are_refused(options, text):
 
 def test_cross_validation_needs_a_part_of_users_each():
     estimate, _ = estimate_of(users=3)
-    assert chosen(estimate.model, estimate.moments).penalty == 1000.0
+    assert best_penalty(estimate.model, estimate.moments).penalty == 1000.0

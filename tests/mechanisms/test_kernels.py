@@ -10,7 +10,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import TOTAL, NumpySource, bit_source
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.kernels import compiled, loader
-from mechdesign.mechanisms.kernels.loops import loops, settle
+from mechdesign.mechanisms.kernels.loops import loops, settle_bits
 from mechdesign.mechanisms.mean import CensoringInterval, Duchi
 from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from mechdesign.mechanisms.oracles.dense import dense_subsets, share_of
@@ -179,14 +179,14 @@ def test_a_compiler_waits_until_there_was_work(monkeypatch):
     monkeypatch.delenv("MECHDESIGN_KERNELS", raising=False)
     monkeypatch.setattr(loader, "_made", lambda loop: loop)
     monkeypatch.setattr(loader._Spent, "nanoseconds", 0)
-    assert compiled(settle, loader.PATIENCE - 1) is None
-    assert compiled(settle, 1) is None
-    assert compiled(settle, 1) is settle
+    assert compiled(settle_bits, loader.PATIENCE - 1) is None
+    assert compiled(settle_bits, 1) is None
+    assert compiled(settle_bits, 1) is settle_bits
     monkeypatch.setenv("MECHDESIGN_KERNELS", "off")
-    assert compiled(settle, 1) is None
+    assert compiled(settle_bits, 1) is None
     monkeypatch.setenv("MECHDESIGN_KERNELS", "fast")
     with pytest.raises(ParameterError, match=r"^MECHDESIGN_KERNELS: expected auto, on, off, got 'fast'"):
-        compiled(settle, 1)
+        compiled(settle_bits, 1)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_impossible_numbers_are_refused_naming_the_row(values, text):
 @pytest.mark.parametrize(
     ("names", "text"),
     [
-        (["a"], "1 names for 2 categories"),
+        (["a"], "1 name for 2 categories"),
         (["a", "a"], "'a' appears twice"),
         (["a", ""], "non-empty"),
         ([1, 2], "quotes"),

@@ -64,7 +64,7 @@ def test_a_table_is_straight_between_its_nodes_and_inverted():
         ([1.0, 2.0, 3.0], [9.0, 8.0, 2.0], r"noise\.variance: is not convex at entry 1 \(epsilon 2\)"),
         ([1.0, 2.0], [2.0, 2.0], r"noise\.variance: entry 1 \(2\) does not decrease"),
         ([2.0, 1.0], [3.0, 2.0], r"noise\.epsilon: entry 1 \(1\) does not increase"),
-        ([1.0, 2.0], [3.0], r"noise\.variance: has 1 entries for 2 epsilons"),
+        ([1.0, 2.0], [3.0], r"noise\.variance: has 1 entry for 2 epsilons"),
     ],
 )
 def test_bad_tables_name_the_entry(epsilon, variance, text):

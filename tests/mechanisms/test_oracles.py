@@ -22,7 +22,7 @@ from mechdesign.mechanisms.oracles import (
     UnaryEncoding,
 )
 from mechdesign.mechanisms.oracles.design import BlockOracle
-from mechdesign.mechanisms.oracles.draws import below, bernoulli_words, subsets
+from mechdesign.mechanisms.oracles.draws import below, bernoulli_words, draw_subsets
 from tests.support.oracles import names_of, small_oracles, supported, whole_channel
 
 ORACLES = small_oracles()
@@ -314,7 +314,7 @@ def test_floyds_subsets_are_uniform():
     counts = Counter()
     for first in range(3):
         for second in range(4):
-            member = subsets(np.array([1]), 5, 2, Chosen([first], [second]))
+            member = draw_subsets(np.array([1]), 5, 2, Chosen([first], [second]))
             counts[tuple(np.flatnonzero(member[0]).tolist())] += 1
     assert len(counts) == 6
     assert set(counts.values()) == {2}

@@ -13,7 +13,7 @@ import pytest
 from mechdesign.core.errors import DataError, ModelFileError, ParameterError
 from mechdesign.mechanisms.auction import Bid, OnlineAuction
 from mechdesign.mechanisms.auction.season import Season, _digest
-from mechdesign.mechanisms.auction.state import counted
+from mechdesign.mechanisms.auction.state import user_counts
 
 AUCTION = OnlineAuction(["noise", "air"], [2, 1], 1.0, 0.3, reserve=5.0)
 
@@ -54,7 +54,7 @@ def problem(path: Path, content: object) -> str:
 def test_what_decisions_imply_is_what_was_counted(season, tmp_path):
     for name, member in season.members.items():
         won = [one.slot for one in season.decisions if name in one.winners]
-        assert counted(won, member.slots, 25, season.share) == (member.backlog, member.idle, member.won)
+        assert user_counts(won, member.slots, 25, season.share) == (member.backlog, member.idle, member.won)
     assert len({member.slots for member in season.members.values()}) > 2, "users came and went"
     assert loaded(tmp_path / "s.json", season.as_json()) == season
 

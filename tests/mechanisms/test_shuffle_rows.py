@@ -13,7 +13,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.audit.exponential import exp_lower
-from mechdesign.audit.mass import binomial
+from mechdesign.audit.mass import binomial_mass
 from mechdesign.audit.shuffle_rows import rows_divergence
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError, MechDesignError
@@ -146,7 +146,7 @@ def test_colliding_users_stay_below_the_error_that_is_stated(data):
 
 
 def test_moments_of_the_least_of_several():
-    law, rng = binomial(400, Fraction(1, 4)), np.random.default_rng(5)
+    law, rng = binomial_mass(400, Fraction(1, 4)), np.random.default_rng(5)
     drawn = rng.binomial(400, 0.25, (40_000, 5)).min(axis=1)
     mean, variance = minimum_moments(law, 5)
     assert abs(drawn.mean() - mean) < 5 * math.sqrt(variance / 40_000)

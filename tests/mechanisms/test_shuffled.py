@@ -15,7 +15,7 @@ from mechdesign.mechanisms.joint import JointResponse
 from mechdesign.mechanisms.mean import AttributeSampling, CensoringInterval, Duchi, Laplace
 from mechdesign.mechanisms.operations import Settings
 from mechdesign.mechanisms.shuffle import CntRR, Promise
-from mechdesign.mechanisms.shuffled import Shuffled, randomizer_of
+from mechdesign.mechanisms.shuffled import Shuffled, known_randomizer
 
 PROMISE = Promise(10_000, 0.5, 1e-6)
 
@@ -78,14 +78,14 @@ def test_mechanisms_without_a_proof_are_refused(make, why):
 
 def test_what_is_known_of_a_randomizer_is_what_it_draws_from():
     response = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=2.0)
-    assert randomizer_of(md.solve(response).mechanism()).size == 3
-    channel = randomizer_of(md.solve(response, "lp").mechanism())
+    assert known_randomizer(md.solve(response).mechanism()).size == 3
+    channel = known_randomizer(md.solve(response, "lp").mechanism())
     assert [float(sum(row)) for row in channel.rows] == [1.0, 1.0, 1.0]
-    assert randomizer_of(Duchi(1.0)).size == 2
-    assert randomizer_of(CensoringInterval.from_interval(0.1, 0.12, 1.5)).size == 0
+    assert known_randomizer(Duchi(1.0)).size == 2
+    assert known_randomizer(CensoringInterval.from_interval(0.1, 0.12, 1.5)).size == 0
     # a question whose answers are not all reported is a response on fewer values
     skewed = md.solve(md.RandomizedResponse(prior=[0.6, 0.3, 0.1], epsilon=1.0)).mechanism()
-    assert randomizer_of(skewed).size == skewed.weights.kept < 3
+    assert known_randomizer(skewed).size == skewed.weights.kept < 3
 
 
 def test_a_file_keeps_the_central_guarantee_and_is_audited_again(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from mechdesign.core.errors import RowError
 from mechdesign.core.tables import ROWS, MemoryTable
 from mechdesign.mechanisms.attributes import Attributes
-from mechdesign.mechanisms.collecting import beside, collect
+from mechdesign.mechanisms.collecting import collect, side_by_side
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.several_columns import asked_attributes, people
 
@@ -24,11 +24,11 @@ def tables(bad):
 
 def test_columns_stand_side_by_side_block_by_block():
     readers = [Labels(2).encode, Labels(3).encode]
-    blocks = list(beside(tables(2), ["a", "b"], readers))
+    blocks = list(side_by_side(tables(2), ["a", "b"], readers))
     assert [block.shape for block in blocks] == [(ROWS, 2), (5, 2)]
     assert blocks[1].tolist() == [[0, 1], [0, 1], [0, 2], [0, 1], [0, 1]]
     with pytest.raises(RowError, match=rf"people\.csv: column 'b': answers: row {LAST + 1}: "):
-        list(beside(tables(3), ["a", "b"], readers))
+        list(side_by_side(tables(3), ["a", "b"], readers))
 
 
 def test_servers_get_the_columns_of_all_tables():

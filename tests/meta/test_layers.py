@@ -332,26 +332,3 @@ def test_audit_knows_no_algorithm():
         if module.startswith(("audit/", "core/")):
             third_party = {name.split(".")[0] for name, _ in imports(module)} & {"scipy", "networkx", "cvxpy"}
             assert not third_party, f"{module} imports {third_party}"
-
-
-def repeated_classes(package):
-    """Return the names that stand for several classes, with where these are."""
-    found = {}
-    for path in sorted(package.rglob("*.py")):
-        waiting = [tree_of(path)]
-        while waiting:
-            node = waiting.pop()
-            waiting += statements(node, path)
-            if isinstance(node, ast.ClassDef):
-                found.setdefault(node.name, []).append(f"{path.relative_to(package)}:{node.lineno}")
-    return {name: places for name, places in found.items() if len(places) > 1}
-
-
-def test_a_name_stands_for_one_class():
-    assert repeated_classes(PACKAGE) == {}
-
-
-def test_a_name_for_two_classes_is_found(tmp_path):
-    (tmp_path / "one.py").write_text("class Rows:\n    pass\n", encoding="utf-8")
-    (tmp_path / "two.py").write_text("\n\nclass Rows:\n    pass\n", encoding="utf-8")
-    assert repeated_classes(tmp_path) == {"Rows": ["one.py:1", "two.py:3"]}

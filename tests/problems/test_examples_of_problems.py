@@ -62,7 +62,7 @@ def test_labels_are_enough_for_marginal_views():
     assert tuple(problem.sizes) == (2, 3)
     for wrong, text in (
         ({"attributes": [2, 2]}, "labels: entry 1 has to be 2 different names"),
-        ({"attributes": [2]}, "labels: expected 1 lists of names, got 2"),
+        ({"attributes": [2]}, "labels: expected 1 list of names, got 2"),
     ):
         with pytest.raises(ParameterError, match=text):
             md.MarginalViews(labels=labels, users=1000, epsilon=1.0, order=2, **wrong)

@@ -17,6 +17,7 @@ from mechdesign.report.demo import folder as folders
 from mechdesign.report.demo.data import FOLDER, data_file, write_all
 from mechdesign.report.demo.running import optimum
 from mechdesign.report.demo.table import DEMONSTRATIONS
+from mechdesign.report.folders import whole_folder
 
 NAMES = ["response", "mean", "contract", "auction", "spectrum", "marginal views"]
 MOST_SECONDS, MOST_LINES = 20.0, 40
@@ -99,9 +100,9 @@ def test_the_shipped_tables_are_those_of_the_generator(tmp_path):
 
 
 def test_an_earlier_demonstration_is_replaced_and_nothing_else_is(made, tmp_path):
-    folders.require_folder(str(made[0]))
-    folders.require_folder(str(tmp_path / "new"))
-    folders.require_folder(str(tmp_path))  # empty
+    folders.require_demo_folder(str(made[0]))
+    folders.require_demo_folder(str(tmp_path / "new"))
+    folders.require_demo_folder(str(tmp_path))  # empty
     (tmp_path / "mine.txt").write_text("mine")
     for place, what in (
         (tmp_path, "not an earlier demonstration"),
@@ -109,14 +110,14 @@ def test_an_earlier_demonstration_is_replaced_and_nothing_else_is(made, tmp_path
         (tmp_path / "none" / "deeper", "parent folder does not exist"),
     ):
         with pytest.raises(ParameterError, match=what):
-            folders.require_folder(str(place))
+            folders.require_demo_folder(str(place))
         assert main(["demo", "-o", str(place)]) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
 def test_a_failure_leaves_no_folder_behind(tmp_path):
     def fail():
-        with folders.whole_folder(str(tmp_path / "demo")) as work:
+        with whole_folder(str(tmp_path / "demo")) as work:
             (work / "response.json").write_text("{}")
             raise ZeroDivisionError
 

@@ -12,7 +12,7 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.mechanisms import KaryResponse, load_mechanism
-from mechdesign.report.writing import write_columns
+from tests.support.whole_tables import write_columns
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "howto" / "many_files.md"

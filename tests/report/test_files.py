@@ -15,8 +15,8 @@ from mechdesign.core.errors import DataError, MissingPackageError
 from mechdesign.core.tables import ROWS
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report import reading_csv
-from mechdesign.report.files import open_table, read_column
-from mechdesign.report.writing import write_columns
+from mechdesign.report.files import open_table
+from tests.support.whole_tables import read_column, write_columns
 
 
 @pytest.fixture(params=["pyarrow", "python"])

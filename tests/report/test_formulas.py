@@ -13,9 +13,9 @@ from hypothesis import example, given, settings, strategies as st
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Coded
 from mechdesign.report import reading_csv
-from mechdesign.report.files import open_table, read_column
-from mechdesign.report.formulas import marked, unmarked
-from mechdesign.report.writing import write_columns
+from mechdesign.report.files import open_table
+from mechdesign.report.formulas import escaped_formula, unescaped_formula
+from tests.support.whole_tables import read_column, write_columns
 
 LETTERS = "=+-@＝＋－＠\t\r\n ' \" ; , | 1 a \u00a0 \u200b \ufeff \u201c . e".replace(" ", "") + " "
 TEXTS = st.text(st.sampled_from(LETTERS), max_size=8) | st.text(max_size=6)
@@ -71,15 +71,15 @@ def runs(cell: str) -> bool:
 @example("'=a;'=b")
 @example("''-3.5")
 def test_every_text_is_read_as_it_was_written_and_is_no_formula(text):
-    written = marked(text)
-    assert unmarked(written) == text
+    written = escaped_formula(text)
+    assert unescaped_formula(written) == text
     assert not runs(written)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.floats(allow_nan=False).map(repr) | st.integers().map(str))
 def test_numbers_stay_numbers(text):
-    assert marked(text) == text == unmarked(text)
+    assert escaped_formula(text) == text == unescaped_formula(text)
 
 
 @pytest.mark.parametrize("with_arrow", [True, False])

@@ -27,7 +27,7 @@ from mechdesign.mechanisms.mean import Duchi, Laplace
 from mechdesign.papers.shown.page import best_run, model_result, models_page
 from mechdesign.report.page import mechanism_page
 from mechdesign.report.page.mathematics import marked_up
-from mechdesign.report.page.words import limits_in_words, privacy_in_words, users_for, wanted_errors
+from mechdesign.report.page.words import forecast_users, limits_in_words, privacy_in_words, wanted_errors
 from tests.meta.test_shown import MECHANISMS
 
 SLUGS = ["response/zhou2019_survey", "contract/three_types"]
@@ -302,7 +302,7 @@ def test_the_users_for_an_error_give_that_error():
         error, users = float(row["error"]), int(row["users"].replace(",", ""))
         assert duchi.forecast(users).largest <= error
         assert duchi.forecast(int(0.99 * users)).largest > error
-    assert users_for(duchi, 1e-9) is None
+    assert forecast_users(duchi, 1e-9) is None
 
 
 def test_the_first_error_is_one_that_a_small_survey_can_have():

@@ -42,7 +42,7 @@ from mechdesign.mechanisms.survey.ordered import OrderedPart
 from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, TablePart
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.workload import WorkloadRelease
-from mechdesign.mechanisms.workload.prefix import best_channel
+from mechdesign.mechanisms.workload.prefix import best_prefix_channel
 from tests.support.protocols import PROTOCOLS, made
 
 NAMES = ["never", "often — daily", 'say "no"', "Zürich</script>", "雪 & ice"]
@@ -78,7 +78,10 @@ def _ordered() -> Survey:
     asked = Questions(
         [Question("health", "ordered", labels, cumulative=True), Question("sex", labels=["f", "m"])]
     )
-    health, sex = OrderedPart(asked, 0, best_channel(4, 1.0)), TablePart(asked, [1], KaryResponse.of(2, 0.5))
+    health, sex = (
+        OrderedPart(asked, 0, best_prefix_channel(4, 1.0)),
+        TablePart(asked, [1], KaryResponse.of(2, 0.5)),
+    )
     return Survey(asked, 1.5, [[health, sex]])
 
 

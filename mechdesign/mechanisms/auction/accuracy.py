@@ -1,4 +1,4 @@
-"""How many reports make an average accurate."""
+"""Number of reports that make an average accurate."""
 
 from __future__ import annotations
 

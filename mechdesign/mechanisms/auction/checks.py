@@ -16,7 +16,7 @@ def task_names_of(tasks: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the tasks, checked."""
     given: object = tasks
     if not isinstance(given, (list, tuple)) or not given:
-        raise ParameterError("tasks", "expected a list of names, one at least")
+        raise ParameterError("tasks", "expected a list of at least one name")
     for name in given:
         if not isinstance(name, str) or not name or not name.isprintable() or set(name) & set(" ;,"):
             raise ParameterError(
@@ -27,7 +27,7 @@ def task_names_of(tasks: Sequence[str]) -> tuple[str, ...]:
     return tuple(given)
 
 
-def users_of(bids: Mapping[str, Bid]) -> list[str]:
+def user_names(bids: Mapping[str, Bid]) -> list[str]:
     """Return the names of the users in order."""
     for name in bids:
         if not is_name(name):
@@ -37,7 +37,7 @@ def users_of(bids: Mapping[str, Bid]) -> list[str]:
     return sorted(bids)
 
 
-def digest_of(names: Sequence[str], bids: Mapping[str, Bid], needs: Sequence[int]) -> str:
+def bids_digest(names: Sequence[str], bids: Mapping[str, Bid], needs: Sequence[int]) -> str:
     """Return what tells the bids of a slot, and what was asked for, from others."""
     rows = [
         [name, float(bids[name].sensing), float(bids[name].privacy), sorted(bids[name].tasks)]

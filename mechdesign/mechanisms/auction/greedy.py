@@ -33,7 +33,7 @@ MOST_WORK = 10**12
 
 @dataclass(frozen=True)
 class Award:
-    """Who wins a slot, and what they are paid.
+    """Winners of a slot, and their payments.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ def award(slot: Slot) -> Award:
     """
     ahead = preselected(slot)
     weights = competing(slot, ahead)
-    stages = covered(Covering(slot, remaining(slot, ahead), weights.copy()))
+    stages = covering_choices(Covering(slot, remaining(slot, ahead), weights.copy()))
     chosen = (*ahead, *(stage.user for stage in stages))
     place = {stage.user: number for number, stage in enumerate(stages)}
     runs: Runs = {}
@@ -151,7 +151,7 @@ def too_much_work(slot: Slot) -> str:
     needs = remaining(slot, ahead)
     first = slot.users * min(slot.users, sum(needs))
     if first <= MOST_WORK:
-        chosen = len(covered(Covering(slot, needs, competing(slot, ahead)))) if any(needs) else 0
+        chosen = len(covering_choices(Covering(slot, needs, competing(slot, ahead)))) if any(needs) else 0
         tasks = len(needs)
         first = slot.users * (len(ahead) * (chosen + tasks) + chosen * (chosen // 2 + tasks))
     if first <= MOST_WORK:
@@ -165,7 +165,7 @@ def too_much_work(slot: Slot) -> str:
 def winners(slot: Slot) -> tuple[int, ...]:
     """Return who wins, without computing what they are paid."""
     ahead = preselected(slot)
-    stages = covered(Covering(slot, remaining(slot, ahead), competing(slot, ahead)))
+    stages = covering_choices(Covering(slot, remaining(slot, ahead), competing(slot, ahead)))
     return (*ahead, *(stage.user for stage in stages))
 
 
@@ -173,7 +173,7 @@ def paid(slot: Slot, user: int) -> int | None:
     """Return what :func:`award` pays one user; None if it does not win."""
     ahead = preselected(slot)
     weights = competing(slot, ahead)
-    stages = covered(Covering(slot, remaining(slot, ahead), weights.copy()))
+    stages = covering_choices(Covering(slot, remaining(slot, ahead), weights.copy()))
     place = {stage.user: number for number, stage in enumerate(stages)}
     if user not in place and user not in ahead:
         return None
@@ -202,7 +202,7 @@ def remaining(slot: Slot, winners: Iterable[int]) -> list[int]:
     return found
 
 
-def covered(covering: Covering) -> list[Stage]:
+def covering_choices(covering: Covering) -> list[Stage]:
     """Run phase 2 until no task is open, and return its choices."""
     stages = []
     while covering.open:
@@ -234,13 +234,13 @@ def _payment(
     if place is None:
         left = tuple(remaining(slot, (other for other in ahead if other != user)))
         if left not in runs:
-            runs[left] = covered(Covering(slot, left, weights.copy()))
+            runs[left] = covering_choices(Covering(slot, left, weights.copy()))
         return min(limit, critical_price(slot, user, runs[left]))
     weights = weights.copy()
     weights[user] = np.inf
     weights[[stage.user for stage in stages[:place]]] = np.inf
     again = Covering(slot, stages[place].needs, weights, stages[place].gains)
-    return min(limit, critical_price(slot, user, covered(again)))
+    return min(limit, critical_price(slot, user, covering_choices(again)))
 
 
 def critical_price(slot: Slot, user: int, stages: list[Stage]) -> int:

@@ -15,9 +15,10 @@ from mechdesign.core.errors import DataError, ParameterError, suggestion
 from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.numbers import rational, shown
-from mechdesign.core.validation import choice, in_range, integer
+from mechdesign.core.text import counted
+from mechdesign.core.validation import in_range, integer, one_of
 from mechdesign.core.values import changed
-from mechdesign.mechanisms.auction.checks import digest_of, task_names_of, users_of
+from mechdesign.mechanisms.auction.checks import bids_digest, task_names_of, user_names
 from mechdesign.mechanisms.auction.figures import waiting_figures
 from mechdesign.mechanisms.auction.owed import OWED, price_limits
 from mechdesign.mechanisms.auction.rules import all_rules, amounts
@@ -26,11 +27,11 @@ from mechdesign.mechanisms.auction.slot import (
     UNIT,
     Slot,
     able_of,
+    bid_prices,
     checked_bids,
     checked_positive,
     checked_requirements,
     checked_reserve,
-    prices_of,
     slot_of,
     units_above,
     units_below,
@@ -110,7 +111,9 @@ class OnlineAuction(Mechanism):
         self.requirements = checked_requirements(requirements)
         if len(self.requirements) != len(self.tasks):
             raise ParameterError(
-                "requirements", f"{len(self.requirements)} for {len(self.tasks)} tasks", "give one each"
+                "requirements",
+                f"{len(self.requirements)} for {counted(len(self.tasks), 'task')}",
+                "give one each",
             )
         self.epsilon = checked_positive("epsilon", epsilon)
         self.participation = in_range("participation", participation, 0.0, 1.0, high_open=True)
@@ -118,11 +121,13 @@ class OnlineAuction(Mechanism):
         self.reserve = checked_reserve(reserve)
         given = [1] * len(self.tasks) if periods is None else list(periods)
         if len(given) != len(self.tasks):
-            raise ParameterError("periods", f"{len(given)} for {len(self.tasks)} tasks", "give one each")
+            raise ParameterError(
+                "periods", f"{len(given)} for {counted(len(self.tasks), 'task')}", "give one each"
+            )
         self.periods = tuple(integer("periods", period, 1) for period in given)
-        self.rule = all_rules()[choice("rule", rule, tuple(all_rules()))]
-        self.policy = choice("policy", policy, POLICIES)
-        self.owed = choice("owed", owed, OWED)
+        self.rule = all_rules()[one_of("rule", rule, tuple(all_rules()))]
+        self.policy = one_of("policy", policy, POLICIES)
+        self.owed = one_of("owed", owed, OWED)
         if self.owed != "reserve" and self.policy != "online":
             raise ParameterError(
                 "owed", f"policy '{self.policy}' looks at no backlogs", "leave it at 'reserve'"
@@ -188,8 +193,8 @@ class OnlineAuction(Mechanism):
         """
         number = season.slot + 1 if slot is None else integer("slot", slot, 1)
         needs = self._needs(number, requested, requirements)
-        names = users_of(bids)
-        marked = digest_of(names, bids, needs)
+        names = user_names(bids)
+        marked = bids_digest(names, bids, needs)
         before = season.decided(number, marked)
         if before is not None:
             return before
@@ -212,7 +217,7 @@ class OnlineAuction(Mechanism):
         if self.policy == "forced":
             longest = math.ceil(1 / season.share) - 1
             forced = frozenset(place for place, name in enumerate(names) if season.idle(name) >= longest)
-        prices = prices_of(rows, self._exact_epsilon, names)
+        prices = bid_prices(rows, self._exact_epsilon, names)
         return slot_of(
             prices, able, np.array(needs, dtype=np.int64), self.tradeoff, backlog, self.reserve, forced
         )
@@ -245,7 +250,7 @@ class OnlineAuction(Mechanism):
         amounts = self.requirements if requirements is None else checked_requirements(requirements)
         if len(amounts) != len(self.tasks):
             raise ParameterError(
-                "requirements", f"{len(amounts)} for {len(self.tasks)} tasks", "give one each"
+                "requirements", f"{len(amounts)} for {counted(len(self.tasks), 'task')}", "give one each"
             )
         if requested is None:
             asks = {place for place, period in enumerate(self.periods) if (number - 1) % period == 0}
@@ -296,7 +301,7 @@ class OnlineAuction(Mechanism):
 
     def audit_slot(self, season: Season, bids: Mapping[str, Bid]) -> tuple[Certificate, ...]:
         """Return coverage, individual rationality and truthfulness of the next slot, without deciding it."""
-        names = users_of(bids)
+        names = user_names(bids)
         slot = self.slot(season, names, bids, self._needs(season.slot + 1, None, None))
         return slot_certificates(slot, self.rule.name)
 
@@ -361,7 +366,8 @@ class OnlineAuction(Mechanism):
     def _figures(self) -> str:
         reserve = "" if self.reserve is None else f", reserve {self.reserve:g}"
         return (
-            f"{len(self.tasks)} tasks, epsilon={self.epsilon:g}, participation={self.participation:g}, "
+            f"{counted(len(self.tasks), 'task')}, epsilon={self.epsilon:g}, "
+            f"participation={self.participation:g}, "
             f"tradeoff={self.tradeoff:g}{reserve}, {self.policy}, {self.rule.name}"
             f"{'' if self.owed == 'reserve' else f', owed up to the {self.owed} price of others'}"
         )

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from mechdesign.audit.auctions import Asked, DeviationSearch, Money, Report, search_misreports, subsets
+from mechdesign.audit.auctions import Asked, DeviationSearch, Money, Report, search_misreports, task_subsets
 from mechdesign.core.errors import MethodError
 from mechdesign.core.homes import in_homes
 from mechdesign.mechanisms.auction import greedy, vcg
@@ -18,7 +18,7 @@ from mechdesign.mechanisms.auction.slot import Slot
 
 
 class Decided(Protocol):
-    """Who wins a slot, and what they are paid, in units."""
+    """Winners of a slot, and their payments in units."""
 
     @property
     def winners(self) -> tuple[int, ...]:
@@ -223,7 +223,7 @@ def _all_reports(slot: Slot, user: int) -> Iterator[Report]:
     if slot.reserve is not None:
         meeting.add(slot.reserve)
     prices = sorted({price for near in meeting for price in (near - 1, near, near + 1) if price >= 0})
-    for tasks in subsets(slot.tasks[user]):
+    for tasks in task_subsets(slot.tasks[user]):
         for price in prices:
             yield price, tasks
 
@@ -233,7 +233,7 @@ def _some_reports(
 ) -> Iterator[Report]:
     """Yield the own price with some of the tasks, and other prices, many close to payments, with all."""
     own, tasks = slot.prices[user], slot.tasks[user]
-    chosen = list(subsets(tasks, rng))
+    chosen = list(task_subsets(tasks, rng))
     for number in range(count):
         close = near[int(rng.integers(len(near)))] + int(rng.integers(-1, 2))
         price = (own, close, int(own * rng.uniform(0.0, 2.0)))[number % 3]

@@ -22,7 +22,7 @@ from mechdesign.core.errors import DataError, ModelFileError, unread
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.numbers import shown
 from mechdesign.mechanisms.auction.records import Bid, Decision, Member
-from mechdesign.mechanisms.auction.state import StateError, parts_of
+from mechdesign.mechanisms.auction.state import StateError, season_parts
 
 FORMAT, VERSION = "mechdesign-season", 2
 
@@ -57,7 +57,7 @@ class Season:
 
     @property
     def slot(self) -> int:
-        """How many slots have been decided."""
+        """Number of slots that have been decided."""
         return len(self.decisions)
 
     def backlog(self, name: str) -> Fraction:
@@ -188,7 +188,7 @@ class Season:
                 )
             if content["auction"] != auction or content["share"] != [share.numerator, share.denominator]:
                 raise ModelFileError(path, "is a season of another auction", "name its own state file")
-            members, decisions, own = parts_of(content, share, version)
+            members, decisions, own = season_parts(content, share, version)
         except ModelFileError:
             raise
         except OSError as error:

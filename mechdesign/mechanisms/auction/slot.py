@@ -83,7 +83,7 @@ class Slot:
 
     @cached_property
     def columns(self) -> NDArray[np.float64]:
-        """Who is able to do each task, as numbers, a row for each task."""
+        """Numbers of the users who are able to do each task, one row per task."""
         return np.ascontiguousarray(self.able.T, dtype=np.float64)
 
     @cached_property
@@ -96,14 +96,14 @@ class Slot:
 
     @cached_property
     def admitted(self) -> Flags:
-        """Who asks no more than the reserve price."""
+        """Users who ask for no more than the reserve price."""
         if self.reserve is None:
             return np.ones(self.users, dtype=np.bool_)
         return np.array([price <= self.reserve for price in self.prices], dtype=np.bool_)
 
     @cached_property
     def supply(self) -> Wholes:
-        """How many admitted users are able to do each task."""
+        """Number of admitted users who are able to do each task."""
         found: Wholes = self.able[self.admitted].sum(axis=0, dtype=np.int64)
         return found
 
@@ -165,7 +165,7 @@ def units_below(amount: Fraction) -> int:
     return scaled.numerator // scaled.denominator
 
 
-def prices_of(
+def bid_prices(
     bids: NDArray[np.float64], epsilon: Fraction, names: Sequence[str] | None = None
 ) -> tuple[int, ...]:
     """Return sensing + privacy * epsilon of each bid in units, rounded up, without any rounding before.
@@ -179,7 +179,7 @@ def prices_of(
 
     Examples
     --------
-    >>> [price * UNIT for price in prices_of(np.array([[1.0, 0.5]]), Fraction(3))]
+    >>> [price * UNIT for price in bid_prices(np.array([[1.0, 0.5]]), Fraction(3))]
     [Fraction(5, 2)]
     """
     top, bottom = epsilon.numerator, epsilon.denominator
@@ -301,7 +301,7 @@ def slot_of(
     Parameters
     ----------
     prices : sequence of int
-        In units, see :func:`prices_of`.
+        In units, see :func:`bid_prices`.
     able, requirements : array
     tradeoff : float
         gamma > 0: the weight of money against backlogs.

@@ -18,7 +18,7 @@ from mechdesign.mechanisms.auction.records import Decision, Member
 from mechdesign.mechanisms.auction.slot import MOST_MONEY, MOST_UNITS, UNIT
 
 MEMBER_COUNTS = {1: 4, 2: 5}
-"""How many numbers a member has, by version: the first one did not keep what a user had asked."""
+"""Number of numbers of a member, by version: the first one did not keep what a user had asked."""
 
 LARGEST_SUM = float(1 << 1000)
 
@@ -80,7 +80,7 @@ def _decision(entry: Any, number: int) -> Decision:
     return Decision.from_json(entry)
 
 
-def members_of(entries: Any, decisions: list[Decision], share: Fraction, version: int) -> dict[str, Member]:
+def _members_of(entries: Any, decisions: list[Decision], share: Fraction, version: int) -> dict[str, Member]:
     """Return the users of a season, if their counts are those that the decisions come to.
 
     Raises
@@ -105,7 +105,7 @@ def members_of(entries: Any, decisions: list[Decision], share: Fraction, version
         member = Member(*counts)
         _require(1 <= member.slots <= len(decisions), f"user {shown(name)} took part in too many slots")
         _require(member.asked <= MOST_UNITS, f"user {shown(name)} asked for more than any user may")
-        again = counted(won.get(name, []), member.slots, len(decisions), share)
+        again = user_counts(won.get(name, []), member.slots, len(decisions), share)
         there = (member.backlog, member.idle, member.won)
         _require(there == again, f"the counts of user {shown(name)} are not those of the decisions")
         found[name] = member
@@ -115,7 +115,7 @@ def members_of(entries: Any, decisions: list[Decision], share: Fraction, version
     return found
 
 
-def counted(won: list[int], slots: int, last: int, share: Fraction) -> tuple[int, int, int]:
+def user_counts(won: list[int], slots: int, last: int, share: Fraction) -> tuple[int, int, int]:
     """Return queue, idle slots and wins of a user who took part in the last ``slots`` of ``last`` slots.
 
     The queue is in parts of the share's denominator: q <- max(q - x, 0) + D, slot after slot.
@@ -130,7 +130,7 @@ def counted(won: list[int], slots: int, last: int, share: Fraction) -> tuple[int
 
     Examples
     --------
-    >>> counted([2], 3, 3, Fraction(1, 4))
+    >>> user_counts([2], 3, 3, Fraction(1, 4))
     (2, 1, 1)
     """
     queue, before = 0, last - slots
@@ -169,7 +169,9 @@ def _require(condition: bool, text: str) -> None:
         raise StateError(text)
 
 
-def parts_of(content: Mapping[str, Any], share: Fraction, version: int) -> tuple[Any, list[Decision], str]:
+def season_parts(
+    content: Mapping[str, Any], share: Fraction, version: int
+) -> tuple[Any, list[Decision], str]:
     """Return users, decisions and identity of a season from the content of its file.
 
     Raises
@@ -182,4 +184,4 @@ def parts_of(content: Mapping[str, Any], share: Fraction, version: int) -> tuple
     identity = content.get("identity", "")
     _require(version == 1 or is_name(identity), "it has no identity")
     decisions = decisions_of(content["decisions"])
-    return members_of(content["members"], decisions, share, version), decisions, identity
+    return _members_of(content["members"], decisions, share, version), decisions, identity

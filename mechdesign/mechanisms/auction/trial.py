@@ -11,7 +11,7 @@ from mechdesign.audit.auctions import coverage, individual_rationality, truthful
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.numbers import rational
 from mechdesign.mechanisms.auction.rules import all_rules, amounts, misreports
-from mechdesign.mechanisms.auction.slot import UNIT, Slot, checked_bids, prices_of, slot_of
+from mechdesign.mechanisms.auction.slot import UNIT, Slot, bid_prices, checked_bids, slot_of
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.auction.online import OnlineAuction
@@ -41,7 +41,7 @@ def trial_slot(auction: OnlineAuction) -> Slot:
     epsilon = rational("epsilon", auction.epsilon)
     top = 4.0 if auction.reserve is None else min(auction.reserve, 4.0)
     bids = checked_bids(rng.uniform(0.2, 1.0, (users, 2)) * top / (1.0 + auction.epsilon))
-    prices = prices_of(bids, epsilon)
+    prices = bid_prices(bids, epsilon)
     money = rational("tradeoff", auction.tradeoff) * UNIT
     queues = auction.policy == "online" and auction.participation > 0
     shares = (0, 2, 0, 1, 0, 0) if queues else (0,) * users

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mechdesign.core.errors import MethodError
-from mechdesign.mechanisms.auction.greedy import Award, Covering, covered, preselected, remaining
+from mechdesign.mechanisms.auction.greedy import Award, Covering, covering_choices, preselected, remaining
 from mechdesign.mechanisms.auction.slot import MOST_UNITS, Slot
 from mechdesign.solvers.covering import TooManyStepsError, least_cover
 from mechdesign.solvers.integer import BinaryProgram, solve_binary
@@ -95,12 +95,12 @@ def _greedy_cover(slot: Slot, needs: Sequence[int], users: Sequence[int]) -> lis
     weights = np.full(slot.users, np.inf)
     weights[list(users)] = [slot.weights[user] / slot.scale for user in users]
     place = {user: number for number, user in enumerate(users)}
-    return [place[stage.user] for stage in covered(Covering(slot, needs, weights))]
+    return [place[stage.user] for stage in covering_choices(Covering(slot, needs, weights))]
 
 
 def _proposed(slot: Slot, needs: Sequence[int], users: Sequence[int]) -> list[list[int]]:
     """Return the places of the users whom the integer program takes, if they cover what is needed."""
-    program, _ = program_of(slot, needs, users)
+    program, _ = _program_of(slot, needs, users)
     result = solve_binary(program)
     there = result.status in ("optimal", "feasible")
     if not there or (program.rows @ result.variables < program.limits).any():
@@ -112,7 +112,7 @@ MOST_STATES = 100_000
 """Steps of dynamic programming: users times states of what is still needed."""
 
 
-def states(slot: Slot) -> int:
+def _states(slot: Slot) -> int:
     """Return how many steps dynamic programming would take."""
     found = slot.users
     for need in slot.requirements.tolist():
@@ -145,7 +145,7 @@ def best_cover_exactly(slot: Slot, needs: Sequence[int], candidates: Sequence[in
 
 def too_many_states(slot: Slot) -> str:
     """Return why dynamic programming is not for this slot; empty if it is."""
-    count = states(slot)
+    count = _states(slot)
     if count <= MOST_STATES:
         return ""
     return f"{_size(count)} steps of dynamic programming are more than {MOST_STATES}; {REMEDY}"
@@ -259,7 +259,7 @@ def award(slot: Slot) -> Award:
     return Auctioneer(untied(slot), Proven()).award()
 
 
-def program_of(
+def _program_of(
     slot: Slot, needs: Sequence[int], candidates: Sequence[int]
 ) -> tuple[BinaryProgram, list[int]]:
     """Return the covering program of what is needed, and the users that its variables stand for."""
@@ -273,7 +273,7 @@ def program_of(
     return BinaryProgram(costs, rows, limits[wanted], np.zeros(len(useful), dtype=np.bool_)), useful
 
 
-def lower_bound(slot: Slot, winners: Iterable[int], nodes: int = 1) -> float:
+def objective_lower_bound(slot: Slot, winners: Iterable[int], nodes: int = 1) -> float:
     """Return a proven lower bound of the objective: the linear relaxation, or better with more nodes.
 
     Users without a positive weight are in some best set; the rest is a covering program.
@@ -295,7 +295,7 @@ def lower_bound(slot: Slot, winners: Iterable[int], nodes: int = 1) -> float:
     left = [user for user in slot.admitted.nonzero()[0].tolist() if user not in taken]
     if not any(needs):
         return float(np.nextafter(base, -np.inf))
-    program, useful = program_of(slot, needs, left)
+    program, useful = _program_of(slot, needs, left)
     chosen = set(winners)
     incumbent = np.array([user in chosen for user in useful], dtype=np.bool_)
     bound = base + branch(program, incumbent, nodes).bound

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import float_down
 from mechdesign.audit.incentives import audit_menu
-from mechdesign.audit.menu_bound import Sellers, least_error, least_payment
+from mechdesign.audit.menu_bound import Sellers, least_menu_error, least_payment
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
@@ -231,7 +231,9 @@ class ContractMenu(Mechanism):
         numbers = numbers[numbers != NOT_BUYING]
         received = finite_array("reports", reports, 1)
         if len(received) != len(numbers):
-            raise DataError("reports", f"{len(received)} for {len(numbers)} buyers", "give one each")
+            raise DataError(
+                "reports", f"{len(received)} for {counted(len(numbers), 'buyer')}", "give one each"
+            )
         loss = self.noise.loss(self.items[:, 0])[numbers]
         error = math.sqrt(2.0 * math.fsum(loss)) * self.terms.data_range / len(received)
         alpha = error / math.sqrt(1.0 - self.terms.confidence)
@@ -310,7 +312,7 @@ class ContractMenu(Mechanism):
         if terms.objective == "error":
             value = self.error
             share = (float(terms.counts.sum()) / float(terms.counts[buys].sum())) ** 2
-            bound = share * least_error(sellers, terms.prices[buys], terms.budget or 0.0)
+            bound = share * least_menu_error(sellers, terms.prices[buys], terms.budget or 0.0)
         else:
             value = self.total_payment
             allowed = math.fsum(terms.counts[buys] * self.noise.loss(self.epsilon[buys]))

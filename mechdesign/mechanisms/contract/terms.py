@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.fields import fields_of
-from mechdesign.core.validation import choice, finite_array, in_range
+from mechdesign.core.validation import finite_array, in_range, one_of
 from mechdesign.core.values import frozen_value, kept
 
 Array = NDArray[np.float64]
@@ -46,11 +46,11 @@ class Terms:
     counts: Array = kept(_array)
     cost: Array = kept(lambda name, value: _array("participation_cost", value))
     budget: float | None = kept(_finite, default=None, optional=True)
-    information: str = kept(partial(choice, known=("incomplete", "complete")), default="incomplete")
+    information: str = kept(partial(one_of, known=("incomplete", "complete")), default="incomplete")
     data_range: float = kept(partial(_finite, low_open=True), default=1.0)
     confidence: float = kept(partial(in_range, low=0.0, high=1.0, high_open=True), default=0.9)
     noise: str | Mapping[str, Any] = "laplace"
-    objective: str = kept(partial(choice, known=("error", "payment")), default="error")
+    objective: str = kept(partial(one_of, known=("error", "payment")), default="error")
     epsilon_min: float = kept(_finite, default=0.0)
     epsilon_max: float | None = kept(_finite, default=None, optional=True)
     prices: Array | None = kept(_array, default=None, optional=True)

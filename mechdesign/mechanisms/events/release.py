@@ -125,7 +125,10 @@ class EventRelease(ReportMechanism[EventEstimate]):
                 raise CertificateError("channel", certificate)
 
     def _figures(self) -> str:
-        return f"{self.states.slots} slots, {self.states.size} states, epsilon={self.epsilon:g}"
+        return (
+            f"{counted(self.states.slots, 'slot')}, {counted(self.states.size, 'state')}, "
+            f"epsilon={self.epsilon:g}"
+        )
 
     # Audit
 
@@ -284,7 +287,9 @@ class EventRelease(ReportMechanism[EventEstimate]):
         """Build the mechanism from plain values, auditing it again."""
         slots, events = int(content["slots"]), int(content["most"])
         if not (2 <= slots <= MOST_SLOTS and 1 <= events <= MOST_EVENTS):
-            raise CertificateError("slots", f"{slots} slots and {events} events per user are out of range")
+            raise CertificateError(
+                "slots", f"{counted(slots, 'slot')} and {events} events per user are out of range"
+            )
         weights = EventWeights(
             EventStates(slots, events),
             tuple(int(named) for named in content["named"]),

@@ -58,12 +58,12 @@ class Choice:
     reference: str
 
 
-def read_penalty(given: Any) -> float | None:
+def joint_penalty(given: Any) -> float | None:
     """Return lambda; None for cross-validation, which is the default.
 
     Examples
     --------
-    >>> read_penalty("10"), read_penalty("cross-validated")
+    >>> joint_penalty("10"), joint_penalty("cross-validated")
     (10.0, None)
     """
     if given is None or given == CROSS_VALIDATED:
@@ -84,7 +84,7 @@ def reference_of(moments: EffectMoments, mean: Array, name: str) -> Array:
     return moments.reference(mean)
 
 
-def chosen(
+def best_penalty(
     model: Likelihood,
     moments: EffectMoments,
     penalties: Sequence[float] | None = None,
@@ -104,7 +104,7 @@ def chosen(
     Examples
     --------
     >>> model = Likelihood(np.array([[1, 0], [0, 1]]), np.array([600, 400]), [2], 0.75, 0.25)
-    >>> chosen(model, EffectMoments(model), references=["uniform"]).penalty <= 30.0
+    >>> best_penalty(model, EffectMoments(model), references=["uniform"]).penalty <= 30.0
     True
     """
     if penalties is None:

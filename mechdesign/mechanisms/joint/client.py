@@ -61,7 +61,7 @@ class PermanentResponse:
 
     def __repr__(self) -> str:
         made = counted(self.made, "report")
-        return f"PermanentResponse({len(self.bits)} clients, {made} made, of {self.mechanism!r})"
+        return f"PermanentResponse({counted(len(self.bits), 'client')}, {made} made, of {self.mechanism!r})"
 
     def __copy__(self) -> Self:
         raise MethodError(
@@ -76,7 +76,7 @@ class PermanentResponse:
 
     @property
     def left(self) -> int | None:
-        """How many more reports the guarantee allows; None for any number."""
+        """Number of further reports that the guarantee allows; None for any number."""
         return max(0, self.mechanism.reports_per_user - self.made) if self.mechanism.limited else None
 
     def report(self, rng: Rng = None) -> NDArray[np.uint8]:

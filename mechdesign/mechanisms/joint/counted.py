@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mechdesign.core.errors import DataError, MethodError, ModelFileError
 from mechdesign.core.files import one_at_a_time
 from mechdesign.core.text import counted
-from mechdesign.mechanisms.joint.kept import digest_of, read_kept, write_kept
+from mechdesign.mechanisms.joint.kept import read_kept, responses_digest, write_kept
 from mechdesign.mechanisms.oracles.packed import Packed
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def begin_count(mechanism: JointResponse, path: str | os.PathLike[str], bits: Pa
             "format": FORMAT,
             "mechanism": mechanism.fingerprint,
             "made": 0,
-            "kept": digest_of(bits),
+            "kept": responses_digest(bits),
         }
         write_kept(path, document)
 
@@ -67,7 +67,7 @@ def count_report(mechanism: JointResponse, path: str | os.PathLike[str], bits: P
     """
     with one_at_a_time(path, ModelFileError):
         document = read_kept(path, FORMAT, WHAT, mechanism.fingerprint)
-        if document.get("kept") != digest_of(bits):
+        if document.get("kept") != responses_digest(bits):
             raise DataError(path, "counts the reports of other permanent responses", "name that of these")
         require_left(mechanism, document["made"], f"{path}: reports")
         document["made"] += 1

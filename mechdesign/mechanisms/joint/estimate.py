@@ -13,9 +13,9 @@ from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import counted
 from mechdesign.core.tidy import Columns, Tidy
-from mechdesign.core.validation import choice, integer
+from mechdesign.core.validation import integer, one_of
 from mechdesign.mechanisms.figures import MOST_PANELS, together
-from mechdesign.mechanisms.joint.choosing import REFERENCES, Choice, chosen, read_penalty, reference_of
+from mechdesign.mechanisms.joint.choosing import REFERENCES, Choice, best_penalty, joint_penalty, reference_of
 from mechdesign.mechanisms.joint.layout import Codes, Packed, bits_of, titles
 from mechdesign.mechanisms.joint.likelihood import Likelihood
 from mechdesign.mechanisms.joint.limits import BitMoments, ShareLimits
@@ -102,9 +102,9 @@ class JointEstimate(Tidy):
         penalty: Any = None,
         reference: str | None = None,
     ) -> None:
-        self.estimator = choice("estimator", estimator, ESTIMATORS)
-        self.penalty = read_penalty(penalty)
-        self.reference = None if reference is None else choice("reference", reference, REFERENCES)
+        self.estimator = one_of("estimator", estimator, ESTIMATORS)
+        self.penalty = joint_penalty(penalty)
+        self.reference = None if reference is None else one_of("reference", reference, REFERENCES)
         if not self.is_penalized and (self.penalty is not None or self.reference is not None):
             what = "penalty" if self.penalty is not None else "reference"
             raise ParameterError(what, "the most likely distribution has none", "omit it")
@@ -121,12 +121,12 @@ class JointEstimate(Tidy):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many values each attribute has."""
+        """Number of values of each attribute."""
         return self.mechanism.attributes.shape(self.view)
 
     @property
     def users(self) -> int:
-        """How many people reported."""
+        """Number of users who reported."""
         return int(self.counts.sum())
 
     def over(self, attributes: Iterable[Any]) -> JointEstimate:
@@ -173,7 +173,7 @@ class JointEstimate(Tidy):
         """The penalty and the reference: as given, the rest by cross-validation."""
         penalties = None if self.penalty is None else (self.penalty,)
         references = REFERENCES if self.reference is None else (self.reference,)
-        return chosen(self.model, self.moments, penalties, references)
+        return best_penalty(self.model, self.moments, penalties, references)
 
     @cached_property
     def penalized(self) -> Penalized:

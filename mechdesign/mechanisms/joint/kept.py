@@ -28,13 +28,13 @@ IDENTITY = ("mechanism", "bits", "kept")
 """What tells whether two files keep the same: the permanent response itself, or its digest."""
 
 
-def digest_of(bits: Packed) -> str:
+def responses_digest(bits: Packed) -> str:
     """Return what tells permanent responses from others: a digest of all their bits.
 
     Examples
     --------
     >>> import numpy as np
-    >>> digest_of(np.array([[72]], dtype=np.uint8))[:12]
+    >>> responses_digest(np.array([[72]], dtype=np.uint8))[:12]
     '107be837a6bd'
     """
     return hashlib.sha256(f"{bits.shape} ".encode() + bits.tobytes()).hexdigest()

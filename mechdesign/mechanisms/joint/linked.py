@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.repeated import RepeatedBits
 from mechdesign.core.errors import DataError
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.joint.layout import Codes, Packed, grouped
 
 Array = NDArray[np.float64]
@@ -50,12 +51,12 @@ def linked_counts(tables: Sequence[Packed], bits: int, weights: RepeatedBits) ->
     if not tables or not len(tables[0]):
         raise DataError("reports", "there are none", "give at least one report")
     if len(tables) > MOST_REPORTS:
-        raise DataError("reports", f"{len(tables)} of each user", f"{MOST_REPORTS} at most")
+        raise DataError("reports", f"{len(tables)} of each user", f"give at most {MOST_REPORTS}")
     for number, table in enumerate(tables):
         if len(table) != len(tables[0]):
             raise DataError(
                 "reports",
-                f"table {number + 1} has {len(table)} users, the first {len(tables[0])}",
+                f"table {number + 1} has {counted(len(table), 'user')}, the first {len(tables[0])}",
                 "give the same users in the same order",
             )
     ones = np.zeros((len(tables[0]), bits), dtype=np.uint8)

@@ -18,6 +18,7 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.collecting import marked
@@ -95,7 +96,7 @@ class JointResponse(AttributeMechanism[JointEstimate]):
             raise ParameterError("attributes", f"expected Attributes, got a {type(attributes).__name__}")
         self.attributes = attributes
         if self.bits > MOST_BITS:
-            raise ParameterError("attributes", f"{self.bits} bits a report", f"{MOST_BITS} at most")
+            raise ParameterError("attributes", f"{self.bits} bits a report", f"give at most {MOST_BITS}")
         self.epsilon = privacy_epsilon(epsilon)
         self.report_epsilon = (
             None if report_epsilon is None else privacy_epsilon(report_epsilon, "report_epsilon")
@@ -335,7 +336,7 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         count = "" if self.reports_per_user == 1 else f", {self.reports_per_user} reports"
         weights = {"redraw": 2 * self.weights.flip, "keep": self.weights.keep, "add": self.weights.add}
         chances = ", ".join(f"{name}={number / TOTAL:g}" for name, number in weights.items())
-        return f"{self.attributes.count} attributes, {chances}, epsilon={self.epsilon:g}{count}"
+        return f"{counted(self.attributes.count, 'attribute')}, {chances}, epsilon={self.epsilon:g}{count}"
 
     def content(self) -> dict[str, Any]:
         """Return attributes, promises and weights as plain values."""

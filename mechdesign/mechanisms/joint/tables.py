@@ -16,6 +16,7 @@ from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.collecting import (
+    estimated,
     located,
     marked,
     report_column,
@@ -26,7 +27,6 @@ from mechdesign.mechanisms.joint.counted import begin_count, count_report, promi
 from mechdesign.mechanisms.joint.estimate import ESTIMATORS, JointEstimate
 from mechdesign.mechanisms.joint.layout import titles
 from mechdesign.mechanisms.joint.table import JointTable
-from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.operations import (
     ANYWAY,
     COLUMN,
@@ -125,7 +125,7 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
 def _randomized(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     bits = bit_source(mechanism.seeded(settings["seed"]))
     name = marked(REPORT, mechanism.fingerprint)
-    for codes in _answers(mechanism, sources, settings):
+    for codes in encoded(mechanism, sources, settings):
         yield {name: as_texts(mechanism.draw_reports(mechanism.draw_permanent(codes, bits), bits))}
 
 
@@ -136,7 +136,7 @@ def _remembered(mechanism: JointResponse, sources: Sequence[Source], settings: S
         require_fresh(state)
     bits = bit_source(mechanism.seeded(settings["seed"], "remember"))
     name, made = marked(PERMANENT, kept_mark(mechanism.fingerprint)), []
-    for codes in _answers(mechanism, sources, settings):
+    for codes in encoded(mechanism, sources, settings):
         packed = mechanism.draw_permanent(codes, bits)
         if mechanism.keeps_truth:
             settings.count("true answer(s), since this mechanism keeps no noise (redraw = 0)", len(packed))
@@ -144,14 +144,6 @@ def _remembered(mechanism: JointResponse, sources: Sequence[Source], settings: S
         yield {name: as_texts(packed)}
     if state:
         begin_count(mechanism, state, np.concatenate(made))
-
-
-def _answers(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Codes]:
-    """Yield the numbers of users' values, (n, d)."""
-    if not settings["anyway"]:
-        mechanism.require_estimable()
-    (source,) = sources
-    yield from encoded(mechanism, mechanism.attributes, source, settings)
 
 
 def _state(mechanism: JointResponse, settings: Settings) -> Any:
@@ -206,10 +198,7 @@ def _permanent(mechanism: JointResponse, source: Source, column: str) -> Iterato
 def _estimated(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> JointTables:
     found = _linked(mechanism, sources, settings) if settings["linked"] else None
     if found is None:
-        server = mechanism.aggregator()
-        for source in sources:
-            server.take(source, settings)
-        found = server.estimate(population=bool(settings["population"]))
+        found = estimated(mechanism, sources, settings)
     chosen = {name: settings[name] for name in ("penalty", "reference")}
     found = found.by(settings["estimator"] or ESTIMATORS[0], **chosen)
     if settings["joint"]:

@@ -15,7 +15,7 @@ Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
 
 
-def settle(drawn: Words, undecided: Words, places: Codes, result: Words, digit: bool) -> int:
+def settle_bits(drawn: Words, undecided: Words, places: Codes, result: Words, digit: bool) -> int:
     """Compare a binary digit of each number with the limit's; return how many words have an open bit.
 
     ``places`` are those of the words on the list, empty for all words in order.
@@ -89,7 +89,7 @@ def corrected(bits: Bytes, size: int, rows: Codes, lacking: Codes, without: Code
     return left
 
 
-def members(bits: Bytes, size: int, without: Codes, drawn: Codes, limits: Codes, ends: Codes) -> bool:
+def floyd_members(bits: Bytes, size: int, without: Codes, drawn: Codes, limits: Codes, ends: Codes) -> bool:
     """Fill empty sets by Floyd's algorithm; return whether all numbers were below the ends of their limits.
 
     The numbers of all rows for the first limit come first. Where a number is beyond the last multiple of its
@@ -161,5 +161,5 @@ def below_weights(
 
 def loops() -> tuple[Any, ...]:
     """Return all loops."""
-    sets = (settle, shortened, own_bits, corrected, members)
+    sets = (settle_bits, shortened, own_bits, corrected, floyd_members)
     return (*sets, of_parity, fitting, below_weights)

@@ -16,6 +16,7 @@ from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.frames import is_table
 from mechdesign.core.marks import Circles
 from mechdesign.core.randomness import BitSource, Rng
+from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, in_range, privacy_epsilon
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.door import on_table
@@ -45,7 +46,7 @@ class LocationMechanism(Mechanism):
     """
 
     def __init__(self, epsilon: float, beta: float = 0.05, area: Any = None) -> None:
-        self.epsilon = positive_epsilon(epsilon)
+        self.epsilon = planar_epsilon(epsilon)
         self.beta = probability("beta", beta)
         self.area = None if area is None else checked_area(area)
 
@@ -109,7 +110,7 @@ class LocationMechanism(Mechanism):
                 raise
             raise DataError("points", "rows have different lengths", "give x and y for each") from None
         if places.shape[1] != 2:
-            raise DataError("points", f"have {places.shape[1]} coordinates", "give two, x and y")
+            raise DataError("points", f"have {counted(places.shape[1], 'coordinate')}", "give two, x and y")
         if not np.isfinite(places).all():
             row, column = np.argwhere(~np.isfinite(places))[0]
             what = f"{'xy'[column]} is {places[row, column]:g}"
@@ -174,7 +175,7 @@ EXTREME = 1e100
 """Neither epsilon nor its inverse is larger: lengths and their squares stay doubles."""
 
 
-def positive_epsilon(value: Any) -> float:
+def planar_epsilon(value: Any) -> float:
     """Return an epsilon > 0: with 0 a report in the plane would be uniform over all of it."""
     epsilon = privacy_epsilon(value)
     if epsilon == 0.0:

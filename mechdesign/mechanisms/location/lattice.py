@@ -15,7 +15,7 @@ from mechdesign.audit.exponential import float_up
 from mechdesign.audit.location import LocationAudit, audit_rounded
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import BitSource
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.location.base import LocationMechanism
@@ -95,7 +95,7 @@ class PlanarLattice(LocationMechanism):
         if most > MOST_STEPS:
             raise ParameterError(
                 "step",
-                f"{self.step:g} goes {most:.3g} times into a side of the area, {MOST_STEPS} at most",
+                f"{self.step:g} goes {most:.3g} times into a side of the area, the limit is {MOST_STEPS}",
                 "give a larger one",
             )
         corners = [Fraction(number) for number in self.area]
@@ -112,7 +112,7 @@ class PlanarLattice(LocationMechanism):
 
     @cached_property
     def reach(self) -> int:
-        """How many steps the rectangle of the even part extends beyond the area: all vectors end in it."""
+        """Number of steps from the area to the end of the even part: all vectors end in it."""
         cells, total = self.weights.cells, self.rows + self.columns
         if cells <= self.rows * self.columns:
             raise CertificateError("lattice", "the even part is not over the area and its surroundings")
@@ -209,11 +209,11 @@ class PlanarLattice(LocationMechanism):
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
-        weights = tuple(whole("weights", weight) for weight in content["weights"])
+        weights = tuple(plain_int("weights", weight) for weight in content["weights"])
         if not weights:
             raise CertificateError("lattice", "has no weights")
         squares, counts = _first_lengths(len(weights))
-        table = RadialWeights(squares, counts, weights, whole("cells", content["cells"]))
+        table = RadialWeights(squares, counts, weights, plain_int("cells", content["cells"]))
         return cls(content["epsilon"], content["area"], content["step"], content["beta"], table)
 
 

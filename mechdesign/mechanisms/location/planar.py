@@ -14,7 +14,7 @@ from mechdesign.audit.density import audit_density
 from mechdesign.audit.location import LocationAudit
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.randomness import BITS, BitSource
-from mechdesign.mechanisms.location.base import LocationMechanism, positive_epsilon, probability
+from mechdesign.mechanisms.location.base import LocationMechanism, planar_epsilon, probability
 
 Array = NDArray[np.float64]
 
@@ -134,5 +134,5 @@ def planar_quantile(epsilon: float, beta: float) -> float:
     from scipy.special import lambertw
 
     level = probability("beta", beta)
-    rate = positive_epsilon(epsilon)
+    rate = planar_epsilon(epsilon)
     return max(0.0, -float(lambertw(-level / math.e, -1).real) - 1.0) / rate

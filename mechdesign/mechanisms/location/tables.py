@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import beside, located, marked, require_commas, require_data
+from mechdesign.core.text import counted
+from mechdesign.mechanisms.collecting import located, marked, require_commas, require_data, side_by_side
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import CLIP, COLUMN, SEED, Column, Operation, Settings
 
@@ -48,7 +49,7 @@ def _randomized(
     (source,) = sources
     columns, rng = _columns(mechanism, source, settings), mechanism.seeded(settings["seed"])
     names = [marked(column, mechanism.fingerprint) for column in columns]
-    for points in beside(source, columns, [partial(as_floats, dimensions=1, what="points")] * 2):
+    for points in side_by_side(source, columns, [partial(as_floats, dimensions=1, what="points")] * 2):
         with located(source):
             reports = mechanism.randomize(points, rng=rng, clip=bool(settings["clip"]))
         if mechanism.area is not None:
@@ -67,7 +68,7 @@ def _columns(mechanism: LocationMechanism, source: Source, settings: Settings) -
         if len(given) != 2:
             raise DataError(
                 source.name,
-                f"has {len(given)} columns ({', '.join(given[:8])})",
+                f"has {counted(len(given), 'column')} ({', '.join(given[:8])})",
                 "name two with --column, x before y",
             )
         if given != [X, Y] and any(mechanism.is_value(name) for name in given):
@@ -76,6 +77,8 @@ def _columns(mechanism: LocationMechanism, source: Source, settings: Settings) -
                 "its first line is numbers: add a header line, or name these columns with --column",
             )
     if len(given) != 2:
-        raise ParameterError("--column", f"{len(given)} columns for a location", "name two, x before y")
+        raise ParameterError(
+            "--column", f"{counted(len(given), 'column')} for a location", "name two, x before y"
+        )
     require_data(source, given)
     return given

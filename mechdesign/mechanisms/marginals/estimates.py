@@ -16,6 +16,7 @@ from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import DataError
 from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, numpy_generator
+from mechdesign.core.text import counted
 from mechdesign.core.tidy import Columns, Tidy, stacked
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.attributes import Attributes
@@ -109,7 +110,7 @@ class ReleasedMarginals(Tidy):
         if users < len(mechanism.views):
             raise DataError(
                 "reports",
-                f"{users} users are fewer than the {len(mechanism.views)} views",
+                f"{users} users are fewer than the {counted(len(mechanism.views), 'view')}",
                 "collect from more",
             )
         pairs = []
@@ -146,7 +147,7 @@ class ReleasedMarginals(Tidy):
 
     @property
     def users(self) -> int:
-        """How many people reported."""
+        """Number of users who reported."""
         return sum(self.reports)
 
     def figures(self) -> list[Figure]:
@@ -157,7 +158,10 @@ class ReleasedMarginals(Tidy):
         return in_pictures(title, [figure for figures in alone for figure in figures])
 
     def __repr__(self) -> str:
-        return f"ReleasedMarginals({self.users} reports, {len(self.views)} views, {self.attributes!r})"
+        return (
+            f"ReleasedMarginals({counted(self.users, 'report')}, "
+            f"{counted(len(self.views), 'view')}, {self.attributes!r})"
+        )
 
     @cached_property
     def observed(self) -> Observed:

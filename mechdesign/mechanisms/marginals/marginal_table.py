@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
-from mechdesign.core.text import listed, table
+from mechdesign.core.text import counted, listed, table
 from mechdesign.core.tidy import Columns, tidy_columns
 from mechdesign.mechanisms.cross_table import CrossTable
 from mechdesign.mechanisms.interval_figures import UNBIASED, table_figures
@@ -92,7 +92,7 @@ class MarginalEstimate(CrossTable):
         cell long to either side.
         """
         interval, said = self._ends()
-        title = f"{' x '.join(self.attributes)}: {self.users} reports"
+        title = f"{' x '.join(self.attributes)}: {counted(self.users, 'report')}"
         return table_figures(title, self.attributes, self.labels, self.value, interval, said)
 
     def _ends(self) -> tuple[tuple[Array, Array] | None, str]:
@@ -117,11 +117,14 @@ class MarginalEstimate(CrossTable):
 
     def __repr__(self) -> str:
         kind = "contained" if self.contained else "reconstructed"
-        return f"MarginalEstimate({listed(self.attributes)}: {self.value.size} cells, {kind})"
+        return f"MarginalEstimate({listed(self.attributes)}: {counted(self.value.size, 'cell')}, {kind})"
 
     def __str__(self) -> str:
         cells = self._short_grid() if self.spread is None else ""
-        return f"{self.users} reports; {self._error_text()}\n{cells or self._listed_cells()}{self._noted()}"
+        return (
+            f"{counted(self.users, 'report')}; "
+            f"{self._error_text()}\n{cells or self._listed_cells()}{self._noted()}"
+        )
 
     def _error_text(self) -> str:
         foreseen = "not computed" if self.predicted_error is None else f"{self.predicted_error:.2g}"

@@ -25,6 +25,7 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.numbers import rational
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
+from mechdesign.core.text import counted
 from mechdesign.core.types import PrivacyVerdict
 from mechdesign.core.validation import integer, user_count
 from mechdesign.core.values import changed
@@ -288,7 +289,10 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         )
 
     def _figures(self) -> str:
-        return f"{self.attributes.count} attributes, {len(self.views)} views, epsilon={self.epsilon:g}"
+        return (
+            f"{counted(self.attributes.count, 'attribute')}, "
+            f"{counted(len(self.views), 'view')}, epsilon={self.epsilon:g}"
+        )
 
     def content(self) -> dict[str, Any]:
         """Return attributes, views, each distinct oracle once, and the shares as integers."""

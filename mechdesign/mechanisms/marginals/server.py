@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Source, Values
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.collecting import collect
 from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.labels import Labels
@@ -51,7 +52,7 @@ class MarginalAggregator(Server["MarginalRelease"]):
 
     @property
     def reports(self) -> list[int]:
-        """How many reports of each view were counted."""
+        """Number of counted reports of each view."""
         return [counter.users for counter in self.counters]
 
     @property
@@ -150,7 +151,7 @@ class MarginalAggregator(Server["MarginalRelease"]):
         if not isinstance(parts, list) or len(parts) != len(self.counters):
             raise DataError(
                 "aggregator",
-                f"the counts are damaged: not {len(self.counters)} views",
+                f"the counts are damaged: not {counted(len(self.counters), 'view')}",
                 "count the reports again",
             )
         if not all(isinstance(part, Mapping) for part in parts):

@@ -17,6 +17,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.labels import Codes
 
@@ -100,7 +101,7 @@ class SyntheticModel:
         return tuple(link.clique for link in self.links)
 
     def __repr__(self) -> str:
-        return f"SyntheticModel({len(self.sizes)} attributes, cliques {list(self.cliques)[:8]})"
+        return f"SyntheticModel({counted(len(self.sizes), 'attribute')}, cliques {list(self.cliques)[:8]})"
 
     def sample(self, rows: int, rng: np.random.Generator) -> Codes:
         """Return independent rows, shape (rows, d)."""

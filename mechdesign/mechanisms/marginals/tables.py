@@ -116,12 +116,9 @@ def release_operations(mechanism: MarginalRelease) -> tuple[Operation, ...]:
 
 
 def _randomized(mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
-    if not settings["anyway"]:
-        mechanism.require_estimable()
-    (source,) = sources
     bits = bit_source(mechanism.seeded(settings["seed"]))
     name = marked(REPORT, mechanism.fingerprint)
-    for codes in encoded(mechanism, mechanism.attributes, source, settings):
+    for codes in encoded(mechanism, sources, settings):
         drawn = list(mechanism.draw(codes, bits))
         yield {
             VIEW: np.concatenate([piece.views for piece in drawn]),

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 
 Array = NDArray[np.float64]
@@ -56,7 +57,7 @@ def check_views(views: Any, attributes: int) -> list[View]:
         raise ParameterError("views", "expected a list of lists of attributes, at least one")
     read = []
     for number, view in enumerate(views):
-        members = tuple(whole(f"views: view {number}", item) for item in view)
+        members = tuple(plain_int(f"views: view {number}", item) for item in view)
         if not members or list(members) != sorted(set(members)):
             raise ParameterError("views", f"view {number} is not a list of increasing attributes: {members}")
         if members[0] < 0 or members[-1] >= attributes:
@@ -97,4 +98,4 @@ def memory(cells: int) -> str:
     for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
         if size >> power:
             return f"{-(-size >> power)} {unit}"
-    return f"{size} bytes"
+    return counted(size, "byte")

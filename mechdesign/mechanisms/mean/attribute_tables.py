@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Block, Source, Values, length, regrouped
-from mechdesign.mechanisms.collecting import beside, collect, count_outside, located, marked
+from mechdesign.mechanisms.collecting import collect, count_outside, estimated, located, marked, side_by_side
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import (
     CLIP,
@@ -54,7 +54,7 @@ def attribute_operations(mechanism: AttributeSampling) -> tuple[Operation, ...]:
             "the means of all attributes, with standard errors and intervals",
             gives,
             (),
-            partial(_estimated, mechanism),
+            partial(estimated, mechanism),
             (POPULATION, UNMARKED),
             several=True,
         ),
@@ -68,19 +68,14 @@ def _randomized(
     labels, rng = mechanism.labels, mechanism.seeded(settings["seed"])
     columns = attribute_columns(mechanism, labels.names, labels.size, source, settings)
     ranges, name = mechanism.ranges, marked(REPORT, mechanism.fingerprint)
-    for values in beside(source, columns, [partial(as_floats, dimensions=1, what="values")] * len(columns)):
+    for values in side_by_side(
+        source, columns, [partial(as_floats, dimensions=1, what="values")] * len(columns)
+    ):
         with located(source):
             ranges.check(values, bool(settings["clip"]))
             settings.count("value(s) moved to their range", count_outside(values, ranges.low, ranges.high))
             reports = mechanism.randomize(values, rng=rng, clip=True)
         yield {ATTRIBUTE: reports[ATTRIBUTE], name: reports[REPORT]}
-
-
-def _estimated(mechanism: AttributeSampling, sources: Sequence[Source], settings: Settings) -> Any:
-    server = mechanism.aggregator()
-    for source in sources:
-        server.take(source, settings)
-    return server.estimate(population=bool(settings["population"]))
 
 
 def count_records(

@@ -29,7 +29,7 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.text import counted
-from mechdesign.core.validation import choice, integer, privacy_epsilon, user_count
+from mechdesign.core.validation import integer, one_of, privacy_epsilon, user_count
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.door import on_table
@@ -105,7 +105,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         size = integer("attributes", attributes if names is None else len(names), 1, MAX_ATTRIBUTES)
         self.inner, self.labels = inner, Labels(size, names)
         self.per_user = integer("per_user", per_user, 1, size)
-        self.estimator = choice("estimator", estimator, ESTIMATORS)
+        self.estimator = one_of("estimator", estimator, ESTIMATORS)
         self.epsilon = privacy_epsilon(inner.epsilon * self.per_user if epsilon is None else epsilon)
         self.delta = float_up(self.per_user * Fraction(inner.delta))
         self.ranges = ColumnRanges(

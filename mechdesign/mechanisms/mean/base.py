@@ -70,7 +70,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         """Return empty exact counters for the reports of this many attributes."""
 
     @abstractmethod
-    def unit_variance(self, unit: Array) -> Array:
+    def _unit_variance(self, unit: Array) -> Array:
         """Return the variance of the estimate from one report, for u in [0, 1] and the range [0, 1]."""
 
     @abstractmethod
@@ -136,10 +136,10 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         column, source = self.domain.check(answers, clip), self.source(rng)
         reports = np.empty(len(column), dtype=self.report_dtype)
         for start in range(0, len(column), CHUNK):
-            reports[start : start + CHUNK] = self.draw_values(column[start : start + CHUNK], source)
+            reports[start : start + CHUNK] = self._draw_values(column[start : start + CHUNK], source)
         return reports
 
-    def draw_values(self, values: Array, source: BitSource) -> NDArray[Any]:
+    def _draw_values(self, values: Array, source: BitSource) -> NDArray[Any]:
         """Return one report for each value, which is finite; at most 2**16 at a time are asked for."""
         return self.draw(self.domain.to_unit(values), source)
 
@@ -222,7 +222,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         """
         values = np.asarray(x, dtype=np.float64)
         flat = self.domain.check(values.ravel())
-        result = self.unit_variance(self.domain.to_unit(flat)) * self.domain.width**2
+        result = self._unit_variance(self.domain.to_unit(flat)) * self.domain.width**2
         return float(result[0]) if values.ndim == 0 else result.reshape(values.shape)
 
     def explained(self) -> tuple[str, ...]:
@@ -239,13 +239,13 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
 
     def worst_variance(self) -> float:
         """Return the largest variance of the estimate from one report, over all values."""
-        return float(self.unit_variance(np.array([self.worst_unit()]))[0]) * self.domain.width**2
+        return float(self._unit_variance(np.array([self.worst_unit()]))[0]) * self.domain.width**2
 
     def least_variance(self) -> float:
         """Return a lower bound of the variance of a report over all values (0 is always right)."""
         return 0.0
 
-    def require_finite(self) -> None:
+    def _require_finite(self) -> None:
         """Raise ParameterError when the variance of a report is beyond double precision."""
         with np.errstate(all="ignore"):
             try:
@@ -287,13 +287,23 @@ class FormulaMechanism(MeanMechanism):
             )
         self.domain = Domain(low, high)
         self._prepare()
-        self.require_finite()
+        self._require_finite()
         for certificate in self.certificates():
             if not certificate.holds:
                 raise CertificateError(self.type, certificate, "give a smaller epsilon or a wider range")
 
     def _prepare(self) -> None:
         """Compute what drawing needs (nothing by default)."""
+
+    @property
+    def slope(self) -> Fraction:
+        """1: scores are in the units of the values."""
+        return Fraction(1)
+
+    @property
+    def offset(self) -> Fraction:
+        """The middle of the range."""
+        return Fraction(self.domain.middle)
 
     @abstractmethod
     def audit(self) -> DensityAudit:
@@ -331,7 +341,7 @@ class MeanAggregator(Server[MeanMechanism]):
 
     @property
     def users(self) -> int:
-        """How many reports were added."""
+        """Number of reports that were added."""
         return int(self.tally.counts()[0])
 
     def _count(self, reports: Any) -> None:

@@ -110,7 +110,7 @@ class CensoringInterval(MeanMechanism):
             )
         if not self.audit().holds:
             raise CertificateError("interval", f"not private as stated: {self.audit()}")
-        self.require_finite()
+        self._require_finite()
 
     @classmethod
     def symmetric(cls, epsilon: float, low: float = 0.0, high: float = 1.0) -> Self:
@@ -200,7 +200,7 @@ class CensoringInterval(MeanMechanism):
         """Return the bits: whether a uniform integer is below w(u)."""
         return self._below(unit * self._span, source.integers(len(unit))).view(np.uint8)
 
-    def draw_values(self, values: Array, source: BitSource) -> NDArray[Any]:
+    def _draw_values(self, values: Array, source: BitSource) -> NDArray[Any]:
         """Return the bits of values: in one compiled loop, or piece by piece in the processor's cache."""
         loop = compiled(below_weights, NANOSECONDS * len(values))
         reports, drawn = np.empty(len(values), dtype=np.uint8), source.integers(len(values))
@@ -278,7 +278,7 @@ class CensoringInterval(MeanMechanism):
         """Return the number of ones."""
         return np.rint(np.asarray(sums.mean) * sums.count / units)
 
-    def unit_variance(self, unit: Array) -> Array:
+    def _unit_variance(self, unit: Array) -> Array:
         """Return (u + a)(1 - u + b) with a = c/d and b = (1 - c - d)/d."""
         variance: Array = (unit + self.below) * (1.0 - unit + self.above)
         return variance

@@ -97,7 +97,7 @@ def _shape(epsilon: float, cells: int | None, window: int | None) -> tuple[int, 
     size = integer("cells", cells, 2, 1024)
     if window is not None:
         return size, integer("window", window, 1, size - 1)
-    return size, min((worst_variance(epsilon, size, width), width) for width in range(1, size))[1]
+    return size, min((_worst_variance(epsilon, size, width), width) for width in range(1, size))[1]
 
 
 def piecewise_weights(epsilon: float, cells: int, window: int) -> NDArray[np.int64]:
@@ -157,11 +157,11 @@ def least_variances(epsilons: Array) -> Array:
 
 
 def worst_variances(epsilons: Array, cells: int) -> Array:
-    """Return :func:`worst_variance` for each window 1 to M - 1, in rows, and each epsilon, in columns.
+    """Return :func:`_worst_variance` for each window 1 to M - 1, in rows, and each epsilon, in columns.
 
     Examples
     --------
-    >>> bool(abs(worst_variances(np.array([1.0]), 5)[1, 0] - worst_variance(1.0, 5, 2)) < 1e-9)
+    >>> bool(abs(worst_variances(np.array([1.0]), 5)[1, 0] - _worst_variance(1.0, 5, 2)) < 1e-9)
     True
     """
     small = np.exp(-np.asarray(epsilons, dtype=np.float64))
@@ -193,7 +193,7 @@ def _worst_of(level: Array, steep: Array, reach: float) -> Array:
     return worst
 
 
-def worst_variance(epsilon: float, cells: int, window: int) -> float:
+def _worst_variance(epsilon: float, cells: int, window: int) -> float:
     """Return the worst-case variance on [-1, 1], rounding to the grid included, of a grid's shape.
 
     In cells from the middle, with z = i - (M - w)/2 the centre of the window and q the outer probability,

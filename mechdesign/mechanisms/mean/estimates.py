@@ -100,7 +100,7 @@ class AttributeMeans(ListedEstimate):
         The range of the values, or the ranges; pictures cut intervals off there.
     """
 
-    reporters: ClassVar[str] = "users"
+    reporter: ClassVar[str] = "user"
     thing: ClassVar[str] = "attribute"
     things: ClassVar[str] = "attributes"
     estimated: ClassVar[str] = "mean"

@@ -36,6 +36,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.numbers import frozen
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
+from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, in_range
 from mechdesign.mechanisms.finite import FiniteChannel
 from mechdesign.mechanisms.intervals import BinomialLimits
@@ -109,11 +110,13 @@ class GridMean(MeanMechanism):
             raise ParameterError("channel", "has one input", "give at least the two ends of the range")
         if len(self.outputs) != columns:
             raise ParameterError(
-                "outputs", f"{len(self.outputs)} values for {columns} reports", "give one value a report"
+                "outputs",
+                f"{counted(len(self.outputs), 'value')} for {columns} reports",
+                "give one value a report",
             )
         self.means = tuple(_mean(row, self.outputs) for row in channel.weights.tolist())
         self.knots = _knots(self.means)
-        self.require_finite()
+        self._require_finite()
         bias = self.certificates()[1]
         if not bias.holds:
             raise CertificateError(
@@ -134,7 +137,7 @@ class GridMean(MeanMechanism):
         if len(values) != channel.weights.shape[1]:
             raise ParameterError(
                 "outputs",
-                f"{len(values)} values for {channel.weights.shape[1]} reports",
+                f"{counted(len(values), 'value')} for {channel.weights.shape[1]} reports",
                 "give one per report",
             )
         first, last = (_mean(channel.weights[row].tolist(), values) for row in (0, -1))
@@ -190,7 +193,7 @@ class GridMean(MeanMechanism):
 
     def _figures(self) -> str:
         inputs, reports = self.channel.weights.shape
-        return f"{super()._figures()}, {inputs} inputs, {reports} reports"
+        return f"{super()._figures()}, {inputs} inputs, {counted(reports, 'report')}"
 
     # Privacy and bias
 
@@ -310,7 +313,7 @@ class GridMean(MeanMechanism):
         moments: Array = np.ldexp(self.channel.weights.astype(np.float64), -BITS) @ (self.outputs - 0.5) ** 2
         return frozen(moments)
 
-    def unit_variance(self, unit: Array) -> Array:
+    def _unit_variance(self, unit: Array) -> Array:
         """Return the variance of the output value, rounding to the grid included."""
         variance: Array = np.interp(unit, self.knots, self._moments) - (unit - 0.5) ** 2
         return variance
@@ -319,11 +322,11 @@ class GridMean(MeanMechanism):
         """Return the best of the maxima of the segments, (u - 1/2) = slope of the second moment / 2."""
         slopes = np.diff(self._moments) / np.diff(self.knots)
         peaks = np.clip(0.5 + slopes / 2.0, self.knots[:-1], self.knots[1:])
-        return float(peaks[int(np.argmax(self.unit_variance(peaks)))])
+        return float(peaks[int(np.argmax(self._unit_variance(peaks)))])
 
     def least_variance(self) -> float:
         """Return the least variance, attained at a knot."""
-        return float(self.unit_variance(self.knots).min()) * self.domain.width**2
+        return float(self._unit_variance(self.knots).min()) * self.domain.width**2
 
     # File
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -68,16 +67,6 @@ class Laplace(FormulaMechanism):
         """Return exact sums of rounded reports, centred at the middle of the range."""
         return FloatTally(groups, self.domain.middle, self.domain.half + self.scale * LARGEST_NOISE)
 
-    @property
-    def slope(self) -> Fraction:
-        """1: scores are in the units of the values."""
-        return Fraction(1)
-
-    @property
-    def offset(self) -> Fraction:
-        """The middle of the range."""
-        return Fraction(self.domain.middle)
-
     @cached_property
     def curves(self) -> Curves:
         """The noise has variance 2 scale^2, no third and the fourth moment 24 scale^4."""
@@ -86,7 +75,7 @@ class Laplace(FormulaMechanism):
         fourth = c**4 + 6.0 * noise * c**2 + 6.0 * noise**2
         return Curves(c, c**2 + noise, c**3 + 3.0 * noise * c, fourth)
 
-    def unit_variance(self, unit: Array) -> Array:
+    def _unit_variance(self, unit: Array) -> Array:
         """Return 2/eps^2."""
         return np.full(len(unit), 2.0 / self.epsilon**2 if self.epsilon else math.inf)
 

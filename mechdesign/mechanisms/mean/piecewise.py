@@ -98,16 +98,6 @@ class Piecewise(FormulaMechanism):
         """Return exact sums of rounded reports, centred at the middle of the range."""
         return FloatTally(groups, self.domain.middle, self.bound)
 
-    @property
-    def slope(self) -> Fraction:
-        """1: scores are in the units of the values."""
-        return Fraction(1)
-
-    @property
-    def offset(self) -> Fraction:
-        """The middle of the range."""
-        return Fraction(self.domain.middle)
-
     @cached_property
     def curves(self) -> Curves:
         """E[y^2] = V(v) + v^2, and the third and fourth moments of the density."""
@@ -135,7 +125,7 @@ class Piecewise(FormulaMechanism):
     def _unit_variance_at(self, value: float) -> float:
         return float(formulas.VARIANCES[self.type](self.epsilon, value))
 
-    def unit_variance(self, unit: Array) -> Array:
+    def _unit_variance(self, unit: Array) -> Array:
         """Return the formula for v = 2u - 1, for a range of length 1."""
         result: Array = formulas.VARIANCES[self.type](self.epsilon, 2.0 * unit - 1.0) / 4.0
         return result

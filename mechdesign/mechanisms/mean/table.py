@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.numbers import frozen
 from mechdesign.core.randomness import BitSource
+from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.mean.values import Array, Domain, as_floats
@@ -55,7 +56,9 @@ class ColumnRanges(Sealed):
         column = finite_array(name, bound, 1)
         if len(column) != size:
             raise ParameterError(
-                name, f"{len(column)} bounds for {size} attributes", "give one for each, or one for all"
+                name,
+                f"{counted(len(column), 'bound')} for {size} attributes",
+                "give one for each, or one for all",
             )
         return frozen(column)
 
@@ -72,7 +75,7 @@ class ColumnRanges(Sealed):
         if table.shape[1] != self.labels.size:
             raise DataError(
                 "values",
-                f"{table.shape[1]} columns for {self.labels.size} attributes",
+                f"{counted(table.shape[1], 'column')} for {self.labels.size} attributes",
                 "give one column each",
             )
         for start in range(0, len(table), ROWS):

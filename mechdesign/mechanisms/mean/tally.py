@@ -42,7 +42,7 @@ HALF = STEPS // 2
 
 @dataclass(frozen=True)
 class Moments:
-    """How many reports, the exact sums of scores and of their squares, and how far a score was rounded."""
+    """Number of reports, exact sums of scores and of their squares, and how far a score was rounded."""
 
     count: int
     total: Fraction

@@ -21,7 +21,7 @@ from mechdesign.audit.density import DensityAudit, audit_density
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import BitSource
 from mechdesign.core.text import counted
-from mechdesign.core.validation import choice, integer
+from mechdesign.core.validation import integer, one_of
 from mechdesign.mechanisms.counts import whole_rows
 from mechdesign.mechanisms.mean import variance as formulas
 from mechdesign.mechanisms.mean.base import FormulaMechanism, MeanAggregator, uniform_numbers
@@ -60,7 +60,7 @@ class Distribution:
     converged: bool
 
     def __repr__(self) -> str:
-        place = f"{len(self.probability)} buckets of [{self.domain.low:g}, {self.domain.high:g}]"
+        place = f"{counted(len(self.probability), 'bucket')} of [{self.domain.low:g}, {self.domain.high:g}]"
         return f"Distribution({place}, mean {self.mean:.6g}, {counted(self.users, 'report')})"
 
     @property
@@ -178,11 +178,6 @@ class SquareWave(FormulaMechanism):
         """1/(2b(p - q)): by symmetry E[y - middle] = 2b(p - q)(x - middle)."""
         return 1 / Fraction(self._gain)
 
-    @property
-    def offset(self) -> Fraction:
-        """The middle of the range."""
-        return Fraction(self.domain.middle)
-
     @cached_property
     def curves(self) -> Curves:
         """The moments of z/g for the report z of c on a range of length 1, counted from its middle.
@@ -195,7 +190,7 @@ class SquareWave(FormulaMechanism):
         fourth = gain * (c**4 + 2.0 * c**2 * b**2 + b**4 / 5.0) + 0.4 * self.low_density * (0.5 + b) ** 5
         return Curves(c * width, second * width**2, third * width**3, fourth / gain**4 * width**4)
 
-    def unit_variance(self, unit: Array) -> Array:
+    def _unit_variance(self, unit: Array) -> Array:
         """Return the variance of the unbiased estimator from one report."""
         variance: Array = formulas.wave_unit_variance(self.epsilon, unit)
         return variance
@@ -244,7 +239,7 @@ class SquareWave(FormulaMechanism):
         method : {"ems", "em"}
             With smoothing by (1, 2, 1)/4 after every step, or without.
         """
-        choice("method", method, ("ems", "em"))
+        one_of("method", method, ("ems", "em"))
         size = integer("buckets", buckets, 2)
         if isinstance(reports, MeanAggregator):
             tally = reports.tally

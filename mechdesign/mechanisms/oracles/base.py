@@ -14,13 +14,12 @@ from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.frames import is_table
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import BITS, TOTAL, Rng, bit_source
 from mechdesign.core.tables import Values
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.collecting import column_operations
-from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.labels import Codes, Labels
@@ -76,12 +75,12 @@ class SupportOracle(Oracle):
         """Return the numbers that it draws by, under their names in the file."""
 
     @abstractmethod
-    def report_classes(self) -> tuple[ReportClass, ...]:
+    def _report_classes(self) -> tuple[ReportClass, ...]:
         """Return the reports by their weights for a pair of answers; the pair stands for every pair."""
 
     @property
     def counters(self) -> int:
-        """How many counters the server keeps."""
+        """Number of counters that the server keeps."""
         return self.labels.size
 
     def require_counts(self, counts: Sequence[int], users: int) -> None:
@@ -101,32 +100,6 @@ class SupportOracle(Oracle):
             "A report fits several answers, or none, and need not fit the true one. Of 1000 users with an "
             f"answer about {own} send a report that fits it; of 1000 with another answer about {other} do.",
         )
-
-    # Client
-
-    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
-        """Return one report for each answer.
-
-        Parameters
-        ----------
-        answers : array of labels or numbers
-        rng : None, int or numpy Generator
-            None, the default, draws from the operating system; give a seed only in simulations.
-        anyway : bool
-            Whether to collect although the noise is larger than any frequency.
-
-        Raises
-        ------
-        DataError
-            For an answer that is not a category, naming its row.
-        EstimationError
-            When nothing can be estimated from the reports, unless ``anyway``.
-        """
-        if is_table(answers):
-            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
-        if not anyway:
-            self.require_estimable()
-        return self.draw(self.labels.encode(answers), self.source(rng))
 
     # Server
 
@@ -176,7 +149,7 @@ class SupportOracle(Oracle):
 
     def audit(self) -> ClassAudit:
         """Return the exact privacy audit of the weights that are drawn by."""
-        return audit_classes(self.report_classes(), self.epsilon)
+        return audit_classes(self._report_classes(), self.epsilon)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of privacy and of the sum of the weights."""
@@ -185,7 +158,7 @@ class SupportOracle(Oracle):
     def _figures(self) -> str:
         parameters = ", ".join(f"{key}={value}" for key, value in self.parameters().items())
         middle = f", {parameters}" if parameters else ""
-        return f"{self.labels.size} categories{middle}, epsilon={self.epsilon:g}"
+        return f"{counted(self.labels.size, 'category')}{middle}, epsilon={self.epsilon:g}"
 
     def parameters(self) -> dict[str, int]:
         """Return what it was made with next to categories and epsilon."""
@@ -213,7 +186,7 @@ class SupportOracle(Oracle):
 def weight(field: str, value: Any, low: int = 1, high: int = TOTAL - 1) -> int:
     """Return a weight out of 2**62 as a plain integer, or raise CertificateError."""
     try:
-        read = whole(field, value)
+        read = plain_int(field, value)
     except ParameterError as error:
         raise error.as_a(CertificateError) from None
     if not low <= read <= high:

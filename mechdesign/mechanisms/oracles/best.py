@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.validation import choice, integer, privacy_epsilon
+from mechdesign.core.validation import integer, one_of, privacy_epsilon
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.oracles.base import SupportOracle
 from mechdesign.mechanisms.oracles.hadamard import HadamardResponse
@@ -137,7 +137,7 @@ def best_oracle(cells: int, epsilon: float, kinds: Sequence[str] = KINDS) -> Ora
     count, promise = integer("cells", cells, 2), privacy_epsilon(epsilon)
     if not kinds:
         raise ParameterError("kinds", "is empty", "name at least one oracle")
-    made = [_best_of(choice("kinds", kind, KINDS), count, promise) for kind in kinds]
+    made = [_best_of(one_of("kinds", kind, KINDS), count, promise) for kind in kinds]
     return min(made, key=cell_variance)
 
 

@@ -31,7 +31,7 @@ from mechdesign.mechanisms.oracles.oracle import Shares
 
 @dataclass(frozen=True)
 class BlockDesign:
-    """How many blocks there are, through each point and through each two points; up to a common factor.
+    """Number of blocks, in all, through each point and through each two points; up to a common factor.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class BlockOracle(SupportOracle):
     labels : sequence of str, optional
     """
 
-    kinds_of_blocks: ClassVar[tuple[str, str, str, str]]
+    _kinds_of_blocks: ClassVar[tuple[str, str, str, str]]
     """What blocks through both of two points, the first, the second and neither are called."""
     weight_name: ClassVar[str] = "include"
 
@@ -95,9 +95,9 @@ class BlockOracle(SupportOracle):
         """Return the probabilities that the own and another category are in the block."""
         return self.design.support_shares(Fraction(self.include, TOTAL))
 
-    def report_classes(self) -> tuple[ReportClass, ...]:
+    def _report_classes(self) -> tuple[ReportClass, ...]:
         """Return the blocks by which of two categories they hold."""
-        return self.design.classes(self.include, self.kinds_of_blocks)
+        return self.design.classes(self.include, self._kinds_of_blocks)
 
 
 class NumberedBlocks(BlockOracle):

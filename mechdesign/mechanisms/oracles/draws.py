@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.mechanisms.kernels import compiled
-from mechdesign.mechanisms.kernels.loops import members, settle, shortened
+from mechdesign.mechanisms.kernels.loops import floyd_members, settle_bits, shortened
 
 Codes = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -78,7 +78,7 @@ def bernoulli_words(count: int, weight: int, source: BitSource) -> Words:
     if count == 1:
         return np.array([_bernoulli_word(weight, source)], dtype=np.uint64)
     work = count * NANOSECONDS
-    loop, shorten = compiled(settle, work), compiled(shortened, 0)
+    loop, shorten = compiled(settle_bits, work), compiled(shortened, 0)
     if loop is not None and shorten is not None:
         return _bernoulli_loop(count, weight, source, loop, shorten)
     result = np.zeros(count, dtype=np.uint64)
@@ -166,7 +166,7 @@ class Again:
         return self.source.words(count)
 
 
-def subsets(without: Codes, categories: int, size: int, source: BitSource) -> NDArray[np.bool_]:
+def draw_subsets(without: Codes, categories: int, size: int, source: BitSource) -> NDArray[np.bool_]:
     """Return for each row a uniform subset of this size of all categories but one (Floyd's algorithm).
 
     Parameters
@@ -183,7 +183,7 @@ def subsets(without: Codes, categories: int, size: int, source: BitSource) -> ND
     Examples
     --------
     >>> from mechdesign.core.randomness import bit_source
-    >>> subsets(np.array([0, 2]), 3, 2, bit_source(1)).astype(int)
+    >>> draw_subsets(np.array([0, 2]), 3, 2, bit_source(1)).astype(int)
     array([[0, 1, 1],
            [1, 1, 0]])
     """
@@ -199,7 +199,7 @@ def subsets(without: Codes, categories: int, size: int, source: BitSource) -> ND
 
 
 def packed_subsets(without: Codes, categories: int, size: int, source: BitSource) -> NDArray[np.uint8]:
-    """Return what :func:`subsets` does as packed bits, category 0 the highest bit of the first byte.
+    """Return what :func:`draw_subsets` does as packed bits, category 0 the highest bit of the first byte.
 
     Examples
     --------
@@ -209,13 +209,13 @@ def packed_subsets(without: Codes, categories: int, size: int, source: BitSource
            [1, 1, 0]], dtype=uint8)
     """
     count, others = len(without), categories - 1
-    loop = compiled(members, MEMBER_NANOSECONDS * count * size)
+    loop = compiled(floyd_members, MEMBER_NANOSECONDS * count * size)
     if loop is None:
-        return np.packbits(subsets(without, categories, size, source), axis=1)
+        return np.packbits(draw_subsets(without, categories, size, source), axis=1)
     drawn = source.integers(count * size)
     limits = np.arange(others - size + 1, others + 1, dtype=np.int64)
     bits = np.zeros((count, (categories + 7) // 8), dtype=np.uint8)
     if not loop(bits.reshape(-1), bits.shape[1], without, drawn, limits, TOTAL - TOTAL % limits):
         again = Again(drawn, source)
-        return np.packbits(subsets(without, categories, size, again), axis=1)
+        return np.packbits(draw_subsets(without, categories, size, again), axis=1)
     return bits

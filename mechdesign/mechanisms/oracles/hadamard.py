@@ -51,7 +51,7 @@ class HadamardResponse(NumberedBlocks):
     type: ClassVar[str] = "hadamard-response"
     most_categories: ClassVar[int] = 1 << 20
     weight_name: ClassVar[str] = "even"
-    kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
+    _kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
         "a number that both rows mark",
         "a number that the first row marks",
         "a number that the second row marks",

@@ -97,7 +97,7 @@ class LocalHashing(SupportOracle):
         """Return the probabilities that the own and another category hash to the reported bucket."""
         return self._shares
 
-    def report_classes(self) -> tuple[ReportClass, ...]:
+    def _report_classes(self) -> tuple[ReportClass, ...]:
         """Return the buckets for a hash function that tells the two answers apart."""
         rest = self.family.buckets - 2
         return (

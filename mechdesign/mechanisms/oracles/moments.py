@@ -19,24 +19,24 @@ def bernoulli(chance: Fraction) -> Moments:
     return (Fraction(1), chance, chance, chance, chance)
 
 
-def binomial(number: int, chance: Fraction) -> Moments:
+def binomial_moments(number: int, chance: Fraction) -> Moments:
     """Return the moments of how many of ``number`` independent bits are 1.
 
     Examples
     --------
-    >>> binomial(2, Fraction(1, 2))[1:3]
+    >>> binomial_moments(2, Fraction(1, 2))[1:3]
     (Fraction(1, 1), Fraction(3, 2))
     """
     return _from_factorials([Fraction(_falling(number, r)) * chance**r for r in range(5)])
 
 
 @lru_cache(maxsize=1024)
-def drawn(among: int, count: int, total: int) -> Moments:
+def draw_moments(among: int, count: int, total: int) -> Moments:
     """Return the moments of how many of ``among`` things are in a random set of ``count`` out of ``total``.
 
     Examples
     --------
-    >>> drawn(1, 2, 3)[1]
+    >>> draw_moments(1, 2, 3)[1]
     Fraction(2, 3)
     """
     return _from_factorials(
@@ -63,8 +63,8 @@ def of_sets(own: Fraction, total: int, size: int, cells: int) -> tuple[Moments, 
     (Fraction(2, 3), Fraction(4, 9))
     """
     others = total - 1
-    rest, less = drawn(cells - 1, size, others), drawn(cells - 1, size - 1, others)
-    without, fewer = drawn(cells, size, others), drawn(cells, size - 1, others)
+    rest, less = draw_moments(cells - 1, size, others), draw_moments(cells - 1, size - 1, others)
+    without, fewer = draw_moments(cells, size, others), draw_moments(cells, size - 1, others)
     return mixed(own, one_more(less), rest), mixed(own, fewer, without)
 
 

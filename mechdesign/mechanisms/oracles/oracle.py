@@ -65,7 +65,7 @@ class Oracle(CategoryMechanism["FrequencyEstimate"]):
     @property
     @abstractmethod
     def counters(self) -> int:
-        """How many counters the server keeps."""
+        """Number of counters that the server keeps."""
 
     @abstractmethod
     def count(self, reports: NDArray[Any]) -> Codes:

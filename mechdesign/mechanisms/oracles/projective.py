@@ -59,7 +59,7 @@ class ProjectiveGeometry(NumberedBlocks):
 
     type: ClassVar[str] = "projective-geometry"
     most_categories: ClassVar[int] = 1 << 20
-    kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
+    _kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
         "a hyperplane through both",
         "a hyperplane through the first",
         "a hyperplane through the second",

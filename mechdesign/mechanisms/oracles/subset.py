@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.randomness import BitSource
 from mechdesign.core.tables import Values
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.dense import dense_subsets, is_dense, share_of
@@ -58,7 +59,7 @@ class SubsetSelection(BlockOracle):
 
     type: ClassVar[str] = "subset-selection"
     fixed_support: ClassVar[bool] = True
-    kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
+    _kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
         "a set with both",
         "a set with the first only",
         "a set with the second only",
@@ -160,7 +161,7 @@ class SubsetSelection(BlockOracle):
         if sum(counts) != self.size * users:
             raise DataError(
                 "aggregator",
-                f"the counts are damaged: not {self.size} categories a report",
+                f"the counts are damaged: not {counted(self.size, 'category')} a report",
                 "count the reports again",
             )
 

@@ -20,7 +20,7 @@ from mechdesign.mechanisms.kernels.loops import own_bits
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.oracles.base import Shares, SupportOracle, weight
 from mechdesign.mechanisms.oracles.draws import bernoulli_words
-from mechdesign.mechanisms.oracles.moments import Moments, binomial, mixed, one_more
+from mechdesign.mechanisms.oracles.moments import Moments, binomial_moments, mixed, one_more
 from mechdesign.mechanisms.oracles.packed import (
     Packed,
     as_texts,
@@ -100,10 +100,10 @@ class UnaryEncoding(SupportOracle):
     def supported(self, cells: int) -> tuple[Moments, Moments]:
         """Return the moments of how many of ``cells`` bits are set: each bit is independent."""
         own, other = self.support_shares()
-        rest = binomial(cells - 1, other)
-        return mixed(own, one_more(rest), rest), binomial(cells, other)
+        rest = binomial_moments(cells - 1, other)
+        return mixed(own, one_more(rest), rest), binomial_moments(cells, other)
 
-    def report_classes(self) -> tuple[ReportClass, ...]:
+    def _report_classes(self) -> tuple[ReportClass, ...]:
         """Return the reports by the bits of the two answers; the other bits are the same for both."""
         keep, add = self.keep, self.add
         not_keep, not_add = TOTAL - keep, TOTAL - add

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.mechanisms.labels import Codes
-from mechdesign.mechanisms.oracles.draws import below, subsets
+from mechdesign.mechanisms.oracles.draws import below, draw_subsets
 from mechdesign.mechanisms.oracles.packed import width as bytes_of
 from mechdesign.mechanisms.recipes import Steps, row_hex, whole_hex
 from mechdesign.mechanisms.sets.law import SetLaw, ways
@@ -78,9 +78,11 @@ def _fill(
             table[rows, drawn + (drawn >= without)] = True
             return
     if 2 * width <= others:
-        table[rows] = subsets(without, last, width, source)[:, :size]
+        table[rows] = draw_subsets(without, last, width, source)[:, :size]
         return
-    left = ~subsets(without, last, others - width, source)[:, :size]  # fewer draws: those that are left out
+    left = ~draw_subsets(without, last, others - width, source)[
+        :, :size
+    ]  # fewer draws: those that are left out
     if last == size:
         left[np.arange(len(rows)), without] = False
     table[rows] = left
@@ -128,12 +130,12 @@ def draw_matches(law: SetLaw, count: int, source: BitSource) -> Member | None:
     matches = np.empty((count, total), dtype=np.bool_)
     needed = np.full(count, law.least, dtype=np.int64)
     for place in range(total):
-        matches[:, place] = chance(*match_chances(law, place), needed, source)
+        matches[:, place] = _happens(*match_chances(law, place), needed, source)
         needed = np.maximum(0, needed - matches[:, place])
     return matches
 
 
-def chance(
+def _happens(
     numerators: Sequence[int], denominators: Sequence[int], which: Codes, source: BitSource
 ) -> NDArray[np.bool_]:
     """Return for every row whether something with its rational chance happens, exactly.
@@ -151,7 +153,7 @@ def chance(
     Examples
     --------
     >>> from mechdesign.core.randomness import bit_source
-    >>> chance([0, 7], [1, 7], np.array([0, 1, 1]), bit_source(1))
+    >>> _happens([0, 7], [1, 7], np.array([0, 1, 1]), bit_source(1))
     array([False,  True,  True])
     """
     digits, rests = [], []

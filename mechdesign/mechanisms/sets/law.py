@@ -1,4 +1,4 @@
-"""How many sets of a shape hold an answer, and which of its factors match then: integers, exactly.
+"""Number of sets of a shape that hold an answer, and which of its factors match then: integers, exactly.
 
 A report is drawn in one of two ways, the weight R of the first being out of T = 2**62: uniformly among the
 sets that hold the answer, else uniformly among all sets. With N sets in all, of which N_in hold an answer,
@@ -75,7 +75,7 @@ class SetLaw:
 
     @cached_property
     def both(self) -> int:
-        """How many sets hold both of two answers that differ in every factor."""
+        """Number of sets that hold both of two answers that differ in every factor."""
         counts: dict[tuple[int, int], int] = {(0, 0): 1}
         for place, (size, width) in enumerate(self.factors):
             left = len(self.factors) - place - 1

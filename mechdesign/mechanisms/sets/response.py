@@ -24,6 +24,7 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import shown
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
+from mechdesign.core.text import counted
 from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.collecting import marked
@@ -112,7 +113,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         self.law = SetLaw(sets.factors(attributes), sets.least(attributes))
         bits = sum(size for size, _ in self.law.factors)
         if bits > MOST_BITS:
-            raise ParameterError("attributes", f"{bits} bits a report", f"{MOST_BITS} at most")
+            raise ParameterError("attributes", f"{bits} bits a report", f"give at most {MOST_BITS}")
         self.include = weight("include", include)
         if not self.audit().holds:
             raise CertificateError("channel", f"not private as stated: {self.audit()}")
@@ -120,7 +121,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         self.layout = CountedParts(self.law.factors, () if self.joined else self.tables)
         if self.layout.counters > MOST_COUNTERS:
             raise ParameterError(
-                "tables", f"{self.layout.counters} cells to count", f"{MOST_COUNTERS} at most: want fewer"
+                "tables", f"{self.layout.counters} cells to count", f"request at most {MOST_COUNTERS}"
             )
 
     @classmethod
@@ -168,7 +169,9 @@ class SetResponse(AttributeMechanism[SetEstimate]):
     def _require_known(self, table: View) -> None:
         names = ", ".join(self.attributes.shown()[place] for place in table)
         if len(table) > LARGEST_TABLE:
-            raise ParameterError("tables", f"{names}: {len(table)} attributes", f"{LARGEST_TABLE} at most")
+            raise ParameterError(
+                "tables", f"{names}: {counted(len(table), 'attribute')}", f"give at most {LARGEST_TABLE}"
+            )
         score = self._score(table)
         for size in range(2, len(table) + 1):
             if not all(score.gain(part) for part in combinations(range(len(table)), size)):
@@ -358,7 +361,10 @@ class SetResponse(AttributeMechanism[SetEstimate]):
     def _figures(self) -> str:
         numbers = ", ".join(f"{key}={value}" for key, value in self.sets.as_json().items() if key != "kind")
         shortened = numbers if len(numbers) <= 60 else f"{numbers[:57]}..."
-        return f"{self.attributes.count} attributes, {self.sets.kind} {shortened}, epsilon={self.epsilon:g}"
+        return (
+            f"{counted(self.attributes.count, 'attribute')}, {self.sets.kind} "
+            f"{shortened}, epsilon={self.epsilon:g}"
+        )
 
     def content(self) -> dict[str, Any]:
         """Return attributes, promise, shape, weight and counted tables as plain values."""

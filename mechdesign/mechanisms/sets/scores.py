@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.oracles.moments import drawn, mixed, one_more
+from mechdesign.mechanisms.oracles.moments import draw_moments, mixed, one_more
 from mechdesign.mechanisms.sets.law import Pattern, SetLaw
 from mechdesign.mechanisms.sets.shapes import Factor
 
@@ -227,11 +227,13 @@ class CellScore(TableScore):
         if pattern[0]:
             law = mixed(
                 own,
-                one_more(drawn(self.joined - 1, width - 1, rest)),
-                drawn(self.joined - 1, width, rest),
+                one_more(draw_moments(self.joined - 1, width - 1, rest)),
+                draw_moments(self.joined - 1, width, rest),
             )
         else:
-            law = mixed(own, drawn(self.joined, width - 1, rest), drawn(self.joined, width, rest))
+            law = mixed(
+                own, draw_moments(self.joined, width - 1, rest), draw_moments(self.joined, width, rest)
+            )
         start = -self.joined * self.other
         return tuple(
             sum((math.comb(r, j) * law[j] * start ** (r - j) for j in range(r + 1)), Fraction(0))

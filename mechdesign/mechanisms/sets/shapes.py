@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 
 from mechdesign.core.errors import ModelFileError, ParameterError
 from mechdesign.core.numbers import shown
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.attributes import Attributes
 
 Factor = tuple[int, int]
-"""How many values there are, and how many of them a report names."""
+"""Number of values, and of those that a report names."""
 
 MOST_CELLS = 1 << 16
 """Cells of the table that a CellSet takes subsets of, at most."""
@@ -153,7 +154,7 @@ class CellSet(SetShape):
         """Return the table as the only factor."""
         cells = attributes.cells(range(attributes.count))
         if cells > MOST_CELLS:
-            raise ParameterError("sets", f"a table of {cells} cells", f"{MOST_CELLS} at most")
+            raise ParameterError("sets", f"a table of {cells} cells", f"give at most {MOST_CELLS}")
         return ((cells, integer("width", self.width, 1, cells - 1)),)
 
     def least(self, attributes: Attributes) -> int:
@@ -168,7 +169,7 @@ class CellSet(SetShape):
 def _singles(attributes: Attributes, widths: Sequence[int]) -> tuple[Factor, ...]:
     if len(widths) != attributes.count:
         raise ParameterError(
-            "widths", f"{len(widths)} numbers for {attributes.count} attributes", "give one each"
+            "widths", f"{counted(len(widths), 'number')} for {attributes.count} attributes", "give one each"
         )
     return tuple(
         (size, integer(f"widths: attribute '{name}'", width, 1, size - 1))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import marked
+from mechdesign.mechanisms.collecting import estimated, marked
 from mechdesign.mechanisms.cross_table import CrossTables
 from mechdesign.mechanisms.operations import (
     ANYWAY,
@@ -64,12 +64,9 @@ def set_operations(mechanism: SetResponse) -> tuple[Operation, ...]:
 
 
 def _randomized(mechanism: SetResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
-    if not settings["anyway"]:
-        mechanism.require_estimable()
-    (source,) = sources
     bits = bit_source(mechanism.seeded(settings["seed"]))
     name = marked(REPORT, mechanism.fingerprint)
-    for codes in encoded(mechanism, mechanism.attributes, source, settings):
+    for codes in encoded(mechanism, sources, settings):
         yield {name: as_texts(mechanism.draw(codes, bits))}
 
 
@@ -77,8 +74,5 @@ def _estimated(mechanism: SetResponse, sources: Sequence[Source], settings: Sett
     wanted = asked_attributes(settings["marginal"], mechanism.attributes)
     for places in wanted:  # before anything is read
         mechanism.score(places)
-    server = mechanism.aggregator()
-    for source in sources:
-        server.take(source, settings)
-    estimate = server.estimate(bool(settings["population"]))
+    estimate = estimated(mechanism, sources, settings)
     return SetTables(tuple(estimate.table(places) for places in wanted))

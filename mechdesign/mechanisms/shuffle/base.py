@@ -19,6 +19,7 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.marks import Bars
 from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import BitSource, Rng
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.count_limits import Group, Sum
 from mechdesign.mechanisms.door import on_table, run_on_tables
 from mechdesign.mechanisms.operations import Operation
@@ -44,19 +45,19 @@ class Protocol(ProtocolClient):
     """
 
     noise: Noise
-    hiding: ClassVar[NoiseClass]
+    _hiding: ClassVar[NoiseClass]
     """The class of its noise."""
 
     quantity: ClassVar[str]
     value_text: ClassVar[str]
-    message_parts: ClassVar[tuple[str, ...]] = ("message",)
+    _message_parts: ClassVar[tuple[str, ...]] = ("message",)
     drawn: ClassVar[tuple[str, ...]] = ()
     """Public parameters that are drawn again for every mechanism that is built, unless they are given."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the parts of a message."""
-        return self.message_parts
+        return self._message_parts
 
     def __init__(self, promise: Promise, calibration: str) -> None:
         self.promise, self.calibration = promise, calibration_name(calibration)
@@ -142,7 +143,7 @@ class Protocol(ProtocolClient):
     def read_values(self, values: Any) -> NDArray[Any]:
         """Return users' values as the client takes them, or raise DataError naming the row."""
 
-    def require_users(self, count: int) -> None:
+    def _require_users(self, count: int) -> None:
         """Raise DataError for more users than the protocol is for."""
         if count > self.promise.users:
             raise DataError(
@@ -282,7 +283,7 @@ class Protocol(ProtocolClient):
         """The messages next to the user's own, where their number is random and the same for all data."""
         return self.noise.dummy_messages
 
-    def message_notes(self, messages: int) -> tuple[str, ...]:
+    def _message_notes(self, messages: int) -> tuple[str, ...]:
         """Return a note when all users would hardly ever send ``messages`` messages."""
         dummies, own = self.dummy_messages, self.promise.users * self.least_messages
         if not dummies:
@@ -317,7 +318,7 @@ class Protocol(ProtocolClient):
     sensitivity: ClassVar[float] = 1.0
     """By how much one user changes what is counted, all numbers added."""
 
-    curator: ClassVar[str] = "Laplace noise of a trusted curator"
+    _curator: ClassVar[str] = "Laplace noise of a trusted curator"
     """Whose error stands next to its own in pictures."""
 
     is_pure: ClassVar[bool] = False
@@ -351,7 +352,7 @@ class Protocol(ProtocolClient):
 
     def figures(self) -> list[Figure]:
         """Return its error next to that of a curator who sees all data and adds Laplace noise."""
-        return self._beside(f"root mean squared error ({self.quantity})", self.curator, self._curator_error)
+        return self._beside(f"root mean squared error ({self.quantity})", self._curator, self._curator_error)
 
     @property
     def _curator_error(self) -> float:
@@ -361,7 +362,7 @@ class Protocol(ProtocolClient):
         """Return the picture of two bars: the error, and what others reach."""
         promise = self.promise
         panel = Panel(
-            f"{promise.users} users, epsilon = {promise.epsilon:g}, delta = {promise.delta:g}",
+            f"{counted(promise.users, 'user')}, epsilon = {promise.epsilon:g}, delta = {promise.delta:g}",
             y_label,
             [Bars(x=[0, 1], y=[self.rmse, error])],
             x_names=(self.type, other),
@@ -391,8 +392,8 @@ class Protocol(ProtocolClient):
         given = (self.setting() | self.parameters()).items()
         shown = [f"{key}={value}" for key, value in given if _short(value)]
         honest = [] if promise.honest == 1.0 else [f"honest={promise.honest:g}"]
-        stated = [f"{promise.users} users", f"epsilon={promise.epsilon:g}", f"delta={promise.delta:g}"]
-        return ", ".join([*stated, *honest, *shown, self.calibration])
+        stated = f"{counted(promise.users, 'user')}, epsilon={promise.epsilon:g}, delta={promise.delta:g}"
+        return ", ".join([stated, *honest, *shown, self.calibration])
 
 
 def _short(value: Any) -> bool:

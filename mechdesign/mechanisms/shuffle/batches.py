@@ -17,7 +17,7 @@ from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Line
 from mechdesign.core.randomness import TOTAL, BitSource, Rng
 from mechdesign.core.tables import Block, Source
-from mechdesign.core.validation import choice, in_range, integer
+from mechdesign.core.validation import in_range, integer, one_of
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.operations import SEED, Column, Operation, Settings
 from mechdesign.mechanisms.oracles.draws import Again, one_below
@@ -80,7 +80,7 @@ class BatchShuffler(Mechanism):
         columns: Sequence[str] = ("message",),
     ) -> None:
         self.threshold = integer("threshold", threshold, 1, MOST_MESSAGES)
-        self.hide = choice("hide", hide, HIDES)
+        self.hide = one_of("hide", hide, HIDES)
         self.columns = _names(columns)
         self.epsilon = self.delta = 0.0
         if self.hide == "nothing":
@@ -161,7 +161,7 @@ class BatchShuffler(Mechanism):
         return [Figure(f"When a batch is released: {self._figures()}", [Panel(MESSAGES, CHANCE, [curve])])]
 
     @cached_property
-    def audit_of_number(self) -> PrivacyAudit:
+    def _audit_of_number(self) -> PrivacyAudit:
         """The exact audit of the number that is left, with one message more or less."""
         rows = np.zeros((2, len(self.weights) + 1), dtype=np.int64)
         rows[0, :-1] = rows[1, 1:] = self.weights
@@ -172,7 +172,7 @@ class BatchShuffler(Mechanism):
         if self.hide == "nothing":
             note = "the number of messages is seen; the protocol protects their content"
             return (Certificate("batch", True, True, {"threshold": self.threshold}, note=note),)
-        found = self.audit_of_number.certificate()
+        found = self._audit_of_number.certificate()
         hidden = "the number released" if self.hide == "amount" else "the decision to release; not the number"
         note = f"{hidden}, for one message more or less, each time a batch is offered"
         figures = {**found.figures, "threshold": self.threshold, "most_dropped": self._lost}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import blanket_divergence
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
@@ -44,7 +44,7 @@ class Codewords(Dummies):
     digits of c and j + 1: half of all columns, and a quarter in common with any other codeword.
     """
 
-    entries: int = kept(whole)
+    entries: int = kept(plain_int)
 
     def __attrs_post_init__(self) -> None:
         require_codewords(self.size)
@@ -93,7 +93,7 @@ class Codewords(Dummies):
 
     @property
     def packed(self) -> int:
-        """How many entries stand in one number."""
+        """Number of entries in one number."""
         return BITS // self.digits
 
     @property
@@ -171,7 +171,7 @@ class PRHR(HistogramProtocol):
     type: ClassVar[str] = "prhr"
     one_each: ClassVar[bool] = False
     noise: Codewords
-    hiding = Codewords
+    _hiding = Codewords
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -235,7 +235,7 @@ class PRHR(HistogramProtocol):
         held = np.clip(value, 0.0, float(self.promise.users))
         errors = np.sqrt((messages - held) * fit / (1.0 - fit))
         limits = CountLimits(sums, value, self.promise.users, two_kinds(messages, 1, self.noise.fit))
-        return self.counts(value, messages, limits, errors, self.message_notes(messages))
+        return self.counts(value, messages, limits, errors, self._message_notes(messages))
 
 
 def spans_all(entries: Sequence[NDArray[np.int64]], digits: int) -> NDArray[np.bool_]:

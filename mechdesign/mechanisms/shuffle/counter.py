@@ -48,7 +48,7 @@ class MessageCounter(Server["Protocol"]):
 
     @property
     def users(self) -> int:
-        """How many messages were added: a user may have sent several."""
+        """Number of messages that were added: a user may have sent several."""
         return self.messages
 
     def _count(self, messages: Any) -> None:

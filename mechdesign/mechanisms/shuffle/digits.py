@@ -15,6 +15,7 @@ from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.audit.exponential import float_down
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.recipes import Steps
@@ -132,12 +133,12 @@ class DigitResponses(Noise):
 
     @property
     def sizes(self) -> list[int]:
-        """How many values each digit has."""
+        """Number of values of each digit."""
         return [*self.levels[:-1], self.levels[-1] + 1]
 
     @cached_property
     def scales(self) -> list[int]:
-        """How many steps a unit of each digit is."""
+        """Number of steps in a unit of each digit."""
         return [math.prod(self.levels[place + 1 :]) for place in range(len(self.levels))]
 
     @cached_property
@@ -222,9 +223,9 @@ class RSumRM(SumProtocol):
     """
 
     type: ClassVar[str] = "rsum-rm"
-    message_parts: ClassVar[tuple[str, ...]] = ("level", "digit")
+    _message_parts: ClassVar[tuple[str, ...]] = ("level", "digit")
     noise: DigitResponses
-    hiding = DigitResponses
+    _hiding = DigitResponses
     halves: ClassVar[bool] = True
 
     @classmethod
@@ -289,7 +290,7 @@ class RSumRM(SumProtocol):
             if digits != users:
                 raise DataError(
                     "messages",
-                    f"level {level} has {digits} digits, and {users} users send one each",
+                    f"level {level} has {counted(digits, 'digit')}, and {users} users send one each",
                     "give those of all users",
                 )
             other = Fraction(weight, TOTAL)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.mechanisms.oracles.draws import bernoulli_words
 from mechdesign.mechanisms.recipes import row_hex
@@ -37,7 +37,7 @@ def flags(count: int, weight: int, source: BitSource) -> NDArray[np.uint8]:
 
 def checked_weight(field: str, value: Any, low: int, high: int) -> int:
     """Return a weight out of 2**62 within limits; a file that says otherwise is refused."""
-    result = whole(field, value)
+    result = plain_int(field, value)
     if not low <= result <= high:
         raise CertificateError(field, f"a weight is not from {low} to {high}")
     return result

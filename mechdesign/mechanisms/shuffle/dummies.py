@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import blanket_divergence
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.values import frozen_value, kept, kept_after
 from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
@@ -35,8 +35,8 @@ MOST_COINS = 1 << 10
 class Dummies(Noise):
     """The true value, and ``trials`` times a uniform one with the probability dummy / 2**62."""
 
-    trials: int = kept(whole)
-    dummy: int = kept_after(lambda noise, name, given: whole(noise.weight_name, given))
+    trials: int = kept(plain_int)
+    dummy: int = kept_after(lambda noise, name, given: plain_int(noise.weight_name, given))
 
     limit: ClassVar[int] = MOST_TRIALS
     weight_name: ClassVar[str] = "dummy"
@@ -183,7 +183,7 @@ class CntBN(CountProtocol):
 
     type: ClassVar[str] = "cnt-bn"
     noise: Coins
-    hiding = Coins
+    _hiding = Coins
 
     def __init__(self, promise: Promise, calibration: str, trials: int, coin: int) -> None:
         super().__init__(promise, calibration, trials, coin)
@@ -197,7 +197,7 @@ class CntBN(CountProtocol):
         """Return the count: the ones less half the coins, with exact limits for that many coins."""
         coins = messages - self.promise.users
         limits = NoiseLimits(Sum((Group.bits(coins, 0.5),)), coins / 2.0)
-        notes = self.message_notes(messages)
+        notes = self._message_notes(messages)
         return self.total(int(sums[0]) - coins / 2.0, messages, limits, math.sqrt(coins) / 2.0, notes)
 
 
@@ -219,7 +219,7 @@ class HistDump(HistogramProtocol):
 
     type: ClassVar[str] = "hist-dump"
     noise: Dummies
-    hiding = Dummies
+    _hiding = Dummies
 
     def variance_of(self, count: Array) -> Array:
         """Return the variance of the dummies of a category, whoever holds it."""
@@ -232,7 +232,7 @@ class HistDump(HistogramProtocol):
         errors = np.full(size, math.sqrt(dummies * share * (1.0 - share)))
         noise = Sum((Group.bits(dummies, Fraction(1, size)),))
         limits = NoiseLimits(noise, np.full(size, dummies * share))
-        return self.counts(sums - dummies * share, messages, limits, errors, self.message_notes(messages))
+        return self.counts(sums - dummies * share, messages, limits, errors, self._message_notes(messages))
 
 
 def require_trials(trials: int, allowed: Allowed, limit: int) -> None:

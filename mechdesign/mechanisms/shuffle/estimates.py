@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
-from mechdesign.core.printable import printable
-from mechdesign.core.text import table
-from mechdesign.core.tidy import Columns, Tidy, tidy_columns
+from mechdesign.core.text import counted, table
+from mechdesign.core.tidy import Columns, tidy_columns
+from mechdesign.mechanisms.estimate import Estimated, ListedEstimate
 from mechdesign.mechanisms.interval_figures import ANYTHING, interval_figures
-from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
+from mechdesign.mechanisms.intervals import Limits
 
 Array = NDArray[np.float64]
 
@@ -24,48 +24,48 @@ SHOWN = 30
 
 
 @dataclass(frozen=True, repr=False)
-class TotalEstimate(Tidy):
+class TotalEstimate(Estimated):
     """The estimated count or sum over all users.
 
     Attributes
     ----------
-    quantity : str
-        ``count`` or ``sum``.
     value, standard_error : float
         The error is of the protocol's noise alone, at its worst over all data.
-    users, messages : int
+    users : int
+    quantity : str
+        ``count`` or ``sum``.
+    messages : int
     limits : Limits, optional
         What intervals are made from; normal ones by default.
     notes : tuple of str
 
     Examples
     --------
-    >>> estimate = TotalEstimate("count", 412.0, 10.0, 1000, 1000)
+    >>> estimate = TotalEstimate(412.0, 10.0, 1000, "count", 1000)
     >>> low, high = estimate.interval()
     >>> round(low, 1), round(high, 1)
     (392.4, 431.6)
     """
 
     quantity: str
-    value: float
-    standard_error: float
-    users: int
     messages: int
     limits: Limits | None = field(default=None, compare=False)
     notes: tuple[str, ...] = ()
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the ends of the confidence interval of this level in (0, 1)."""
-        down, up = (self.limits or NormalLimits(self.standard_error)).distances(tail_of(level))
-        return self.value - float(down), self.value + float(up)
+        low, high = self._ends(level)
+        return float(low), float(high)
 
     def tidy(self, level: float = 0.95) -> Columns:
         """Return the estimate as columns with one row; see :meth:`Tidy.tidy`."""
-        return tidy_columns("", [self.quantity], self.value, self.standard_error, self.interval(level))
+        return tidy_columns(
+            self.question, [self.quantity], self.value, self.standard_error, self.interval(level)
+        )
 
     def figures(self) -> list[Figure]:
         """Return the estimate with its interval."""
-        title, name = f"Estimated {self.quantity} over {self.users} users", self.quantity
+        title, name = f"Estimated {self.quantity} over {counted(self.users, 'user')}", self.quantity
         possible = (0.0, float(self.users)) if name == "count" else ANYTHING
         return interval_figures(
             title, [name], self.value, self.interval(), "over all users", name, possible=possible
@@ -77,8 +77,8 @@ class TotalEstimate(Tidy):
     def __str__(self) -> str:
         low, high = self.interval()
         figures = f"{self.quantity} {self.value:.6g}, standard error {self.standard_error:.3g}"
-        notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
-        return f"{figures}, 95% [{low:.6g}, {high:.6g}], {self.users} users, {self.messages} messages{notes}"
+        sent = f"{counted(self.users, 'user')}, {counted(self.messages, 'message')}"
+        return f"{figures}, 95% [{low:.6g}, {high:.6g}], {sent}{self._noted()}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
@@ -98,21 +98,22 @@ class TotalEstimate(Tidy):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class HistogramEstimate(Tidy):
+class HistogramEstimate(ListedEstimate):
     """The estimated number of users in each category.
 
     Attributes
     ----------
     value, standard_error : (d,) array
+    users : int
     names : sequence of str
-    users, messages : int
+    messages : int
     notes : tuple of str
     limits : Limits, optional
         What intervals are made from; normal ones by default.
 
     Examples
     --------
-    >>> print(HistogramEstimate(np.array([7.0, 3.0]), np.array([1.0, 1.0]), ("a", "b"), 10, 10))
+    >>> print(HistogramEstimate(np.array([7.0, 3.0]), np.array([1.0, 1.0]), 10, ("a", "b"), 10))
     category  count  std error  95% low  95% high
     --------  -----  ---------  -------  --------
     a             7          1  5.04004   8.95996
@@ -120,22 +121,18 @@ class HistogramEstimate(Tidy):
     10 users, 10 messages
     """
 
+    thing: ClassVar[str] = "category"
+    things: ClassVar[str] = "names"
+
     value: Array
     standard_error: Array
     names: Sequence[str]
-    users: int
     messages: int
     notes: tuple[str, ...] = ()
     limits: Limits | None = field(default=None, compare=False)
 
-    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return the ends of confidence intervals of this level in (0, 1), each for its category alone."""
-        down, up = (self.limits or NormalLimits(self.standard_error)).distances(tail_of(level))
-        return self.value - down, self.value + up
-
-    def tidy(self, level: float = 0.95) -> Columns:
-        """Return the counts as columns, a row for each category; see :meth:`Tidy.tidy`."""
-        return tidy_columns("", self.names, self.value, self.standard_error, self.interval(level))
+    def _names(self) -> Sequence[str]:
+        return self.names
 
     def figures(self) -> list[Figure]:
         """Return the counts with their intervals."""
@@ -148,28 +145,18 @@ class HistogramEstimate(Tidy):
     def __repr__(self) -> str:
         largest = float(self.standard_error.max())
         return (
-            f"HistogramEstimate({len(self.value)} categories, {self.users} users, at most +- {largest:.3g})"
+            f"HistogramEstimate({counted(len(self.value), 'category')}, "
+            f"{counted(self.users, 'user')}, at most +- {largest:.3g})"
         )
 
     def __str__(self) -> str:
-        low, high = self.interval()
         order = np.arange(len(self.value))
         if len(order) > SHOWN:
             order = np.argsort(-self.value, kind="stable")[:SHOWN]
-        rows = [
-            [
-                self.names[place],
-                f"{self.value[place]:.6g}",
-                f"{self.standard_error[place]:.3g}",
-                f"{low[place]:.6g}",
-                f"{high[place]:.6g}",
-            ]
-            for place in order.tolist()
-        ]
-        text = table(["category", "count", "std error", "95% low", "95% high"], rows)
+        text = count_table("category", self.names, order, self.value, self.standard_error, self.interval())
         more = f"\nthe largest {SHOWN} of {len(self.value)}" if len(self.value) > SHOWN else ""
-        notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
-        return f"{text}{more}\n{self.users} users, {self.messages} messages{notes}"
+        sent = f"{counted(self.users, 'user')}, {counted(self.messages, 'message')}"
+        return f"{text}{more}\n{sent}{self._noted()}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
@@ -186,3 +173,19 @@ class HistogramEstimate(Tidy):
                 "notes": list(self.notes),
             }
         )
+
+
+def count_table(
+    first: str,
+    names: Sequence[str],
+    places: NDArray[np.integer[Any]],
+    value: Array,
+    error: Array,
+    ends: tuple[Array, Array],
+) -> str:
+    """Return a printed table of the counts at these places, with standard errors and intervals."""
+    rows = [
+        [names[place], f"{value[place]:.6g}", f"{error[place]:.3g}", *(f"{end[place]:.6g}" for end in ends)]
+        for place in places.tolist()
+    ]
+    return table([first, "count", "std error", "95% low", "95% high"], rows)

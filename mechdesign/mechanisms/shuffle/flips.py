@@ -15,7 +15,7 @@ from mechdesign.audit.blanket import blanket_divergence, group_divergence
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
 from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.values import changed, frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, Group, two_kinds
@@ -45,7 +45,7 @@ MOST_MESSAGES = 1 << 27
 class Flips(Noise):
     """Bits, each flipped with the probability flip / 2**62."""
 
-    flip: int = kept(whole)
+    flip: int = kept(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check_weight("flip", 1, MOST_FLIP)
@@ -74,7 +74,7 @@ class BitFlips(Flips):
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return about the least noise whose divergence is proven to be small enough."""
-        least = least_flip(allowed.local_cap)
+        least = _least_flip(allowed.local_cap)
         return least_weight(partial(cls, promise, size), least, MOST_FLIP, 2, "bits")
 
     @classmethod
@@ -85,7 +85,7 @@ class BitFlips(Flips):
             share = 64.0 * log / (users * promise.epsilon**2)
         else:
             share = 1.0 - promise.epsilon * math.sqrt(users) / math.sqrt(432.0 * log)
-        wanted = max(least_flip(allowed.local_cap), math.ceil(share / 2.0 * TOTAL))
+        wanted = max(_least_flip(allowed.local_cap), math.ceil(share / 2.0 * TOTAL))
         return cls(promise, size, min(MOST_FLIP, wanted))
 
     @cached_property
@@ -150,7 +150,7 @@ class CntRR(CountProtocol):
 
     type: ClassVar[str] = "cnt-rr"
     noise: BitFlips
-    hiding = BitFlips
+    _hiding = BitFlips
 
     @property
     def rmse(self) -> float:
@@ -247,7 +247,7 @@ class RSumRR(SumProtocol):
 
     type: ClassVar[str] = "rsum-rr"
     noise: UnaryFlips
-    hiding = UnaryFlips
+    _hiding = UnaryFlips
 
     def __init__(self, promise: Promise, calibration: str, precision: int, *, flip: int) -> None:
         super().__init__(promise, calibration, precision, flip=flip)
@@ -269,12 +269,12 @@ class RSumRR(SumProtocol):
         return self.total(value, messages, WorstLimits.of([(flips, unit)], users, self.precision, unit))
 
 
-def least_flip(local_cap: float | None) -> int:
+def _least_flip(local_cap: float | None) -> int:
     """Return the least weight of a flip that is private by itself at this epsilon; 1 without one.
 
     Examples
     --------
-    >>> least_flip(math.log(3.0)) / TOTAL
+    >>> _least_flip(math.log(3.0)) / TOTAL
     0.25
     """
     return 1 if local_cap is None else max(1, math.ceil(TOTAL / (exp_lower(local_cap) + 1)))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.blanket import blanket_divergence, crowd_divergence
 from mechdesign.audit.exponential import float_up, log_ratio
 from mechdesign.core.errors import DataError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource, Rng
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, kept
@@ -47,8 +47,8 @@ class HashedResponses(Noise):
     chance, exactly.
     """
 
-    buckets: int = kept(whole)
-    other: int = kept(whole)
+    buckets: int = kept(plain_int)
+    other: int = kept(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check("buckets", 2, most_buckets(self.size))
@@ -171,10 +171,10 @@ class SOLH(HistogramProtocol):
     """
 
     type: ClassVar[str] = "solh"
-    message_parts: ClassVar[tuple[str, ...]] = ("hash", "bucket")
+    _message_parts: ClassVar[tuple[str, ...]] = ("hash", "bucket")
     one_each: ClassVar[bool] = False
     noise: HashedResponses
-    hiding: ClassVar[NoiseClass] = HashedResponses
+    _hiding: ClassVar[NoiseClass] = HashedResponses
 
     def variance_of(self, count: Array) -> Array:
         """Return the variance of unbiased counts of categories that ``count`` users hold."""
@@ -197,8 +197,8 @@ class SOLH(HistogramProtocol):
 class FakeResponses(HashedResponses):
     """:class:`HashedResponses` and ``fakes`` uniform messages of each of some ``shufflers``."""
 
-    fakes: int = kept(whole)
-    shufflers: int = kept(whole, default=1)
+    fakes: int = kept(plain_int)
+    shufflers: int = kept(plain_int, default=1)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -308,7 +308,7 @@ class MURS(SOLH):
 
     type: ClassVar[str] = "murs"
     noise: FakeResponses
-    hiding = FakeResponses
+    _hiding = FakeResponses
 
     @classmethod
     def calibrated(

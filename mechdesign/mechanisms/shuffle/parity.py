@@ -1,4 +1,4 @@
-"""How many categories are held at all: noisy parities, one a category, hidden by mixing shares of one bit."""
+"""Number of categories that users hold: noisy parities, one per category, hidden by shares of one bit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.exponential import exp_lower, exp_upper, float_up
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.forecast import Forecast
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
@@ -46,8 +46,8 @@ class Parities(Noise):
     1/(e^epsilon + 1), when only the honest users' bits count.
     """
 
-    flip: int = kept(whole)
-    shares: int = kept(whole)
+    flip: int = kept(plain_int)
+    shares: int = kept(plain_int)
 
     is_rational: ClassVar[bool] = True
 
@@ -177,7 +177,7 @@ class DistinctParity(HistogramProtocol):
         "event": "an odd parity of the one, an even parity of the other",
     }
     noise: Parities
-    hiding = Parities
+    _hiding = Parities
     halves: ClassVar[bool] = True
 
     def variance_of(self, count: Array) -> Array:
@@ -210,13 +210,13 @@ class DistinctParity(HistogramProtocol):
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the number of categories that the odd parities speak for; the interval is exact."""
         size, users = self.labels.size, self.promise.users
-        self.require_sent(sums[size:], self.noise.shares)
+        self._require_sent(sums[size:], self.noise.shares)
         odd, most = int((sums[:size] % 2).sum()), min(size, users)
         value = (odd - size * self.noise.odd) / self.noise.gain
         held = np.array([min(max(value, 0.0), float(most))])
         error = math.sqrt(float(self.variance_of(held)[0]))
         limits = CountLimits.of(odd, value, most, two_kinds(size, 0.5, self.noise.odd))
-        return TotalEstimate("distinct", value, error, users, messages, limits)
+        return TotalEstimate(value, error, users, "distinct", messages, limits)
 
 
 def hides_parity(promise: Promise, flip: int) -> bool:

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.mass import binomial, pair_divergence, shift_divergence
-from mechdesign.core.numbers import whole
+from mechdesign.audit.mass import binomial_mass, pair_divergence, shift_divergence
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
@@ -30,7 +30,7 @@ from mechdesign.mechanisms.shuffle.tasks import Array, CountProtocol, HistogramP
 class Presence(Noise):
     """A message from every user but for the probability silent / 2**62, from 1 to 2**61."""
 
-    silent: int = kept(whole)
+    silent: int = kept(plain_int)
 
     factor: ClassVar[float]
     part: ClassVar[float]
@@ -96,7 +96,7 @@ class OnePresence(Presence):
     @cached_property
     def least_delta(self) -> float:
         """The divergence of a binomial number and the same number plus one."""
-        return shift_divergence(binomial(self.promise.honest_users, self.chance), self.promise.epsilon)
+        return shift_divergence(binomial_mass(self.promise.honest_users, self.chance), self.promise.epsilon)
 
     @property
     def least_messages(self) -> int:
@@ -155,7 +155,7 @@ class Cnt2M(CountProtocol):
 
     type: ClassVar[str] = "cnt-2m"
     noise: OnePresence
-    hiding = OnePresence
+    _hiding = OnePresence
     one_each: ClassVar[bool] = True
     witness: ClassVar[Mapping[str, Any]] = {
         "neighbours": "one user's bit is 1 or 0",
@@ -199,7 +199,7 @@ class EachPresence(Presence):
     @cached_property
     def least_delta(self) -> float:
         """The divergence of two binomial numbers, the one or the other with one more."""
-        law = binomial(self.promise.honest_users, self.chance)
+        law = binomial_mass(self.promise.honest_users, self.chance)
         more = law.shifted(1)
         return pair_divergence((more, law), (law, more), self.promise.epsilon)
 
@@ -251,7 +251,7 @@ class HistMM(HistogramProtocol):
 
     type: ClassVar[str] = "hist-mm"
     noise: EachPresence
-    hiding = EachPresence
+    _hiding = EachPresence
 
     def variance_of(self, count: Array) -> Array:
         """Return the variance of the noise of a category."""
@@ -276,7 +276,7 @@ class HistMM(HistogramProtocol):
         notes: tuple[str, ...] = (
             (f"{hidden} categories are taken for 0, up to about {self.rmse:.4g} users",) if hidden else ()
         )
-        notes += self.message_notes(messages)
+        notes += self._message_notes(messages)
         return self.counts(value, messages, NoiseLimits(self.noise.limits, sums - value), errors, notes)
 
 
@@ -294,7 +294,7 @@ def truncated_rmse(users: int, chance: Fraction) -> float:
     >>> round(truncated_rmse(2, Fraction(1, 2)) ** 2, 12)  # of two: 2^2 with 1/4, (0 - 1)^2 with 1/4
     1.25
     """
-    law = binomial(users, chance)
+    law = binomial_mass(users, chance)
     numbers = law.low + np.arange(len(law.mass) + 1, dtype=np.float64)
     return math.sqrt(float(truncated_squares(users, chance, numbers).max()))
 
@@ -331,7 +331,7 @@ def truncated_squares(users: int, chance: Fraction, counts: NDArray[np.float64])
     >>> truncated_squares(2, Fraction(1, 2), np.array([0.0, 1.0, 2.0])).round(12).tolist()
     [0.0, 1.0, 1.25]
     """
-    law = binomial(users, chance)
+    law = binomial_mass(users, chance)
     numbers = law.low + np.arange(len(law.mass), dtype=np.float64)
     above = np.append(np.cumsum(law.mass[::-1])[::-1], 0.0)
     squares = law.mass * (numbers - users * float(chance)) ** 2

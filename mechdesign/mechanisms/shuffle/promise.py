@@ -11,7 +11,7 @@ from typing import Any
 
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.foreseen import foreseen
-from mechdesign.core.validation import choice, in_range, integer, number
+from mechdesign.core.validation import in_range, integer, number, one_of
 from mechdesign.core.values import changed, frozen_value, kept
 
 MOST_USERS = 1_000_000_000
@@ -83,7 +83,7 @@ class Promise:
 
 def calibration_name(value: Any) -> str:
     """Return the checked name of a calibration."""
-    return choice("calibration", value, CALIBRATIONS)
+    return one_of("calibration", value, CALIBRATIONS)
 
 
 def least_passing(

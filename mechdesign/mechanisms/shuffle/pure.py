@@ -16,7 +16,7 @@ from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
 from mechdesign.audit.shuffle_pure import LARGEST, pure_epsilon
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, Group
@@ -64,9 +64,9 @@ class PureNoise(Noise):
         Out of 2**62: the chance of noise, and the ratio of its neighbouring probabilities.
     """
 
-    length: int = kept(whole)
-    noise: int = kept(whole)
-    ratio: int = kept(whole)
+    length: int = kept(plain_int)
+    noise: int = kept(plain_int)
+    ratio: int = kept(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check("length", 3, MOST_LENGTH)
@@ -192,14 +192,14 @@ class PureProtocol(TotalProtocol):
     is_pure: ClassVar[bool] = True
 
     @property
-    def pure_figures(self) -> dict[str, Any]:
+    def _pure_figures(self) -> dict[str, Any]:
         """What the certificate of delta 0 says."""
         return {"epsilon": self.promise.epsilon}
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the privacy of the shuffled messages, and that it is pure."""
         note = "delta is 0; for real numbers, by doubles rounded outward"
-        pure = Certificate("pure", self.holds, False, self.pure_figures, self.witness, note)
+        pure = Certificate("pure", self.holds, False, self._pure_figures, self.witness, note)
         return (*super().certificates(), pure)
 
 
@@ -234,16 +234,16 @@ class CntPURE(PureProtocol, CountProtocol):
 
     type: ClassVar[str] = "cnt-pure"
     noise: PureNoise
-    hiding = PureNoise
+    _hiding = PureNoise
     witness: ClassVar[Mapping[str, Any]] = {
         "neighbours": "one user's bit is 1 or 0",
         "event": "a single number of ones in all",
     }
 
     @property
-    def pure_figures(self) -> dict[str, Any]:
+    def _pure_figures(self) -> dict[str, Any]:
         """The largest logarithm of a ratio, and epsilon."""
-        return {"pure_epsilon": self.noise.pure_epsilon, **super().pure_figures}
+        return {"pure_epsilon": self.noise.pure_epsilon, **super()._pure_figures}
 
     @property
     def rmse(self) -> float:

@@ -62,7 +62,7 @@ class PureDigits(Noise):
     def digits(self) -> tuple[PureNoise, ...]:
         """The noise of each digit."""
         rows = zip(self.lengths, self.noises, self.ratios, self.parts, strict=True)
-        return tuple(PureNoise(share_of(self.promise, part), 2, *numbers) for *numbers, part in rows)
+        return tuple(PureNoise(_share_of(self.promise, part), 2, *numbers) for *numbers, part in rows)
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
@@ -73,7 +73,7 @@ class PureDigits(Noise):
         except ParameterError as error:
             raise error.as_a(OutOfReachError) from None
         parts = [max(1, math.floor(PARTS * part / sum(worth))) for part in worth]
-        digits = [PureNoise.fitting(share_of(promise, part), 2, Allowed()) for part in parts]
+        digits = [PureNoise.fitting(_share_of(promise, part), 2, Allowed()) for part in parts]
         sent = sum(digit.length for digit in digits)
         if allowed.max_messages is not None and sent > allowed.max_messages:
             raise OutOfReachError(f"it needs {sent} messages per user", remedy="allow as many")
@@ -142,13 +142,13 @@ class RSumPURE(PureProtocol, SumProtocol):
 
     type: ClassVar[str] = "rsum-pure"
     noise: PureDigits
-    hiding = PureDigits
+    _hiding = PureDigits
     halves: ClassVar[bool] = True
 
     @property
-    def pure_figures(self) -> dict[str, Any]:
+    def _pure_figures(self) -> dict[str, Any]:
         """Epsilon, and how many digits share it."""
-        return {**super().pure_figures, "digits": len(self.noise.digits)}
+        return {**super()._pure_figures, "digits": len(self.noise.digits)}
 
     @property
     def rmse(self) -> float:
@@ -200,7 +200,7 @@ def digits_of(precision: int) -> int:
     return digits
 
 
-def share_of(promise: Promise, part: int) -> Promise:
+def _share_of(promise: Promise, part: int) -> Promise:
     """Return the guarantee of a digit: ``part`` sixty-fourths of epsilon."""
     epsilon = float_down(Fraction(promise.epsilon) * part / PARTS)
     return Promise(promise.users, epsilon, promise.delta, promise.honest)

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
-from mechdesign.core.text import table
+from mechdesign.core.text import counted
 from mechdesign.core.tidy import Columns, Tidy, tidy_columns
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
 from mechdesign.mechanisms.interval_figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
+from mechdesign.mechanisms.shuffle.estimates import count_table
 
 Array = NDArray[np.float64]
 
@@ -132,27 +133,16 @@ class RangeEstimate(Tidy):
         )
 
     def __repr__(self) -> str:
-        sizes = f"{len(self.names)} categories, {self.users} users"
+        sizes = f"{counted(len(self.names), 'category')}, {counted(self.users, 'user')}"
         return f"RangeEstimate({sizes}, +- {self.node_error:.3g} a part)"
 
     def __str__(self) -> str:
         value, error = self.cumulative()
-        low, high = self.interval()
         places = np.unique(np.linspace(0, len(value) - 1, min(SHOWN, len(value))).round().astype(int))
-        rows = [
-            [
-                self.names[place],
-                f"{value[place]:.6g}",
-                f"{error[place]:.3g}",
-                f"{low[place]:.6g}",
-                f"{high[place]:.6g}",
-            ]
-            for place in places.tolist()
-        ]
-        text = table(["up to", "count", "std error", "95% low", "95% high"], rows)
-        more = f"\n{len(places)} of {len(value)} categories" if len(places) < len(value) else ""
+        text = count_table("up to", self.names, places, value, error, self.interval())
+        more = f"\n{len(places)} of {counted(len(value), 'category')}" if len(places) < len(value) else ""
         notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
-        return f"{text}{more}\n{self.users} users, {self.messages} messages{notes}"
+        return f"{text}{more}\n{counted(self.users, 'user')}, {counted(self.messages, 'message')}{notes}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the cumulative counts as plain values."""

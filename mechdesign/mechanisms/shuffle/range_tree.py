@@ -75,11 +75,11 @@ class RangeTree(RowsProtocol):
     type: ClassVar[str] = "range-tree"
     quantity: ClassVar[str] = "counts of ranges"
     sensitivity: ClassVar[float] = 1.0
-    curator: ClassVar[str] = "Laplace noise of a curator, one range"
+    _curator: ClassVar[str] = "Laplace noise of a curator, one range"
     value_text: ClassVar[str] = "a category, in their order"
 
     noise: TreeRows
-    hiding = TreeRows
+    _hiding = TreeRows
 
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the largest variance of a range."""
@@ -104,11 +104,11 @@ class RangeTree(RowsProtocol):
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> RangeEstimate:
         """Return the nodes less their expected dummies."""
-        self.require_rows(sums)
+        self._require_rows(sums)
         nodes = np.split(sums - self.noise.mean_dummies, self.noise.starts[1:].tolist())
         names = tuple(self.labels.shown())
         users = self.promise.users
-        error, notes = math.sqrt(self.noise.cell_variance), self.message_notes(messages)
+        error, notes = math.sqrt(self.noise.cell_variance), self._message_notes(messages)
         noise = (users * self.noise.trials, self.noise.chance)
         return RangeEstimate(tuple(nodes), error, names, users, messages, noise, notes)
 
@@ -123,7 +123,7 @@ class RangeTree(RowsProtocol):
             found: Any = analyze.run(sources, settings)
             value, error = found.count(first, last)
             users, limits = self.promise.users, found.limits(first, last)
-            return TotalEstimate("count", value, error, users, found.messages, limits, found.notes)
+            return TotalEstimate(value, error, users, "count", found.messages, limits, found.notes)
 
         summary = "how many users hold a category from the first to the last one"
         count = Operation("count", summary, analyze.takes, (), run, (FIRST, LAST, UNMARKED), several=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import blanket_divergence
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
@@ -32,7 +32,7 @@ FINEST = 1 << 12
 class Responses(Noise):
     """The user's value, or another one with the probability other / 2**62 each."""
 
-    other: int = kept(whole)
+    other: int = kept(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check_weight("other", 1, most_other(self.size))
@@ -101,7 +101,7 @@ class HistKR(HistogramProtocol):
 
     type: ClassVar[str] = "hist-kr"
     noise: Responses
-    hiding = Responses
+    _hiding = Responses
 
     @property
     def _gain(self) -> float:
@@ -184,7 +184,7 @@ class RSumKR(SumProtocol):
 
     type: ClassVar[str] = "rsum-kr"
     noise: SumResponses
-    hiding = SumResponses
+    _hiding = SumResponses
 
     @property
     def rmse(self) -> float:

@@ -10,11 +10,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.mass import Mass, binomial
+from mechdesign.audit.mass import Mass, binomial_mass
 from mechdesign.audit.shuffle_rows import rows_attack, rows_divergence
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.text import counted
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import Group
 from mechdesign.mechanisms.recipes import Steps
@@ -35,8 +36,8 @@ class Rows(Noise):
     Messages are cells of rows, those of the first row first; the chance is the same in all rows.
     """
 
-    trials: int = kept(whole)
-    cell: int = kept(whole)
+    trials: int = kept(plain_int)
+    cell: int = kept(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check("trials", 1, MOST_TRIALS)
@@ -90,7 +91,7 @@ class Rows(Noise):
         made = partial(cls.shaped, promise, size)
         found = fewest_dummies(made, most, shaped.full, partial(enough, promise))
         if found is None:
-            where = f" in {shaped.rows} rows"
+            where = f" in {counted(shaped.rows, 'row')}"
             too_few(promise, most, MOST_TRIALS, lambda other: enough(other, most), where)
         return found
 
@@ -116,7 +117,7 @@ class Rows(Noise):
     @cached_property
     def law(self) -> Mass:
         """The distribution of the dummies of a cell."""
-        return binomial(self.promise.users * self.trials, self.chance)
+        return binomial_mass(self.promise.users * self.trials, self.chance)
 
     @property
     def dummy_messages(self) -> tuple[Group, ...]:
@@ -184,7 +185,7 @@ class RowsProtocol(HistogramProtocol):
         """One sum for each cell."""
         return sum(self.noise.sizes)
 
-    def require_rows(self, sums: NDArray[np.int64]) -> None:
+    def _require_rows(self, sums: NDArray[np.int64]) -> None:
         """Raise DataError for a row with fewer messages than there are users."""
         for row, count in enumerate(np.add.reduceat(sums, self.noise.starts).tolist()):
             if count < self.promise.users:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.exponential import exp_lower, exp_upper, float_up
 from mechdesign.audit.mass import Mass
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.mechanisms.count_limits import Group, Listed, NoiseLimits, Sum
@@ -66,10 +66,10 @@ class SecureNoise(Noise):
         When the ratio is too small for epsilon, or the ring too small for the sum.
     """
 
-    ratio: int = kept(whole)
-    depth: int = kept(whole)
-    shares: int = kept(whole)
-    modulus: int = kept(whole)
+    ratio: int = kept(plain_int)
+    depth: int = kept(plain_int)
+    shares: int = kept(plain_int)
+    modulus: int = kept(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check_weight("ratio", 1, TOTAL - 1)
@@ -169,7 +169,7 @@ class SecureNoise(Noise):
 
     @property
     def shape(self) -> float:
-        """How many honest crowds all users are."""
+        """Number of honest crowds in all users."""
         return self.promise.users / self.promise.honest_users
 
     @property
@@ -250,7 +250,7 @@ class SecureProtocol(TotalProtocol):
     """A noisy sum, hidden by split-mix."""
 
     noise: SecureNoise
-    hiding = SecureNoise
+    _hiding = SecureNoise
 
     @property
     def modulus(self) -> int:

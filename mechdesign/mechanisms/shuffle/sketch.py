@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import SystemSource
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, kept
@@ -37,9 +37,9 @@ MOST_BUCKETS = 1 << 24
 class SketchRows(Rows):
     """The own bucket of each of ``hashes`` public hash functions, which follow from ``seed``."""
 
-    hashes: int = kept(whole)
-    buckets: int = kept(whole)
-    seed: int = kept(whole, default=0)
+    hashes: int = kept(plain_int)
+    buckets: int = kept(plain_int)
+    seed: int = kept(plain_int, default=0)
 
     def __attrs_post_init__(self) -> None:
         self.check("hashes", 1, MOST_ROWS)
@@ -140,7 +140,7 @@ class PUCM(RowsProtocol):
     drawn: ClassVar[tuple[str, ...]] = ("seed",)
 
     noise: SketchRows
-    hiding = SketchRows
+    _hiding = SketchRows
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class PUCM(RowsProtocol):
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
         """Return the least counter of each category, less what the least noise is on average."""
-        self.require_rows(sums)
+        self._require_rows(sums)
         numbers = np.arange(self.labels.size, dtype=np.int64)
         least = np.min(
             [
@@ -191,7 +191,7 @@ class PUCM(RowsProtocol):
         value, chance = least - self._least[0], self.noise.collision
         noise = LeastOfRows(self.noise.law, self.noise.rows, self.promise.users, self.promise.users * chance)
         limits = NoiseLimits(noise, np.full(len(value), self._least[0]))
-        return self.counts(value, messages, limits, notes=self.message_notes(messages))
+        return self.counts(value, messages, limits, notes=self._message_notes(messages))
 
 
 def published_shape(promise: Promise, categories: int) -> dict[str, int]:
@@ -227,8 +227,8 @@ def minimum_moments(law: Mass, rows: int) -> tuple[float, float]:
     Examples
     --------
     >>> from fractions import Fraction
-    >>> from mechdesign.audit.mass import binomial
-    >>> minimum_moments(binomial(1, Fraction(1, 2)), 2)
+    >>> from mechdesign.audit.mass import binomial_mass
+    >>> minimum_moments(binomial_mass(1, Fraction(1, 2)), 2)
     (0.25, 0.1875)
     """
     tails = np.cumsum(law.mass[::-1])[::-1] ** rows
@@ -257,8 +257,8 @@ class LeastOfRows:
     Examples
     --------
     >>> from fractions import Fraction
-    >>> from mechdesign.audit.mass import binomial
-    >>> noise = binomial(100, Fraction(1, 2))
+    >>> from mechdesign.audit.mass import binomial_mass
+    >>> noise = binomial_mass(100, Fraction(1, 2))
     >>> LeastOfRows(noise, 1, 100, 0.0).quantiles(0.025), LeastOfRows(noise, 4, 100, 0.5).quantiles(0.025)
     ((40, 60), (38, 56))
     """
@@ -303,8 +303,8 @@ def upper_square(law: Mass, rows: int, centre: float, collisions: float) -> floa
     Examples
     --------
     >>> from fractions import Fraction
-    >>> from mechdesign.audit.mass import binomial
-    >>> noise = binomial(100, Fraction(1, 2))
+    >>> from mechdesign.audit.mass import binomial_mass
+    >>> noise = binomial_mass(100, Fraction(1, 2))
     >>> 0.0 < upper_square(noise, 4, 50.0, 0.01) < 25.0
     True
     """

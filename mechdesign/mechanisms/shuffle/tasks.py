@@ -39,7 +39,7 @@ class TotalProtocol(Protocol):
 
     precision: int
     rounded: int
-    """How many users' numbers are rounded to steps at random."""
+    """Number of users whose numbers are rounded to steps at random."""
 
     @property
     def tally_size(self) -> int:
@@ -60,9 +60,8 @@ class TotalProtocol(Protocol):
     ) -> TotalEstimate:
         """Return the estimate; its error is that for the worst data where no other one is known."""
         deviation = self.rmse if error is None else error
-        return TotalEstimate(
-            self.quantity, float(value), deviation, self.promise.users, messages, limits, notes
-        )
+        users, quantity = self.promise.users, self.quantity
+        return TotalEstimate(float(value), deviation, users, quantity, messages, limits, notes)
 
 
 class CountProtocol(TotalProtocol):
@@ -87,7 +86,7 @@ class CountProtocol(TotalProtocol):
 
     def __init__(self, promise: Promise, calibration: str, *noise: int, **named: int) -> None:
         super().__init__(promise, calibration)
-        self.noise = self.hiding(promise, 2, *noise, **named)
+        self.noise = self._hiding(promise, 2, *noise, **named)
 
     @classmethod
     def calibrated(
@@ -95,7 +94,7 @@ class CountProtocol(TotalProtocol):
     ) -> Self:
         """Return the one with about the least noise whose divergence is proven to be small enough."""
         allowed = Allowed(max_messages, local_cap)
-        return cls._of(cls.hiding.fitting(promise, 2, allowed), "exact").keeping(allowed)
+        return cls._of(cls._hiding.fitting(promise, 2, allowed), "exact").keeping(allowed)
 
     @classmethod
     def published(
@@ -103,7 +102,7 @@ class CountProtocol(TotalProtocol):
     ) -> Self:
         """Return the one with the constants of its paper."""
         allowed = Allowed(max_messages, local_cap)
-        return cls._of(cls.hiding.printed(promise, 2, allowed), "published").keeping(allowed)
+        return cls._of(cls._hiding.printed(promise, 2, allowed), "published").keeping(allowed)
 
     @classmethod
     def _of(cls, noise: Noise, calibration: str) -> Self:
@@ -113,7 +112,7 @@ class CountProtocol(TotalProtocol):
         """Return zeros and ones; True and False are taken as well."""
         array = np.asarray(values)
         read = BITS.encode(array.astype(np.int64) if array.dtype.kind == "b" else values, "values")
-        self.require_users(len(read))
+        self._require_users(len(read))
         return read
 
     def rmse_at(self, ones: float) -> float:
@@ -152,7 +151,7 @@ class SumProtocol(TotalProtocol):
         super().__init__(promise, calibration)
         self.precision = integer("precision", precision, 1, MOST_STEPS)
         self.rounded = promise.users
-        self.noise = self.hiding(promise, self.precision + 1, **noise)
+        self.noise = self._hiding(promise, self.precision + 1, **noise)
 
     @classmethod
     def calibrated(
@@ -178,7 +177,7 @@ class SumProtocol(TotalProtocol):
 
     @classmethod
     def _made(cls, calibration: str, promise: Promise, precision: int, allowed: Allowed) -> Self:
-        noise = cls.hiding.by(calibration, promise, _values(precision), allowed)
+        noise = cls._hiding.by(calibration, promise, _values(precision), allowed)
         # A stated precision decides how many messages there are.
         limits = replace(allowed, max_messages=None) if precision else allowed
         return cls._of(noise, calibration).keeping(limits)
@@ -198,7 +197,7 @@ class SumProtocol(TotalProtocol):
         if wrong.any():
             row = int(np.argmax(wrong))
             raise RowError("values", row, f"{read[row]:g} is outside [0, 1]", "rescale or correct it")
-        self.require_users(len(read))
+        self._require_users(len(read))
         return read
 
     def encode_piece(self, values: Array, source: BitSource) -> Messages:
@@ -251,7 +250,7 @@ class HistogramProtocol(Protocol):
     ) -> None:
         super().__init__(promise, calibration)
         self.labels = Labels(integer("categories", categories, 2, MOST_CATEGORIES), labels)
-        self.noise = self.hiding(promise, self.labels.size, **noise)
+        self.noise = self._hiding(promise, self.labels.size, **noise)
 
     @classmethod
     def calibrated(
@@ -289,7 +288,7 @@ class HistogramProtocol(Protocol):
         labels: Sequence[str] | None,
     ) -> Self:
         size = integer("categories", categories, 2, MOST_CATEGORIES)
-        noise = cls.hiding.by(calibration, promise, size, allowed)
+        noise = cls._hiding.by(calibration, promise, size, allowed)
         return cls._of(noise, calibration, labels).keeping(allowed)
 
     @classmethod
@@ -309,7 +308,7 @@ class HistogramProtocol(Protocol):
     def read_values(self, values: Any) -> NDArray[np.int64]:
         """Return the numbers of users' categories."""
         read = self.labels.encode(values, "values")
-        self.require_users(len(read))
+        self._require_users(len(read))
         return read
 
     @property
@@ -354,9 +353,9 @@ class HistogramProtocol(Protocol):
         doubles, users = value.astype(np.float64), self.promise.users
         if errors is None:
             errors = np.sqrt(self.variance_of(np.clip(doubles, 0.0, float(users))))
-        return HistogramEstimate(doubles, errors, tuple(self.labels.shown()), users, messages, notes, limits)
+        return HistogramEstimate(doubles, errors, users, tuple(self.labels.shown()), messages, notes, limits)
 
-    def require_sent(self, found: NDArray[np.int64], each: int, what: str = "shares") -> None:
+    def _require_sent(self, found: NDArray[np.int64], each: int, what: str = "shares") -> None:
         """Raise DataError for a category that not every user has sent all about."""
         users = self.promise.users
         wrong = np.flatnonzero(found != users * each)

@@ -12,6 +12,7 @@ from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.marks import Bars, Mark, Reference
 from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.core.text import counted
 from mechdesign.core.values import frozen_value
 
 ERROR = 0.05
@@ -71,7 +72,7 @@ class UniformityVerdict(TextInNotebooks):
         return (
             f"{answer}: {self.collisions:.10g} collisions, {self.expected:.10g} expected, rejected above "
             f"{self.threshold:.10g}; probability at most {self.significance:.3g} if uniform\n"
-            f"{found}; {self.users} users, {self.messages} messages"
+            f"{found}; {counted(self.users, 'user')}, {counted(self.messages, 'message')}"
         )
 
     def figures(self) -> list[Figure]:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import BitSource
 from mechdesign.core.values import changed, frozen_value, kept
 from mechdesign.mechanisms.recipes import Steps
@@ -142,7 +142,7 @@ class AUT(UniformityBits, RowsProtocol):
 
     type: ClassVar[str] = "aut"
     noise: BitRows
-    hiding = BitRows
+    _hiding = BitRows
 
     @cached_property
     def largest_noise(self) -> tuple[float, float]:
@@ -158,7 +158,7 @@ class AUT(UniformityBits, RowsProtocol):
 
         Of m fair coins the centred sum has the variance m/4 and the fourth moment (3 m^2 - 2 m)/16.
         """
-        self.require_rows(sums)
+        self._require_rows(sums)
         pairs = sums.reshape(-1, 2).astype(np.float64)
         coins = pairs.sum(axis=1) - self.promise.users
         return pairs[:, 1] - coins / 2.0, coins / 4.0, coins * (coins - 1.0) / 8.0
@@ -176,10 +176,10 @@ class SecureCounts(Noise):
         Of the noise of each count.
     """
 
-    ratio: int = kept(whole)
-    depth: int = kept(whole)
-    shares: int = kept(whole)
-    modulus: int = kept(whole)
+    ratio: int = kept(plain_int)
+    depth: int = kept(plain_int)
+    shares: int = kept(plain_int)
+    modulus: int = kept(plain_int)
 
     def __attrs_post_init__(self) -> None:
         _ = self.each  # checked now
@@ -265,9 +265,9 @@ class PUT(UniformityBits):
 
     type: ClassVar[str] = "put"
     halves: ClassVar[bool] = True
-    message_parts: ClassVar[tuple[str, ...]] = ("category", "share")
+    _message_parts: ClassVar[tuple[str, ...]] = ("category", "share")
     noise: SecureCounts
-    hiding = SecureCounts
+    _hiding = SecureCounts
 
     @cached_property
     def largest_noise(self) -> tuple[float, float]:
@@ -299,7 +299,7 @@ class PUT(UniformityBits):
     def noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
         """Return the sums as numbers around the true counts, with the moments of the noise of all users."""
         size = self.labels.size
-        self.require_sent(sums[size:], self.noise.shares)
+        self._require_sent(sums[size:], self.noise.shares)
         counts = np.array([float(self.noise.each.centred(total)) for total in sums[:size].tolist()])
         noise, square = self.largest_noise
         return counts, np.full(size, noise), np.full(size, square)

@@ -48,7 +48,7 @@ class UniformityProtocol(HistogramProtocol):
     """
 
     quantity: ClassVar[str] = "uniformity"
-    lacking: ClassVar[str] = "noise"
+    _lacking: ClassVar[str] = "noise"
     """What the test would do without, in pictures."""
     in_memory: ClassVar[bool] = False
     """Whether all messages together have to fit into memory."""
@@ -93,12 +93,12 @@ class UniformityProtocol(HistogramProtocol):
 
         def possible(other: Promise) -> bool:
             try:
-                noise = cls.hiding.fitting(other, size, allowed)
+                noise = cls._hiding.fitting(other, size, allowed)
                 return cls._of(noise, "exact", labels, error=error).rmse <= 1.0
             except OutOfReachError:
                 return False
 
-        noise = cls.hiding.fitting(promise, size, allowed)
+        noise = cls._hiding.fitting(promise, size, allowed)
         found = cls._of(noise, "exact", labels, error=error)
         if found.rmse > 1.0:
             way = remedy(promise, possible, ROUGHLY)
@@ -119,7 +119,7 @@ class UniformityProtocol(HistogramProtocol):
     def figures(self) -> list[Figure]:
         """Return the distance that is found next to the one without noise, which nobody could hide among."""
         bare = min(found_distance(self.promise.users, self.labels.size, 0, self.error), 1.0)
-        return self._beside("distance from uniform that is found", f"the same without {self.lacking}", bare)
+        return self._beside("distance from uniform that is found", f"the same without {self._lacking}", bare)
 
     def verdict(self, pairs: float, expected: float, variance: float, messages: int) -> UniformityVerdict:
         """Return the answer for ``pairs`` pairs of equal categories, by Cantelli's inequality."""
@@ -162,9 +162,9 @@ class UniformityDump(UniformityProtocol):
     """
 
     type: ClassVar[str] = "uniformity-dump"
-    lacking: ClassVar[str] = "dummies"
+    _lacking: ClassVar[str] = "dummies"
     noise: Dummies
-    hiding = Dummies
+    _hiding = Dummies
 
     def variance_of(self, count: Array) -> Array:
         """Return the variance of the dummies of a category, whoever holds it."""

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
-from mechdesign.audit.mass import Mass, binomial, mixture, pair_divergence
+from mechdesign.audit.mass import Mass, binomial_mass, mixture, pair_divergence
 from mechdesign.audit.shuffle_rows import rows_divergence
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import changed, frozen_value, kept
 from mechdesign.mechanisms.count_limits import CountLimits, two_kinds
@@ -140,7 +141,7 @@ class HistRR(HistogramProtocol):
 
     type: ClassVar[str] = "hist-rr"
     noise: VectorFlips
-    hiding = VectorFlips
+    _hiding = VectorFlips
 
     @property
     def tally_size(self) -> int:
@@ -155,7 +156,7 @@ class HistRR(HistogramProtocol):
         """Return the unbiased counts; the intervals are exact."""
         users, chance = self.promise.users, self.noise.chance
         pairs, q = sums.reshape(-1, 2), float(chance)
-        self.require_sent(pairs.sum(axis=1), 1, "bits")
+        self._require_sent(pairs.sum(axis=1), 1, "bits")
         ones = pairs[:, 1]
         value = (ones - users * q) / (1.0 - 2.0 * q)
         law = two_kinds(users, 1 - chance, chance)
@@ -166,7 +167,7 @@ class HistRR(HistogramProtocol):
 class FakeVectors(Flips):
     """The indicator vector of the category and ``fakes`` vectors of 0, each bit flipped."""
 
-    fakes: int = kept(whole)
+    fakes: int = kept(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check("fakes", 1, MOST_FAKES)
@@ -177,7 +178,7 @@ class FakeVectors(Flips):
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return few fakes, a power of two or the most allowed, and about the least noise."""
         most = allowed.most(MOST_FAKES)
-        require_cells(size)
+        _require_cells(size)
         quarter, fakes = TOTAL // 4, 1  # more flips lose more than they hide
         while fakes <= most:
             made = partial(cls, promise, size, fakes=fakes)
@@ -194,7 +195,7 @@ class FakeVectors(Flips):
     @classmethod
     def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return the noise with the paper's k and q (1 - q)."""
-        require_cells(size)
+        _require_cells(size)
         exponential = math.exp(promise.epsilon)
         noise = ((exponential + 1.0) / (exponential - 1.0)) ** 2 * math.log(4.0 / promise.delta)
         fakes = max(1, math.ceil(132.0 / (5.0 * promise.honest_users) * noise))
@@ -219,7 +220,7 @@ class FakeVectors(Flips):
         The fake vectors alone are the noise, so that it holds whatever the others hold.
         """
         q = self.chance
-        law = binomial(self.promise.honest_users * self.fakes, q)
+        law = binomial_mass(self.promise.honest_users * self.fakes, q)
         held, free = _with_bit(law, 1 - q), _with_bit(law, q)
         return pair_divergence((held, free), (free, held), self.promise.epsilon)
 
@@ -284,7 +285,7 @@ class HistFlip(HistogramProtocol):
 
     type: ClassVar[str] = "hist-flip"
     noise: FakeVectors
-    hiding = FakeVectors
+    _hiding = FakeVectors
     one_each: ClassVar[bool] = False
 
     @property
@@ -320,7 +321,7 @@ def _delta_of(made: Any, flip: int) -> float:
     return delta
 
 
-def require_cells(categories: int) -> None:
+def _require_cells(categories: int) -> None:
     """Raise OutOfReachError for more categories than vectors may have bits."""
     if categories > MOST_CELLS:
         raise OutOfReachError(f"it is for at most {MOST_CELLS} categories", remedy="take another protocol")
@@ -332,4 +333,4 @@ def _with_bit(law: Mass, chance: Fraction) -> Mass:
 
 def _require_messages(size: int, allowed: Allowed) -> None:
     if allowed.max_messages is not None and allowed.max_messages < size:
-        raise OutOfReachError(f"it needs {size} messages per user", remedy="allow as many")
+        raise OutOfReachError(f"it needs {counted(size, 'message')} per user", remedy="allow as many")

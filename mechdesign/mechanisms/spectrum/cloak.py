@@ -99,7 +99,7 @@ class SpectrumCloak(Mechanism):
 
     # What the owner's device does
 
-    def tiles_of(self, x: float, y: float) -> tuple[Tile, ...]:
+    def _tiles_of(self, x: float, y: float) -> tuple[Tile, ...]:
         """Return the tiles that are registered for a place: one, or a merged group at the edge of the map.
 
         Raises
@@ -117,7 +117,7 @@ class SpectrumCloak(Mechanism):
             )
         return self.cut.group_of(east, north)
 
-    def class_of(self, protection: float | None) -> float:
+    def _class_of(self, protection: float | None) -> float:
         """Return the public class for a protection radius; without one, the largest class."""
         if protection is None:
             return self.classes[-1]
@@ -133,7 +133,7 @@ class SpectrumCloak(Mechanism):
 
     def registration(self, x: float, y: float, protection: float | None = None) -> Registered:
         """Return what one owner registers; its place is compared with its tiles once more, exactly."""
-        found = Registered(self.tiles_of(x, y), self.class_of(protection))
+        found = Registered(self._tiles_of(x, y), self._class_of(protection))
         if self.tiling.nearest(found.tiles, x, y) != 0:
             raise CertificateError("cloak", "a location outside its own tile", "report this as a bug")
         return found

@@ -12,7 +12,7 @@ from mechdesign.core.tables import Block, Source
 from mechdesign.mechanisms.collecting import located, require_columns
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import Column, Operation, Settings
-from mechdesign.mechanisms.spectrum.registered import COLUMNS, Registered, rows_of
+from mechdesign.mechanisms.spectrum.registered import COLUMNS, Registered, registration_rows
 from mechdesign.mechanisms.spectrum.tile import Tiling
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def cloak_operations(cloak: SpectrumCloak) -> tuple[Operation, ...]:
     def register(sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
         (source,) = sources
         rows = list(_rows(source, ("x", "y")))
-        yield rows_of(_one_by_one(source, rows, cloak.register), cloak.tiling)
+        yield registration_rows(_one_by_one(source, rows, cloak.register), cloak.tiling)
 
     def in_slots(kind: str, columns: tuple[str, ...]) -> Callable[..., Iterator[Block]]:
         def run(sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
@@ -109,7 +109,7 @@ def _at_once(source: Source, rows: list[dict[str, Any]], run: Callable[[Rows], B
 
 
 def _by_slot(found: BySlot, tiling: Tiling) -> Block:
-    blocks = [(slot, rows_of(registered, tiling)) for slot, registered in found.items()]
+    blocks = [(slot, registration_rows(registered, tiling)) for slot, registered in found.items()]
     slots = [np.full(len(np.asarray(block["name"])), slot, dtype=np.int64) for slot, block in blocks]
     keys = list(blocks[0][1])
     joined = {key: np.concatenate([np.asarray(block[key]) for _, block in blocks]) for key in keys}

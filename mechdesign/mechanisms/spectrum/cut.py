@@ -16,6 +16,7 @@ from functools import cached_property
 
 from mechdesign.audit.polygon import Rectangle, Vertex, in_rectangle, polygon_area
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.spectrum.tile import WIDTH, Number, Tile, Tiling
 
 MOST_TILES = 50_000
@@ -49,7 +50,7 @@ class CutTiling:
         if len(rows) * len(columns) > MOST_TILES:
             raise ParameterError(
                 "cell",
-                f"the area has about {len(rows) * len(columns)} tiles, the limit is {MOST_TILES}",
+                f"the area has about {counted(len(rows) * len(columns), 'tile')}, the limit is {MOST_TILES}",
                 "give a larger cell or a smaller area",
             )
 

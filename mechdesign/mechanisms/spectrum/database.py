@@ -12,12 +12,13 @@ from mechdesign.core.errors import CertificateError, ParameterError, UnknownName
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Line, Points
 from mechdesign.core.numbers import rational
+from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.spectrum.channel import Channel, positive
 from mechdesign.mechanisms.spectrum.grants import Grant, Region, granted
-from mechdesign.mechanisms.spectrum.queries import Answer, Answers, Query, checked, levels_of
+from mechdesign.mechanisms.spectrum.queries import Answer, Answers, Query, checked_queries, levels_of
 from mechdesign.mechanisms.spectrum.registered import Registered
 from mechdesign.mechanisms.spectrum.state import State, load_state, save_state
 from mechdesign.mechanisms.spectrum.tables import database_operations
@@ -167,7 +168,7 @@ class SpectrumDatabase(Mechanism):
         RowError
             For a query that makes no sense, naming its row; nothing is then answered or spent.
         """
-        asked = checked(queries, list(self.owners), self.levels)
+        asked = checked_queries(queries, list(self.owners), self.levels)
         print_ = digest(self.type, {"queries": [list(vars(query).values()) for query in asked]})
         if asked and self.state.last.get("queries") == print_:
             rows = [Answer(*row) for row in self.state.last["answers"]]
@@ -273,7 +274,7 @@ class SpectrumDatabase(Mechanism):
 
     def _figures(self) -> str:
         idle = sum(owner is None for owner in self.owners.values())
-        return f"{len(self.owners)} channels, {idle} idle, budget {float(self.budget):g} a user"
+        return f"{counted(len(self.owners), 'channel')}, {idle} idle, budget {float(self.budget):g} a user"
 
     def content(self) -> dict[str, Any]:
         """Return channels, tiles, price and budget as plain values; the state is a file of its own."""

@@ -1,4 +1,4 @@
-"""Who is in whose way, and bounds of the revenue of groups that are all in each other's way."""
+"""Users who are in each other's way, and bounds of the revenue of groups of such users."""
 
 from __future__ import annotations
 

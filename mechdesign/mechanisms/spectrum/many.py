@@ -52,16 +52,16 @@ def quick(channel: Channel, until: float = math.inf) -> RadiiAtLevel:
     Without ``until`` no clock decides, so it is always the same.
     """
     greedy = Greedy(channel)
-    return settled(greedy, annealed(channel, greedy.best(moves=MOVES, until=until), until=until))
+    return _settled(greedy, annealed(channel, greedy.best(moves=MOVES, until=until), until=until))
 
 
-def searched(greedy: Greedy, best: RadiiAtLevel, steps: int, until: float) -> RadiiAtLevel:
+def _searched(greedy: Greedy, best: RadiiAtLevel, steps: int, until: float) -> RadiiAtLevel:
     """Return the better of an allocation and one from another annealing."""
     again = annealed(greedy.channel, best, steps, seed=1, until=until)
-    return max(best, settled(greedy, again), key=lambda found: found.value)
+    return max(best, _settled(greedy, again), key=lambda found: found.value)
 
 
-def settled(greedy: Greedy, found: RadiiAtLevel) -> RadiiAtLevel:
+def _settled(greedy: Greedy, found: RadiiAtLevel) -> RadiiAtLevel:
     """Return an allocation with the best L near by, where the channel has an owner."""
     if greedy.channel.owner is None:
         return found
@@ -83,7 +83,7 @@ def bounded(channel: Channel, gap: float, seconds: float) -> BoundedAllocation:
     started = time.monotonic()
     until, rounds_until = started + seconds, started + (1.0 - LAST) * seconds
     greedy, best = Greedy(channel), quick(channel, until)
-    best = searched(greedy, best, LONGER, started + SHARE * seconds)
+    best = _searched(greedy, best, LONGER, started + SHARE * seconds)
     planes = CuttingPlanes(channel, best, gap)
     gaps: list[float] = []
     rounds, hard = 0, False
@@ -92,7 +92,7 @@ def bounded(channel: Channel, gap: float, seconds: float) -> BoundedAllocation:
         best, guess = followed(greedy, planes, best)
         if not hard and planes.bound > planes.cutoff and time.monotonic() > started + SHARE / 2.0 * seconds:
             hard = True
-            found = settled(greedy, crossed(channel, best, time.monotonic() + SHARE * seconds))
+            found = _settled(greedy, crossed(channel, best, time.monotonic() + SHARE * seconds))
             if found.value > best.value:
                 best = found
                 planes.offer(best)
@@ -151,6 +151,6 @@ def followed(
     guesses = [RadiiAtLevel(radii, place, channel.utility(radii, place)) for radii, place in tries]
     guess = max(guesses, key=lambda found: found.value)
     if guess.value > best.value:
-        best = settled(greedy, guess)
+        best = _settled(greedy, guess)
         program.offer(best)
     return best, guess

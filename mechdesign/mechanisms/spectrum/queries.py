@@ -15,7 +15,7 @@ from mechdesign.core.errors import (
     UnknownNameError,
     suggestion,
 )
-from mechdesign.core.text import table
+from mechdesign.core.text import counted, table
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
 
 STATUSES = ("served", "not served", "covered", "budget spent")
@@ -107,7 +107,7 @@ def _accepted(query: Query, levels: Levels) -> None:
         raise DataError("epsilon", what, "report again")
 
 
-def checked(
+def checked_queries(
     queries: Iterable[Query | Mapping[str, Any]], channels: Sequence[str], levels: Levels = None
 ) -> list[Query]:
     """Check the queries of a slot; errors name the row.
@@ -204,4 +204,4 @@ class Answers:
 
     def __repr__(self) -> str:
         served = sum(answer.status == "served" for answer in self.answers)
-        return f"Answers({len(self.answers)} queries, {served} served)"
+        return f"Answers({counted(len(self.answers), 'query')}, {served} served)"

@@ -14,6 +14,7 @@ import numpy as np
 
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.tables import Block, Source
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.collecting import located, require_columns
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import Column
@@ -95,7 +96,9 @@ def tiles_of(field: str, given: Any) -> tuple[Tile, ...]:
     if not isinstance(given, (list, tuple)) or not given:
         raise ParameterError(field, "expected a list of [column, row]", "give at least one tile")
     if len(given) > MOST_TILES:
-        raise ParameterError(field, f"{len(given)} tiles, the limit is {MOST_TILES}", "give a larger cell")
+        raise ParameterError(
+            field, f"{counted(len(given), 'tile')}, the limit is {MOST_TILES}", "give a larger cell"
+        )
     found = set()
     for number, tile in enumerate(given, start=1):
         if not isinstance(tile, (list, tuple)) or len(tile) != 2:
@@ -112,7 +115,7 @@ def united(parts: Iterable[tuple[str, Registered]]) -> dict[str, Registered]:
     return found
 
 
-def rows_of(registered: Mapping[str, Registered], tiling: Tiling) -> Block:
+def registration_rows(registered: Mapping[str, Registered], tiling: Tiling) -> Block:
     """Return the table of registrations."""
     rows = [(name, tile, item.protection) for name, item in registered.items() for tile in item.tiles]
     return {

@@ -18,7 +18,7 @@ from typing import Any
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.files import read_text, whole_file
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.mechanisms.spectrum.queries import STATUSES, Answer
 from mechdesign.mechanisms.spectrum.registered import Registered
 from mechdesign.mechanisms.written import digest
@@ -78,7 +78,7 @@ class State:
         True
         """
         return cls(
-            slots=whole("slots", given["slots"]),
+            slots=plain_int("slots", given["slots"]),
             spent={str(user): _amount(amount) for user, amount in given["spent"].items()},
             reports={str(user): set(map(str, reports)) for user, reports in given["reports"].items()},
             registered={

@@ -15,7 +15,7 @@ from mechdesign.core.tables import Block, Source
 from mechdesign.mechanisms.collecting import located, require_columns
 from mechdesign.mechanisms.mean.values import as_floats
 from mechdesign.mechanisms.operations import Column, Operation, Option, Settings
-from mechdesign.mechanisms.spectrum.registered import COLUMNS, read_registered, rows_of
+from mechdesign.mechanisms.spectrum.registered import COLUMNS, read_registered, registration_rows
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.spectrum.database import SpectrumDatabase
@@ -130,7 +130,7 @@ def _registered(database: SpectrumDatabase, sources: Sequence[Source], settings:
     settings.count("channel(s) registered", len(found))
     settings.count("channels idle in this slot", len(names - set(found)))
     occupied = {name: owner for name, owner in database.registered().items() if owner is not None}
-    yield rows_of(occupied, database.tiling)
+    yield registration_rows(occupied, database.tiling)
 
 
 def _rooms(database: SpectrumDatabase, sources: Sequence[Source]) -> Iterator[Block]:
@@ -146,7 +146,7 @@ def _rooms(database: SpectrumDatabase, sources: Sequence[Source]) -> Iterator[Bl
     for source in places:
         require_columns(source, ROOMS[:3])
         for block in source.blocks(ROOMS[:3]):
-            columns = numbers_of(source, block, ("x", "y"))
+            columns = finite_columns(source, block, ("x", "y"))
             channels = np.asarray(block["channel"]).astype(str)
             spots = list(zip(channels.tolist(), columns["x"].tolist(), columns["y"].tolist(), strict=True))
             with located(source):
@@ -154,7 +154,7 @@ def _rooms(database: SpectrumDatabase, sources: Sequence[Source]) -> Iterator[Bl
             yield {"channel": channels, **columns, "room": rooms}
 
 
-def numbers_of(source: Source, block: Block, names: Sequence[str]) -> dict[str, Any]:
+def finite_columns(source: Source, block: Block, names: Sequence[str]) -> dict[str, Any]:
     """Return columns of finite numbers; the error names file, column and row."""
     columns: dict[str, Any] = {}
     for name in names:
@@ -169,7 +169,7 @@ def numbers_of(source: Source, block: Block, names: Sequence[str]) -> dict[str, 
 def _queries(source: Source) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for block in source.blocks(["user", "channel", *NUMBERS]):
-        columns = numbers_of(source, block, NUMBERS)
+        columns = finite_columns(source, block, NUMBERS)
         users, channels = np.asarray(block["user"]).astype(str), np.asarray(block["channel"]).astype(str)
         if len(found) + len(users) > MOST_QUERIES:
             raise DataError(source.name, f"more than {MOST_QUERIES} queries in a slot", "split it")

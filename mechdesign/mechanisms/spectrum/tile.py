@@ -17,7 +17,7 @@ from typing import Any
 
 from mechdesign.audit.polygon import Vertex, common_part, polygon_area
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import whole
+from mechdesign.core.numbers import plain_int
 from mechdesign.mechanisms.spectrum.channel import coordinate, positive
 from mechdesign.mechanisms.written import digest
 
@@ -194,7 +194,7 @@ class Tiling:
 
 def tile_index(field: str, value: Any) -> int:
     """Return a column or a row, refusing what no place has."""
-    number = whole(field, value)
+    number = plain_int(field, value)
     if abs(number) > MOST_INDEX:
         raise ParameterError(field, f"{number} is beyond {MOST_INDEX}", "give tiles that register wrote")
     return number

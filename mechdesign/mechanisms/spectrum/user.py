@@ -18,7 +18,7 @@ from mechdesign.mechanisms.collecting import located, require_columns
 from mechdesign.mechanisms.location import PlanarLattice, planar_quantile
 from mechdesign.mechanisms.operations import SEED, Column, Operation, Settings
 from mechdesign.mechanisms.spectrum.channel import positive
-from mechdesign.mechanisms.spectrum.tables import MOST_QUERIES, NUMBERS, numbers_of
+from mechdesign.mechanisms.spectrum.tables import MOST_QUERIES, NUMBERS, finite_columns
 
 TRIES, SHARE = 8, 0.97
 """Levels that are tried, and the part of the privacy radius with which a level is taken at once: how far the
@@ -169,7 +169,7 @@ class SpectrumUser(Mechanism):
         require_columns(source, wanted)
         rows: list[dict[str, Any]] = []
         for block in source.blocks(wanted):
-            columns = numbers_of(source, block, numbers)
+            columns = finite_columns(source, block, numbers)
             names = {key: np.asarray(block[key]).astype(str).tolist() for key in ("user", "channel")}
             count = len(names["user"])
             if len(rows) + count > MOST_QUERIES:

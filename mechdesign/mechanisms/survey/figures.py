@@ -63,7 +63,7 @@ def _asked(survey: Survey) -> Figure:
 
 def _boxes(places: Sequence[int], bottom: float, top: float, kind: int, label: str) -> Iterator[Mark]:
     """Yield the boxes of a report, and lines between those that are apart."""
-    ends = list(runs(places))
+    ends = list(_runs(places))
     for number, (first, last) in enumerate(ends):
         left, right = first - MARGIN, last + MARGIN
         corners = ([left, right, right, left], [bottom, bottom, top, top])
@@ -82,12 +82,12 @@ def shares_of(survey: Survey) -> list[tuple[Asked, float]]:
     return sorted(found.items(), key=lambda item: (-item[1], item[0]))
 
 
-def runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield first and last of the places that follow each other.
 
     Examples
     --------
-    >>> list(runs([0, 1, 3]))
+    >>> list(_runs([0, 1, 3]))
     [(0, 1), (3, 3)]
     """
     start = 0

@@ -16,10 +16,10 @@ from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.mechanisms.sets import SetResponse
 from mechdesign.mechanisms.survey.ordered import OrderedPart
 from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
-from mechdesign.mechanisms.survey.planned import information
+from mechdesign.mechanisms.survey.planned import part_information
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.survey.wanted import Wanted
-from mechdesign.mechanisms.workload.prefix import best_channel as best_prefix
+from mechdesign.mechanisms.workload.prefix import best_prefix_channel as best_prefix
 from mechdesign.mechanisms.workload.release import WorkloadRelease
 
 
@@ -60,4 +60,4 @@ def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:
     if patterns is None:
         return table
     ordered, wanted = OrderedPart(questions, place, patterns), Wanted("question", (place,))
-    return max((table, ordered), key=lambda part: information(questions, wanted, part))
+    return max((table, ordered), key=lambda part: part_information(questions, wanted, part))

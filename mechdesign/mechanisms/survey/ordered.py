@@ -36,9 +36,9 @@ class OrderedPart(SurveyPart):
     Examples
     --------
     >>> from mechdesign.mechanisms.survey.questions import Question
-    >>> from mechdesign.mechanisms.workload.prefix import best_channel
+    >>> from mechdesign.mechanisms.workload.prefix import best_prefix_channel
     >>> asked = Questions([Question("health", "ordered", ("bad", "fair", "good"), cumulative=True)])
-    >>> part = OrderedPart(asked, 0, best_channel(3, 1.0))
+    >>> part = OrderedPart(asked, 0, best_prefix_channel(3, 1.0))
     >>> part.audit().holds, round(part.noise(True, np.full(3, 1 / 3)), 3)
     (True, 2.907)
     """

@@ -41,7 +41,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class SurveyOutlook:
-    """Who is asked what, what will be known, and what each user gives away.
+    """Plan of a survey: questions of each user, expected errors, and the privacy that each user loses.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class SurveyOutlook:
 
     @property
     def users_needed(self) -> int | None:
-        """How many users take all errors to what is wanted; None where none is, or where none are enough."""
+        """Number of users for which all errors meet their targets; None if there is none."""
         asked = [item for item in self.results if item.wanted is not None]
         counts = [item.users for item in asked if item.users is not None]
         return max(counts) if counts and len(counts) == len(asked) else None

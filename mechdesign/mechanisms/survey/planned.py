@@ -40,7 +40,7 @@ def effective_share(part: TablePart) -> float:
     return (1.0 - 1.0 / cells) / (cells * cell_variance(part.oracle))
 
 
-def information(questions: Questions, wanted: Wanted, part: SurveyPart) -> float:
+def part_information(questions: Questions, wanted: Wanted, part: SurveyPart) -> float:
     """Return what one report of a part tells of a requested result; 0 where it does not."""
     if not set(wanted.places) <= set(part.places):
         return 0.0

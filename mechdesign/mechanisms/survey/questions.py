@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
 from mechdesign.core.numbers import shown
 from mechdesign.core.tables import Coded
-from mechdesign.core.validation import choice, in_range
+from mechdesign.core.text import counted
+from mechdesign.core.validation import in_range, one_of
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.sealed import Sealed
 from mechdesign.mechanisms.survey.absent import NO_ANSWER, absent_in, with_words
-from mechdesign.mechanisms.survey.stated import labels_of, listed, range_of, require_cumulative
+from mechdesign.mechanisms.survey.stated import labels_of, range_of, require_cumulative, stated_list
 
 Array = NDArray[np.float64]
 Kind = Literal["categorical", "ordered", "number"]
@@ -97,7 +98,7 @@ class Question(_Asked):
         if not isinstance(asked, str) or not asked.strip() or not asked.isprintable():
             raise ParameterError("name", f"expected the name of a question, got {shown(asked)}")
         where = f"question '{name}'"
-        choice(f"{where}: kind", kind, KINDS)
+        one_of(f"{where}: kind", kind, KINDS)
         if not isinstance(skip, bool):
             raise ParameterError(f"{where}: skip", "expected true or false")
         if kind == "number":
@@ -128,7 +129,9 @@ class Question(_Asked):
         found = self.frequencies
         if len(found) != self.size:
             listed = ", ".join(self.categories[:4]) + (", ..." if self.size > 4 else "")
-            raise ParameterError(where, f"{len(found)} shares for {self.size} categories", f"order: {listed}")
+            raise ParameterError(
+                where, f"{counted(len(found), 'share')} for {self.size} categories", f"order: {listed}"
+            )
         if abs(fsum(found) - 1.0) > 1e-6:
             raise ParameterError(where, f"add up to {fsum(found):g}", "give shares that add up to 1")
         if max(found) == 1.0:
@@ -163,7 +166,7 @@ class Question(_Asked):
 
     @property
     def size(self) -> int:
-        """How many categories it has."""
+        """Number of categories."""
         return len(self.categories)
 
     @property
@@ -269,13 +272,13 @@ class Question(_Asked):
         return cls(
             name,
             document.get("kind", "number" if ends is not None else "categorical"),
-            tuple(listed(where, "labels", document)),
+            tuple(stated_list(where, "labels", document)),
             low,
             high,
-            tuple(listed(where, "bins", document)),
+            tuple(stated_list(where, "bins", document)),
             document.get("spread"),
             document.get("skip", False),
-            tuple(listed(where, "frequencies", document)),
+            tuple(stated_list(where, "frequencies", document)),
             document.get("cumulative", False),
         )
 
@@ -309,7 +312,7 @@ class Questions(Sealed):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many categories each has; 2 for a number that is asked for its mean."""
+        """Number of categories of each; 2 for a number that is asked for its mean."""
         return tuple(question.size for question in self.all)
 
     def __len__(self) -> int:
@@ -352,7 +355,9 @@ class Questions(Sealed):
         rows = [list(row) for row in data]
         for place, row in enumerate(rows):
             if len(row) != len(self):
-                raise RowError("data", place, f"has {len(row)} answers to {len(self)} questions")
+                raise RowError(
+                    "data", place, f"has {counted(len(row), 'answer')} to {counted(len(self), 'question')}"
+                )
         return [np.array([row[place] for row in rows], dtype=object) for place in range(len(self))]
 
     def as_json(self) -> list[dict[str, Any]]:

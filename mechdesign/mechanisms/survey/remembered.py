@@ -21,6 +21,7 @@ from mechdesign.core.errors import DataError, ModelFileError, RowError, UnknownN
 from mechdesign.core.files import one_at_a_time, read_text, whole_file
 from mechdesign.core.numbers import shown
 from mechdesign.core.randomness import BitSource, Rng
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.survey.parts import Answers
 
@@ -67,7 +68,7 @@ class RememberedReports:
         return len(self._kept)
 
     def __repr__(self) -> str:
-        return f"RememberedReports({len(self)} users, of {self.survey!r})"
+        return f"RememberedReports({counted(len(self), 'user')}, of {self.survey!r})"
 
     @property
     def users(self) -> tuple[str, ...]:
@@ -120,7 +121,7 @@ class RememberedReports:
         """Return a report of each user for encoded answers."""
         if len(users) != len(answers[0]):
             raise DataError(
-                "users", f"{len(users)} for {len(answers[0])} rows of answers", "give one per row"
+                "users", f"{len(users)} for {counted(len(answers[0]), 'row')} of answers", "give one per row"
             )
         if self.path is None:
             self._draw(users, answers, source)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.text import counted
 from mechdesign.core.types import Counter
 from mechdesign.mechanisms.server import Server
 from mechdesign.mechanisms.survey.estimating import results_of
@@ -45,7 +46,7 @@ class SurveyCounts(Server["Survey"]):
 
     @property
     def reports(self) -> list[int]:
-        """How many reports of each design were counted."""
+        """Number of counted reports of each design."""
         return [counters[0].users for counters in self.counters]
 
     @property
@@ -95,7 +96,7 @@ class SurveyCounts(Server["Survey"]):
         found = [payloads[row].split("|") for row in rows.tolist()]
         for row, texts in zip(rows.tolist(), found, strict=True):
             if len(texts) != count:
-                what = f"has {len(texts)} parts, its design {count}"
+                what = f"has {counted(len(texts), 'part')}, its design {count}"
                 raise RowError("reports", row, what, REMEDY)
         return [[texts[place] for texts in found] for place in range(count)]
 

@@ -62,7 +62,7 @@ def range_of(
     return domain, edges
 
 
-def listed(where: str, key: str, document: Mapping[str, Any]) -> Sequence[Any]:
+def stated_list(where: str, key: str, document: Mapping[str, Any]) -> Sequence[Any]:
     """Return a list that a model states; an empty one where it does not."""
     given = document.get(key) or ()
     if not isinstance(given, (list, tuple)):

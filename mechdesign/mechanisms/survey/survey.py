@@ -34,7 +34,7 @@ from mechdesign.mechanisms.survey.client import SurveyClient
 from mechdesign.mechanisms.survey.figures import shares_of, survey_figures
 from mechdesign.mechanisms.survey.kinds import best_part, part_of
 from mechdesign.mechanisms.survey.parts import Answers, SurveyPart
-from mechdesign.mechanisms.survey.planned import expected_errors, information
+from mechdesign.mechanisms.survey.planned import expected_errors, part_information
 from mechdesign.mechanisms.survey.questions import Question, Questions
 from mechdesign.mechanisms.survey.remembered import PURPOSE, RememberedReports, names_of
 from mechdesign.mechanisms.survey.server import SurveyCounts
@@ -153,7 +153,7 @@ class Survey(SurveyClient):
 
     def told(self, wanted: Wanted, part: SurveyPart) -> float:
         """Return what one report of a part was planned to tell of a requested result."""
-        return information(self.questions, wanted, part)
+        return part_information(self.questions, wanted, part)
 
     def information(self, wanted: Wanted, number: int) -> float:
         """Return what one report of a design was planned to tell of a requested result."""
@@ -176,7 +176,7 @@ class Survey(SurveyClient):
             self.questions.place(name, "columns")
         if intake.columns and len(intake.columns) != len(self.questions):
             raise ParameterError(
-                "columns", f"{len(intake.columns)} for {len(self.questions)} questions", "name all"
+                "columns", f"{len(intake.columns)} for {counted(len(self.questions), 'question')}", "name all"
             )
         rule = SKIPPED if intake.missing == "refuse" else intake.missing
         return self.replaced(intake=Intake(intake.columns, rule))
@@ -314,7 +314,7 @@ class Survey(SurveyClient):
 
     def _figures(self) -> str:
         designs = f"{self.count} design{'s' * (self.count > 1)}"
-        return f"{len(self.questions)} questions, {designs}, epsilon={self.epsilon:g}"
+        return f"{counted(len(self.questions), 'question')}, {designs}, epsilon={self.epsilon:g}"
 
     def content(self) -> dict[str, Any]:
         """Return questions, designs with their mechanisms, shares as integers, and what is wanted."""

@@ -144,7 +144,7 @@ def _centered(size: int) -> Array:
     return found
 
 
-def mechanism_of(sets: Sets, epsilon: float, promised: float) -> WorkloadRelease:
+def prefix_mechanism(sets: Sets, epsilon: float, promised: float) -> WorkloadRelease:
     """Return the mechanism of the best weights of sets for epsilon, exactly private at the promised one."""
     both, amounts, _ = weighed(sets, epsilon)
     kept, repaired = kept_and_repaired(both, amounts, math.exp(epsilon))
@@ -164,7 +164,7 @@ def _candidates(size: int, epsilon: float) -> Sets:
 
 
 @lru_cache(maxsize=256)
-def best_channel(size: int, epsilon: float, promised: float | None = None) -> WorkloadRelease | None:
+def best_prefix_channel(size: int, epsilon: float, promised: float | None = None) -> WorkloadRelease | None:
     """Return the exactly private mechanism for cumulative shares; None outside of the ladder.
 
     Parameters
@@ -178,13 +178,13 @@ def best_channel(size: int, epsilon: float, promised: float | None = None) -> Wo
 
     Examples
     --------
-    >>> mechanism = best_channel(5, 1.0)
-    >>> mechanism.audit().holds, round(mechanism.average_error, 3), best_channel(5, 40.0)
+    >>> mechanism = best_prefix_channel(5, 1.0)
+    >>> mechanism.audit().holds, round(mechanism.average_error, 3), best_prefix_channel(5, 40.0)
     (True, 9.645, None)
     """
     if not prefix_ladder().has(size, epsilon):
         return None
-    return mechanism_of(_candidates(size, epsilon), epsilon, epsilon if promised is None else promised)
+    return prefix_mechanism(_candidates(size, epsilon), epsilon, epsilon if promised is None else promised)
 
 
 @lru_cache(maxsize=256)
@@ -193,7 +193,7 @@ def error_slope(size: int, epsilon: float) -> float:
 
     Examples
     --------
-    >>> near = best_channel(5, 1.01).average_error - best_channel(5, 0.99).average_error
+    >>> near = best_prefix_channel(5, 1.01).average_error - best_prefix_channel(5, 0.99).average_error
     >>> round(error_slope(5, 1.0), 1), round(near / 0.02, 1)
     (-21.2, -21.2)
     """

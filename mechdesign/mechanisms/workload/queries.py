@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.workload_bound import is_dominated
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.numbers import frozen
+from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
 from mechdesign.core.values import frozen_value, kept, kept_after
 from mechdesign.mechanisms.workload.named import NAMED, Named
@@ -111,7 +112,7 @@ class Workload:
         if not self.is_listed:
             raise ParameterError(
                 "workload",
-                f"{self.count} queries about {self.size} types are too many to be listed",
+                f"{counted(self.count, 'query')} about {self.size} types are too many to be listed",
                 "estimate the shares of the types and ask single queries of them",
             )
         return frozen(self.named.rows())
@@ -212,7 +213,7 @@ def _require_even_rows(given: Any) -> None:
         if len(row) != len(given[0]):
             raise ParameterError(
                 "workload",
-                f"row {number} has {len(row)} entries, row 0 has {len(given[0])}",
+                f"row {number} has {counted(len(row), 'entry')}, row 0 has {len(given[0])}",
                 "give every query one entry per type",
             )
 
@@ -245,7 +246,9 @@ def _called(name: str, function: Callable[..., Named], arguments: Mapping[str, A
 def _weights(given: Any, count: int) -> Array:
     weights = finite_array("weights", given, 1)
     if len(weights) != count:
-        raise ParameterError("weights", f"expected {count} numbers, one per query, got {len(weights)}")
+        raise ParameterError(
+            "weights", f"expected {counted(count, 'number')}, one per query, got {len(weights)}"
+        )
     if (weights < 0.0).any():
         place = int(np.argmax(weights < 0.0))
         raise ParameterError(

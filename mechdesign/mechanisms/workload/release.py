@@ -21,7 +21,8 @@ from mechdesign.core.frames import is_table
 from mechdesign.core.numbers import frozen, number_of_text, wholes
 from mechdesign.core.randomness import BITS, BitSource, Rng, bit_source
 from mechdesign.core.tables import Values
-from mechdesign.core.validation import choice, in_range, privacy_epsilon, probability_vector, user_count
+from mechdesign.core.text import counted
+from mechdesign.core.validation import in_range, one_of, privacy_epsilon, probability_vector, user_count
 from mechdesign.mechanisms.collecting import column_operations, count_outside
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.frequency_estimate import project_to_simplex
@@ -116,8 +117,11 @@ class WorkloadRelease(PatternClient):
 
     def _figures(self) -> str:
         name = self.workload.named and self.workload.given["name"]
-        asked = f"{self.workload.count} queries" + (f" ({name})" if name else "")
-        return f"{asked}, {self.labels.size} types, {self.weights.reports} reports, epsilon={self.epsilon:g}"
+        asked = counted(self.workload.count, "query") + (f" ({name})" if name else "")
+        return (
+            f"{asked}, {counted(self.labels.size, 'type')}, {counted(self.weights.reports, 'report')}, "
+            f"epsilon={self.epsilon:g}"
+        )
 
     # Audit
 
@@ -281,7 +285,8 @@ class WorkloadRelease(PatternClient):
         if float(relative.max()) <= 1.0:
             return Forecast("queries", count, True, *told)
         reason = (
-            f"with {count} users the standard error of a query is up to {float(relative.max()):.4g} times "
+            f"with {counted(count, 'user')} the standard error of a query is "
+            f"up to {float(relative.max()):.4g} times "
             "the range of its answers; collect from more users, or build with a larger epsilon"
         )
         return Forecast("queries", count, False, *told, reason)
@@ -333,7 +338,7 @@ class WorkloadRelease(PatternClient):
         if not ranges:
             return super().for_data(intake)
         if len(ranges) > 1:
-            raise ParameterError("range", f"{len(ranges)} ranges for one column", "give one")
+            raise ParameterError("range", f"{counted(len(ranges), 'range')} for one column", "give one")
         binned = type(self)(self.workload, self.epsilon, self.weights, self.population, tuple(ranges[0]))
         return super(WorkloadRelease, binned).for_data(intake)
 
@@ -365,7 +370,7 @@ class WorkloadRelease(PatternClient):
         low, high = (wholes(name, content[name], 1) for name in ("low", "high"))
         weights: PatternWeights | OrbitWeights = PatternWeights(sets, low, high)
         if content["group"] is not None:
-            kind = choice("group", content["group"], ("cycle", "cube"))
+            kind = one_of("group", content["group"], ("cycle", "cube"))
             weights = OrbitWeights(sets, low, high, Translations(workload.size, kind))
         return cls(
             workload, content["epsilon"], weights, content["population"], content["domain"], content["labels"]

@@ -28,7 +28,7 @@ def too_many_users(slot: Slot) -> str:
 
 @dataclass(frozen=True)
 class PublishedAward:
-    """Who wins, and what they are paid, in units that need not be whole."""
+    """Winners, and their payments in units that need not be whole."""
 
     winners: tuple[int, ...]
     payments: tuple[Fraction, ...]

@@ -194,7 +194,7 @@ class ModelCheck(TextInNotebooks):
 
     @property
     def not_evaluated(self) -> str:
-        """How many claims are about other parameters than these, as a sentence; empty for none."""
+        """Number of claims about other parameters than these, as a sentence; empty for none."""
         number = sum(not result.is_evaluated for result in self.claims)
         if not number:
             return ""

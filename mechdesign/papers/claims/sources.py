@@ -95,7 +95,7 @@ class Item:
 
 @dataclass(frozen=True)
 class VerdictTally:
-    """How many claims hold, are refuted and are not decidable: first those of the source, then our own."""
+    """Numbers of claims by verdict: hold, refuted, not decidable; first those of the source, then our own."""
 
     printed: Mapping[str, int]
     own: Mapping[str, int]

@@ -13,7 +13,7 @@ from mechdesign.core.printable import printable
 from mechdesign.core.text import counted
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.check import claim_line
-from mechdesign.report.tables import abridged
+from mechdesign.report.tables import cell_text
 
 MOST_CLAIMS = 20
 """Number of claims of a model that are shown unless all are requested."""
@@ -35,7 +35,7 @@ def model_text(model: Model, width: int | None = None, most_claims: int | None =
         lines.append(_filled(f"source: {source_text(model)}", width))
     if model.statement.strip():
         lines += [printable(line) for line in model.statement.strip().splitlines()]
-    lines += [f"  {name} = {abridged(value)}" for name, value in parameters_of(model.problem).items()]
+    lines += [f"  {name} = {cell_text(value)}" for name, value in parameters_of(model.problem).items()]
     shown = model.claims[:most_claims]
     lines += [_filled(f"  claim: {claim_line(claim)}", width) for claim in shown]
     if len(shown) < len(model.claims):

@@ -28,7 +28,7 @@ from mechdesign.papers.shown.model import source_text
 from mechdesign.report.draw import svg
 from mechdesign.report.page.mathematics import marked_up
 from mechdesign.report.page.render import markup, rendered
-from mechdesign.report.tables import abridged
+from mechdesign.report.tables import cell_text
 
 PAGE_VERDICTS = {UNDECIDED: "undecided", NOT_EVALUATED: "open"}
 """What the verdicts are called in the styles of the page."""
@@ -169,7 +169,7 @@ def _entry(result: ModelResult, number: int, settings: Sequence[str]) -> dict[st
         "sense": model.problem.sense,
         "source": source_text(model) if model.source else "",
         "statement": markup(marked_up(model.statement.strip())),
-        "parameters": [(name, abridged(value)) for name, value in parameters_of(model.problem).items()],
+        "parameters": [(name, cell_text(value)) for name, value in parameters_of(model.problem).items()],
         "worth": [printable(text) for text in result.worth],
         "best": "" if best is None else _praise(check.comparison, best),
         "runs": [_run(check, run, run is best) for run in check.comparison.runs],
@@ -284,7 +284,7 @@ def _shortened(value: Any) -> str:
     return (
         text
         if len(text) <= 60
-        else abridged(value)
+        else cell_text(value)
         if isinstance(value, (list, tuple))
         else text[:57] + "..."
     )

@@ -103,7 +103,7 @@ def own_costs(people: Population) -> Costs:
     return Costs(people.counts, people.types, 1.0)
 
 
-def within_budget(costs: Costs, noise: NumberNoise, budget: float, limits: EpsilonLimits) -> Allocation:
+def best_within_budget(costs: Costs, noise: NumberNoise, budget: float, limits: EpsilonLimits) -> Allocation:
     """Minimise sum weights loss(epsilon) subject to weights @ (prices * epsilon) <= budget and the limits.
 
     The budget must allow the floor. For Laplace noise without limits this is the closed form.
@@ -165,7 +165,7 @@ def shadow_prices(
         return for_error(costs, noise, error, limits).multiplier * costs.prices
     fixed = people.counts @ people.cost if information == "complete" else people.users * people.cost[-1]
     left = budget - float(fixed)
-    return within_budget(costs, noise, left, limits).multiplier * costs.prices if left > 0.0 else None
+    return best_within_budget(costs, noise, left, limits).multiplier * costs.prices if left > 0.0 else None
 
 
 def least_error(

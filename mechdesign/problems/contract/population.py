@@ -1,4 +1,4 @@
-"""Who there is: privacy preferences and how many users have each, in the order the theory needs."""
+"""Privacy preferences and the number of users with each, in the order that the theory needs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import plain
+from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, in_range, integer
 from mechdesign.mechanisms.noise import noise_of
 
@@ -176,7 +177,9 @@ def checked_cost(value: Any, size: int) -> float | Array:
 
 def _one_a_type(field: str, array: Array, size: int) -> Array:
     if len(array) != size:
-        raise ParameterError(field, f"has {len(array)} entries for {size} types", "give one per type")
+        raise ParameterError(
+            field, f"has {counted(len(array), 'entry')} for {size} types", "give one per type"
+        )
     if (array < 0).any():
         where = int(np.argmax(array < 0))
         raise ParameterError(field, f"entry {where} ({array[where]:g}) is negative", "give numbers >= 0")

@@ -64,7 +64,7 @@ class ProtocolSetting:
     error: float = 0.0
 
 
-def nothing(case: ProtocolSetting) -> dict[str, Any]:
+def _nothing(case: ProtocolSetting) -> dict[str, Any]:
     """Return what a count has to know: nothing."""
     return {}
 
@@ -92,7 +92,7 @@ class Kind:
     name: str
     protocol: type[Protocol]
     summary: str
-    setting: Callable[[ProtocolSetting], dict[str, Any]] = nothing
+    setting: Callable[[ProtocolSetting], dict[str, Any]] = _nothing
     local: bool = False
     flexible: bool = False
     by_name: str = ""
@@ -107,6 +107,21 @@ class Kind:
         build = self.protocol.published if self.is_published else self.protocol.calibrated
         allowed = {"max_messages": case.max_messages, "local_cap": case.local_cap}
         return build(case.promise, **self.setting(case), **allowed)
+
+
+def with_published(
+    name: str,
+    protocol: type[Protocol],
+    summary: str,
+    published: str,
+    setting: Callable[[ProtocolSetting], dict[str, Any]] = _nothing,
+    **options: Any,
+) -> tuple[Kind, Kind]:
+    """Return a protocol with exact noise, and with the constants of its paper; both have the options."""
+    return (
+        Kind(name, protocol, summary, setting, **options),
+        Kind(f"{name}-published", protocol, published, setting, **options),
+    )
 
 
 @lru_cache(maxsize=256)

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from mechdesign.audit.exponential import exp_lower, exp_upper, float_up
-from mechdesign.audit.shuffle_exact import Law, Row, hockey_stick, kary_rows, laws_of_all_data, states
+from mechdesign.audit.shuffle_exact import Law, Row, exact_hockey_stick, kary_rows, laws_of_all_data, states
 from mechdesign.problems.shuffle.judge import Setting
 
 MOST_WORK = 30_000
@@ -83,7 +83,7 @@ class Enumeration:
     def delta(self, epsilon: float) -> tuple[Fraction, int]:
         """Return the largest divergence at a central epsilon, a bound from this side, and where it is."""
         grown = exp_lower(epsilon) if self.upper else exp_upper(epsilon)
-        found = [hockey_stick(first, second, grown) for _, _, first, second in self.laws]
+        found = [exact_hockey_stick(first, second, grown) for _, _, first, second in self.laws]
         place = max(range(len(found)), key=found.__getitem__)
         return found[place], place
 

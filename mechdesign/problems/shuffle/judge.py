@@ -29,7 +29,7 @@ MANY_USERS = 20_000
 """With more users attacks that tell much less than another are left out."""
 
 KEPT = 2
-"""How many bounds and attacks are kept: for many users each takes some ten or a hundred megabytes."""
+"""Number of bounds and attacks that are kept: for many users each takes some ten or a hundred megabytes."""
 
 ITERATIONS = 48
 """Halvings of the interval of central epsilons."""
@@ -92,7 +92,7 @@ def why_not_binary(setting: Setting) -> str | None:
     if setting.randomizer.kind != "k-ary" or setting.randomizer.size != 2:
         return "it is for binary randomized response: k-ary of size 2"
     if setting.users > MOST_BINARY:
-        return f"{setting.users} honest users take too long; {MOST_BINARY} at most"
+        return f"{setting.users} honest users take too long; the limit is {MOST_BINARY}"
     return None
 
 
@@ -106,7 +106,7 @@ def why_no_lattice(setting: Setting) -> str | None:
     """Return why the blanket is not convolved, if so."""
     randomizer = setting.randomizer
     if randomizer.kind == "channel" and randomizer.size > MOST_INPUTS:
-        return f"{randomizer.size} inputs have too many pairs; {MOST_INPUTS} at most"
+        return f"{randomizer.size} inputs have too many pairs; the limit is {MOST_INPUTS}"
     if setting.local_epsilon > MOST_LOCAL:
         return f"it is for a local epsilon of at most {MOST_LOCAL:g}"
     return None
@@ -267,7 +267,7 @@ def guessed(setting: Setting, central_epsilon: float) -> float:
     return math.log1p(half + math.sqrt(half * half + 2.0 * half * size))
 
 
-def largest_local(
+def local_bracket(
     curve: Curve, delta: float, low: float, guess: float, precision: float = 1e-7
 ) -> tuple[float, float]:
     """Return a local epsilon at which a bound of delta holds and one next to it, as :func:`bracket` does.

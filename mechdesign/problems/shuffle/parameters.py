@@ -10,7 +10,7 @@ from typing import Any
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, frozen_problem, real, whole
 from mechdesign.core.validation import in_range, number
-from mechdesign.problems.shuffle.randomizers import plain
+from mechdesign.problems.shuffle.randomizers import frozen_parameter
 from mechdesign.problems.shuffle.theorems import LARGEST
 
 MOST = 10**15
@@ -60,7 +60,7 @@ class Shuffling:
         '"k-ary", size = k}``, randomized response on k values; or ``{name = "channel", channel = '
         "[[...], ...]}``, a row of probabilities of reports for each input. It has its own "
         "local epsilon.",
-        lambda _, randomizer: plain(randomizer),
+        lambda _, randomizer: frozen_parameter(randomizer),
         form='"any" or mapping',
         default="any",
     )

@@ -130,7 +130,7 @@ def randomizer_of(value: Any) -> KnownRandomizer:
     return found
 
 
-def plain(value: Any) -> Any:
+def frozen_parameter(value: Any) -> Any:
     """Return the parameter as something that nobody can change: a text, or a mapping of plain values."""
     found = randomizer_of(value)
     if found.kind == "any":

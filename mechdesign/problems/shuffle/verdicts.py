@@ -27,7 +27,7 @@ BOUNDS: tuple[tuple[Callable[[Setting], str | None], Callable[[Setting], Curve]]
 )
 """Bounds of delta that are proven, the quickest first: why not, and the bound."""
 
-OPTIMALITY = 0.01
+ATTACK_WITHIN = 0.01
 """An epsilon is called optimal when an attack comes within this part of it."""
 
 
@@ -55,9 +55,9 @@ def central_privacy(setting: Setting, epsilon: float) -> Certificate:
     )
 
 
-def optimality(solution: Solution[Any]) -> Certificate:
+def attack_certificate(solution: Solution[Any]) -> Certificate:
     """Return whether an exact attack leaves less than a hundredth of the epsilon open."""
     part = solution.gap / solution.value if solution.value > 0 else solution.gap
     figures = {"gap": solution.gap, "relative_gap": part}
-    unknown, within = "no attack is known", OPTIMALITY
+    unknown, within = "no attack is known", ATTACK_WITHIN
     return closeness(solution, part, 1.0, within=within, figures=figures, unproven=figures, unknown=unknown)

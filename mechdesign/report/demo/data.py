@@ -29,7 +29,7 @@ AGES = (18, 90)
 Rows = list[list[Any]]
 
 
-def people(random: Random) -> Rows:
+def _people(random: Random) -> Rows:
     """Return the header and a row a person: how often it drinks alone, its age, five habits."""
     rows: Rows = [["drinks_alone", "age", *HABITS]]
     for _ in range(PEOPLE):
@@ -65,7 +65,7 @@ def queries(_: Random) -> Rows:
     ]
 
 
-GENERATORS = {"people": people, "sellers": sellers, "bids": bids, "queries": queries}
+GENERATORS = {"people": _people, "sellers": sellers, "bids": bids, "queries": queries}
 
 
 def data_file(name: str) -> Path:

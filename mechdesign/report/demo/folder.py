@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +23,7 @@ MOST = 1 << 20
 """Bytes of a summary that are read, to see whether a folder is one of ours."""
 
 
-def require_folder(folder: str) -> None:
+def require_demo_folder(folder: str) -> None:
     """Raise ParameterError where the folder is a file, or holds anything but an earlier demonstration."""
     require_name(folder, ParameterError)
     path = Path(folder)
@@ -48,23 +45,6 @@ def _is_ours(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(found, dict) and found.get("format") == FORMAT
-
-
-@contextmanager
-def whole_folder(folder: str) -> Iterator[Path]:
-    """Give a temporary folder whose files move to this one only when all were written."""
-    target = Path(folder)
-    try:
-        work = Path(tempfile.mkdtemp(prefix=".mechdesign-demo-", dir=target.absolute().parent))
-    except OSError as error:
-        raise ParameterError(f"-o {folder}", f"cannot be written ({error.strerror})") from None
-    try:
-        yield work
-        target.mkdir(exist_ok=True)
-        for file in sorted(work.iterdir()):
-            os.replace(file, target / file.name)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 def finish(results: Sequence[Demonstrated], folder: Path, name: str, version: str) -> list[str]:

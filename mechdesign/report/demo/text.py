@@ -27,7 +27,7 @@ def demo_text(results: Sequence[Demonstrated]) -> str:
 def solved_row(result: Demonstrated) -> list[str]:
     """Return the row of a problem: the values of both kinds of methods, the bound, whether they agree."""
     found = [run for run in result.comparison.judged if run.claims_optimality]
-    agreement = f"{result.comparison.agreement} ({len(found)} methods)"
+    agreement = f"{result.comparison.agreement} ({counted(len(found), 'method')})"
     numbers = (result.analytic.value, result.numeric.value, result.bound)
     demonstration = result.demonstration
     return [demonstration.name, demonstration.model, *(f"{number:.8g}" for number in numbers), agreement]

@@ -12,7 +12,7 @@ from typing import Any
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.interval_figures import ANYTHING, SHARE, within
+from mechdesign.mechanisms.interval_figures import ANYTHING, SHARE, cut_ends
 from mechdesign.report.page.mechanism import certificate_rows, drawn_figures
 from mechdesign.report.page.render import rendered
 from mechdesign.report.page.words import limits_in_words, privacy_in_words
@@ -164,7 +164,7 @@ def _row(row: Mapping[str, Any], is_share: bool, possible: tuple[float, float]) 
     """Return a row as texts: numbers to two digits of their standard error, intervals within the possible."""
     numbers = dict(row)
     if isinstance(row.get("low"), (int, float)) and isinstance(row.get("high"), (int, float)):
-        low, high = within([row["estimate"]], ([row["low"]], [row["high"]]), possible)
+        low, high = cut_ends([row["estimate"]], ([row["low"]], [row["high"]]), possible)
         numbers |= {"low": float(low[0]), "high": float(high[0])}
     error = numbers.get("standard_error") or numbers.get("predicted_error")
     return [

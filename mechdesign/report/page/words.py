@@ -113,7 +113,7 @@ def wanted_errors(mechanism: Mechanism) -> list[dict[str, str]]:
     if forecast.quantity in ("frequencies", "marginals"):
         largest = min(largest, LARGEST_OF_SHARE)
     for error in _round_errors(largest):
-        users = users_for(mechanism, error)
+        users = forecast_users(mechanism, error)
         if users is not None:
             rows.append({"error": f"{error:.3g}", "users": f"{users:,}"})
     return rows
@@ -130,7 +130,7 @@ def _round_errors(largest: float) -> list[float]:
     return [error for error in errors if error <= largest][:7]
 
 
-def users_for(mechanism: Mechanism, error: float) -> int | None:
+def forecast_users(mechanism: Mechanism, error: float) -> int | None:
     """Return the least number of users whose forecast's largest error is at most this; None if none is."""
 
     def good(users: int) -> bool:

@@ -13,8 +13,8 @@ from mechdesign.mechanisms.mean.discrete import best_shape
 from mechdesign.mechanisms.mean.optimal import worst_variance_of
 from mechdesign.mechanisms.oracles.best import best_oracle
 from mechdesign.mechanisms.survey import OrderedPart, Question, Questions, Survey, TablePart, Wanted
-from mechdesign.mechanisms.survey.planned import expected_errors, information
-from mechdesign.mechanisms.workload.prefix import best_channel, prefix_ladder
+from mechdesign.mechanisms.survey.planned import expected_errors, part_information
+from mechdesign.mechanisms.workload.prefix import best_prefix_channel, prefix_ladder
 from mechdesign.mechanisms.workload.weights import RESERVE
 
 LABELS = ("very bad", "bad", "fair", "good", "very good")
@@ -22,14 +22,14 @@ ASKED = Questions([Question("health", "ordered", LABELS, cumulative=True)])
 
 
 def survey(epsilon=1.0, asked=ASKED):
-    return Survey(asked, epsilon, [[OrderedPart(asked, 0, best_channel(5, epsilon))]])
+    return Survey(asked, epsilon, [[OrderedPart(asked, 0, best_prefix_channel(5, epsilon))]])
 
 
 @pytest.mark.parametrize(("size", "epsilon"), [(3, 0.8), (5, 1.0), (6, 2.2), (9, 1.25)])
 def test_the_channel_is_the_optimum_over_all_patterns(size, epsilon):
     problem = md.LinearQueries(workload={"name": "prefix", "size": size}, epsilon=epsilon)
     bound = md.solve(problem).bound
-    found = best_channel(size, epsilon).average_error
+    found = best_prefix_channel(size, epsilon).average_error
     assert bound * (1.0 - 1e-9) <= found <= bound * (1.0 + 1e-6)
 
 
@@ -37,39 +37,39 @@ def test_the_channel_is_the_optimum_over_all_patterns(size, epsilon):
 def test_between_rungs_the_patterns_next_to_it_are_nearly_optimal(epsilon):
     problem = md.LinearQueries(workload={"name": "prefix", "size": 12}, epsilon=epsilon)
     bound = md.solve(problem).bound
-    assert best_channel(12, epsilon).average_error <= bound * 1.002
+    assert best_prefix_channel(12, epsilon).average_error <= bound * 1.002
 
 
 def test_the_ladder_has_the_errors_of_the_very_integers():
     known = prefix_ladder()
     for size, place in product((3, 8, 16), (0, 7, len(known.epsilons) - 1)):
-        found = best_channel(size, float(known.epsilons[place]))
+        found = best_prefix_channel(size, float(known.epsilons[place]))
         assert found.average_error == pytest.approx(known.error(size, place), rel=1e-8, abs=size * RESERVE)
 
 
 def test_privacy_is_that_of_the_composition_in_integers():
-    part = OrderedPart(ASKED, 0, best_channel(5, 1.0))
+    part = OrderedPart(ASKED, 0, best_prefix_channel(5, 1.0))
     audit = survey().audit()
     assert audit.holds
     assert audit.true_epsilon == part.audit().true_epsilon <= 1.0
     asked = Questions([*ASKED.all, Question("sex", labels=("f", "m"))])
-    parts = [OrderedPart(asked, 0, best_channel(5, 1.0)), TablePart(asked, [1], best_oracle(2, 0.5))]
+    parts = [OrderedPart(asked, 0, best_prefix_channel(5, 1.0)), TablePart(asked, [1], best_oracle(2, 0.5))]
     assert Survey(asked, 1.5, [parts]).audit().holds
     with pytest.raises(md.MechDesignError, match="not private as stated"):
         Survey(asked, float(np.nextafter(1.5, 0.0)), [parts])
 
 
 def test_information_is_that_of_the_exact_variance_of_the_cumulative_shares():
-    part = OrderedPart(ASKED, 0, best_channel(5, 1.0))
+    part = OrderedPart(ASKED, 0, best_prefix_channel(5, 1.0))
     wanted = Wanted("question", (0,))
     channel = part.channel.channel
     scores = np.tri(4, 5) @ part.channel.solver
     second = (scores**2 @ channel).mean(axis=1)
     mean = (scores @ channel).mean(axis=1)
     assert mean == pytest.approx(np.arange(1, 5) / 5, abs=1e-8)
-    assert information(ASKED, wanted, part) == pytest.approx(1.0 / (second - mean**2).sum(), rel=1e-9)
+    assert part_information(ASKED, wanted, part) == pytest.approx(1.0 / (second - mean**2).sum(), rel=1e-9)
     table = TablePart(ASKED, [0], best_oracle(5, 1.0))
-    told = information(ASKED, wanted, part) / information(ASKED, wanted, table)
+    told = part_information(ASKED, wanted, part) / part_information(ASKED, wanted, table)
     assert 1.1 < told < 1.3
 
 
@@ -81,8 +81,8 @@ def test_a_survey_of_one_question_takes_the_part_with_the_least_error():
     assert Survey.of(plain, 1.0).designs[0].parts[0].kind == "table"
     for epsilon in (1.0, 2.0, 4.0):
         wanted = Wanted("question", (0,))
-        chosen = information(ASKED, wanted, Survey.of(ASKED, epsilon).designs[0].parts[0])
-        assert chosen >= information(ASKED, wanted, TablePart(ASKED, [0], best_oracle(5, epsilon)))
+        chosen = part_information(ASKED, wanted, Survey.of(ASKED, epsilon).designs[0].parts[0])
+        assert chosen >= part_information(ASKED, wanted, TablePart(ASKED, [0], best_oracle(5, epsilon)))
 
 
 def test_a_number_alone_takes_the_channel_with_the_least_worst_variance():
@@ -127,13 +127,16 @@ def test_intervals_hold_where_shares_are_uneven(population):
 
 
 def test_designs_with_different_parts_are_combined():
-    parts = [[OrderedPart(ASKED, 0, best_channel(5, 2.0))], [TablePart(ASKED, [0], best_oracle(5, 2.0))]]
+    parts = [
+        [OrderedPart(ASKED, 0, best_prefix_channel(5, 2.0))],
+        [TablePart(ASKED, [0], best_oracle(5, 2.0))],
+    ]
     mechanism = Survey(ASKED, 2.0, parts)
     answers = {"health": np.repeat(LABELS, 4000)}
     reports = mechanism.randomize(answers, rng=3)
     found = mechanism.estimate(reports).result("health").cumulative
     assert (np.abs(found.value - np.arange(1, 5) / 5) < 5.0 * found.standard_error).all()
-    each = [information(ASKED, Wanted("question", (0,)), part[0]) for part in parts]
+    each = [part_information(ASKED, Wanted("question", (0,)), part[0]) for part in parts]
     expected = math.sqrt(0.25 / (20_000 * sum(each) / 2))
     assert expected_errors(mechanism, 20_000)[0] == pytest.approx(expected)
     population = mechanism.estimate(reports, population=True).result("health").cumulative
@@ -179,7 +182,7 @@ def test_cumulative_is_refused_where_it_says_nothing(given, said):
 
 def test_a_part_for_another_question_is_refused():
     with pytest.raises(ParameterError, match="queries other than"):
-        OrderedPart(ASKED, 0, best_channel(6, 1.0))
+        OrderedPart(ASKED, 0, best_prefix_channel(6, 1.0))
     plain = Questions([Question("region", labels=LABELS)])
     with pytest.raises(ParameterError, match="no order"):
-        OrderedPart(plain, 0, best_channel(5, 1.0))
+        OrderedPart(plain, 0, best_prefix_channel(5, 1.0))

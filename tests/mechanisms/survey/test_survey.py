@@ -22,7 +22,7 @@ from mechdesign.mechanisms.survey import (
     TablePart,
     Wanted,
 )
-from mechdesign.mechanisms.survey.planned import information, users_needed
+from mechdesign.mechanisms.survey.planned import part_information, users_needed
 from mechdesign.mechanisms.survey.survey import best_part
 
 ASKED = Questions(
@@ -162,7 +162,7 @@ def test_servers_merge_in_any_order_and_survive_json() -> None:
     ("text", "expected"),
     [
         ("9:1", "names no design"),
-        ("0:1", "has 1 parts, its design 2"),
+        ("0:1", "has 1 part, its design 2"),
         ("nonsense", "names no design"),
         ("2:77", "unknown category"),
         ("1:x00", "a set of 0"),
@@ -254,7 +254,7 @@ def test_users_needed_reach_the_wanted_errors() -> None:
 def test_information_is_that_of_the_exact_mechanisms() -> None:
     """A report about one yes/no question is worth tanh(epsilon/2)^2 answers in clear."""
     part = best_part(ASKED, 0, 2.0)
-    assert information(ASKED, Wanted("question", (0,)), part) == pytest.approx(np.tanh(1.0) ** 2 * 2)
+    assert part_information(ASKED, Wanted("question", (0,)), part) == pytest.approx(np.tanh(1.0) ** 2 * 2)
     number = NumberPart(ASKED, 2, DiscretePiecewise(1.0, 20, 80))
-    told = information(ASKED, Wanted("question", (2,)), number)
+    told = part_information(ASKED, Wanted("question", (2,)), number)
     assert told == pytest.approx(1 / (number.mechanism.worst_variance() / 900 + 1 / 3))

@@ -12,7 +12,7 @@ from mechdesign.problems.contract import PrivacyContract
 from mechdesign.problems.contract.allocation import EpsilonLimits
 from mechdesign.problems.contract.privacy_contract.rows import (
     Multipliers,
-    full_rows,
+    all_rows,
     reduced_rows,
     weak_duality,
 )
@@ -47,7 +47,7 @@ def test_weak_duality_holds_for_any_multipliers(seed, full, noise):
         types=np.sort(rng.uniform(1, 4, 4)), counts=rng.integers(1, 9, 4), budget=30, noise=noise
     )
     people = problem.population
-    rows = (full_rows if full else reduced_rows)(people, "incomplete", 30.0)
+    rows = (all_rows if full else reduced_rows)(people, "incomplete", 30.0)
     upper = rng.exponential(1.0, rows.upper.shape[0]) * rng.choice([0.0, 1.0, 10.0])
     given_ = Multipliers(upper, rng.normal(size=rows.equal.shape[0]))
     bound = weak_duality(people, rows, NOISES[noise], EpsilonLimits(), 30.0, given_)
@@ -90,7 +90,7 @@ def test_sixty_types_with_all_rows():
 
 def test_row_counts_are_those_of_the_thesis():
     people = PrivacyContract(types=[1, 2, 3, 4], counts=[1, 1, 1, 1], budget=5).population
-    assert full_rows(people, "incomplete", 5.0).upper.shape == (1 + 4 + 12, 8)
+    assert all_rows(people, "incomplete", 5.0).upper.shape == (1 + 4 + 12, 8)
     reduced = reduced_rows(people, "incomplete", 5.0)
     assert (reduced.upper.shape[0], reduced.equal.shape[0]) == (1 + 3, 1 + 3)
 

@@ -107,7 +107,7 @@ def test_columns_of_other_names_and_clipping(built, tmp_path, capsys):
         ("x,y\n1.0,7.0\n", "is outside [0, 4] x [0, 4]"),
         ("x,y\n1.0,2.0\n1.0\n", "line 3"),
         ("a,b,c\n1,2,3\n", "name two with --column"),
-        ("x\n1\n", "1 columns"),
+        ("x\n1\n", "1 column"),
         ("1.0,2.0\n3.0,3.0\n", "first line is numbers"),
         ("x,y\nhere,2.0\n", "is not a number"),
     ],

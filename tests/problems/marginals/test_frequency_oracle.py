@@ -12,7 +12,7 @@ import mechdesign as md
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
 from mechdesign.core.simulate import simulate
 from mechdesign.mechanisms.oracles.best import best_size, subset_bits, subset_variance
-from mechdesign.problems.marginals.frequency_oracle.bound import lower_bound
+from mechdesign.problems.marginals.frequency_oracle.bound import variance_lower_bound
 from mechdesign.problems.marginals.frequency_oracle.oracles import KINDS, NAMES
 from mechdesign.problems.marginals.frequency_oracle.staircase import staircase_columns
 from tests.support.oracles import small_oracles, whole_channel
@@ -54,7 +54,7 @@ def random_channel(categories, reports, epsilon, rng):
 def test_no_random_private_channel_has_more_information_than_the_bound_allows(categories, epsilon):
     """Channels with 2 to 9 reports; the best of them comes within a factor, so the bound is not idle."""
     rng = np.random.default_rng(categories)
-    limit = 1 / lower_bound(categories, epsilon)
+    limit = 1 / variance_lower_bound(categories, epsilon)
     found = [
         information(random_channel(categories, int(rng.integers(2, 10)), epsilon, rng)) for _ in range(1500)
     ]
@@ -79,7 +79,7 @@ def improved(channel, exponential, rng, steps=300):
 
 def test_climbing_from_random_channels_comes_near_the_bound_and_not_above():
     rng, epsilon = np.random.default_rng(8), 1.0
-    limit = 1 / lower_bound(3, epsilon)
+    limit = 1 / variance_lower_bound(3, epsilon)
     found = [improved(random_channel(3, 3, epsilon, rng), math.exp(epsilon), rng) for _ in range(25)]
     assert max(found) <= limit
     assert max(found) >= 0.9 * limit
@@ -93,7 +93,7 @@ def test_the_information_of_an_oracle_lies_between_its_variance_and_the_bound(na
     table = whole_channel(oracle)
     channel = np.array([[float(chance) for chance in row] for row in table.values()]).T
     least = 1 / information(channel)
-    bound = lower_bound(oracle.labels.size, epsilon)
+    bound = variance_lower_bound(oracle.labels.size, epsilon)
     assert least <= oracle.variance() * (1 + 1e-12)
     assert bound <= least * (1 + 1e-9)
     if "subset" in name or name == "projective plane":  # where every point is a category

@@ -12,8 +12,8 @@ import mechdesign as md
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.problems.marginals.marginal_views import candidates as candidates_module, judging
 from mechdesign.problems.marginals.marginal_views.candidates import candidates, reachable_cells
-from mechdesign.problems.marginals.marginal_views.prediction import Plan, noise, one_report, planned
-from mechdesign.solvers.reciprocals import allocate, lower_bound
+from mechdesign.problems.marginals.marginal_views.prediction import Plan, marginal_noise, one_report, planned
+from mechdesign.solvers.reciprocals import allocate, error_lower_bound
 
 ROUNDING = 1e-12
 """Far more than the rounding of a few dozen double operations, relative."""
@@ -60,7 +60,9 @@ def test_the_noise_of_a_marginal_is_that_of_the_channel_written_out(plan):
         sums = sets.reshape(len(sets), groups, -1).sum(axis=2) / (own - other)
         for row in rows:
             variance = row @ sums**2 - (row @ sums) ** 2
-            assert noise(plan, groups) == pytest.approx(variance.sum(), rel=ROUNDING * 10, abs=ROUNDING)
+            assert marginal_noise(plan, groups) == pytest.approx(
+                variance.sum(), rel=ROUNDING * 10, abs=ROUNDING
+            )
 
 
 @pytest.mark.parametrize("oracle", ["best", "thesis"])
@@ -183,7 +185,7 @@ def test_the_bound_is_met_at_the_optimum_and_below_everywhere():
     )
     best = allocate(terms)
     for shares in np.random.default_rng(5).dirichlet(np.ones(3), size=200):
-        assert lower_bound(terms, shares) <= best.value
+        assert error_lower_bound(terms, shares) <= best.value
         assert terms.mean(shares) >= best.bound
 
 

@@ -58,7 +58,7 @@ GOOD = {"prior": [0.5, 0.3, 0.2], "epsilon": 1.0}
         ({"labels": ["a", "b", ""]}, "labels: every name must be a non-empty text"),
         ({"labels": "abc"}, "labels: expected a list of names"),
         ({"labels": 3}, "labels: expected a list of names"),
-        ({"report_labels": ["x"]}, "report_labels: 1 names for 3 categories"),
+        ({"report_labels": ["x"]}, "report_labels: 1 name for 3 categories"),
     ],
 )
 def test_an_impossible_parameter_is_refused(changes, text):

@@ -127,7 +127,7 @@ def test_optimality_is_judged_against_all_candidates():
         ("counting", {"epsilon": math.inf}, "epsilon: inf is outside"),
         ("counting", {"users": 10.5}, "users: expected a whole number"),
         ("histogram", {"categories": 1}, "categories: 1 is not from 2"),
-        ("histogram", {"labels": ["a"]}, "labels: 1 names for 8 categories"),
+        ("histogram", {"labels": ["a"]}, "labels: 1 name for 8 categories"),
         ("sum", {"precision": 0}, "precision: 0 is not from 1"),
     ],
 )

@@ -12,7 +12,7 @@ import mechdesign as md
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
 from mechdesign.mechanisms.sets.products import share_in
 from mechdesign.problems.survey.limit import entropy, proofs
-from mechdesign.problems.survey.limit.columns import information
+from mechdesign.problems.survey.limit.columns import kind_information
 from mechdesign.problems.survey.limit.subsets import classes_of
 
 SMALL = [
@@ -76,13 +76,13 @@ def test_classes_are_the_projections_of_all_sets():
     table = classes.information(problem.effects, 1.5)
     for number, row in zip(classes.numbers.tolist(), table, strict=True):
         answers = [place for place in range(6) if number >> place & 1]
-        assert row == pytest.approx(information(problem.effects, 1.5, {"answers": answers}), abs=1e-12)
+        assert row == pytest.approx(kind_information(problem.effects, 1.5, {"answers": answers}), abs=1e-12)
     rows = {tuple(row) for row in np.column_stack([classes.sizes, classes.norms]).tolist()}
     assert len(rows) == len(classes.sizes)
     found = 0.0
     for number in range(1, 63):
         answers = [place for place in range(6) if number >> place & 1]
-        found = max(found, float(information(problem.effects, 1.5, {"answers": answers})[0]))
+        found = max(found, float(kind_information(problem.effects, 1.5, {"answers": answers})[0]))
     assert found == pytest.approx(table[:, 0].max())
 
 
@@ -99,11 +99,11 @@ def test_shapes_of_sets_are_the_sets_they_stand_for():
     }
     for column, holds in shapes.values():
         named = [place for place, answer in enumerate(answers) if holds(answer)]
-        expected = information(problem.effects, 2.0, {"answers": named})
-        assert information(problem.effects, 2.0, column) == pytest.approx(expected)
-    whole = information(problem.effects, 2.0, {"questions": [0, 1, 2], "cells": 4})
+        expected = kind_information(problem.effects, 2.0, {"answers": named})
+        assert kind_information(problem.effects, 2.0, column) == pytest.approx(expected)
+    whole = kind_information(problem.effects, 2.0, {"questions": [0, 1, 2], "cells": 4})
     drawn = [
-        information(
+        kind_information(
             problem.effects, 2.0, {"answers": np.random.default_rng(seed).permutation(12)[:4].tolist()}
         )
         for seed in range(4000)
@@ -162,7 +162,7 @@ def test_no_set_is_worth_more_than_entropy_allows():
             ) + rng.normal() * rng.normal(size=places.shape[1])
             for share in (0.4, 0.1, 0.03, 0.006):
                 held = np.flatnonzero(score >= np.quantile(score, 1.0 - share)).tolist()
-                told = information(problem.effects, 2.0, {"answers": held})
+                told = kind_information(problem.effects, 2.0, {"answers": held})
                 alone = share_in(2.0, len(held) / whole)
                 for epsilon, before in best.items():
                     part = (share_in(epsilon, len(held) / whole) / alone) ** 2

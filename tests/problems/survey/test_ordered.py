@@ -60,7 +60,9 @@ def test_the_value_is_that_of_the_integers_that_run(epsilon):
         sum(survey.share(number) * survey.information(wanted, number) for number in range(survey.count))
         for wanted in survey.wanted
     ]
-    assert told == pytest.approx(building.information(problem.own_setting, solution.variables), rel=1e-8)
+    assert told == pytest.approx(
+        building.target_information(problem.own_setting, solution.variables), rel=1e-8
+    )
     weights = problem.own_setting.each_weight
     assert float((weights / np.array(told)).sum()) == pytest.approx(solution.value, rel=1e-8)
     assert all(certificate.holds for certificate in solution.certificates)

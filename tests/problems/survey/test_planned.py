@@ -125,7 +125,7 @@ def test_cross_tables_have_the_bound_of_all_sets() -> None:
 @pytest.mark.parametrize(
     ("frequencies", "text"),
     [
-        ([0.5], "1 shares for 2 categories"),
+        ([0.5], "1 share for 2 categories"),
         ([0.5, 0.4], "add up to 0.9"),
         ([1.0, 0.0], "certain"),
         ([1.5, -0.5], "frequencies"),

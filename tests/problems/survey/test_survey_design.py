@@ -12,7 +12,7 @@ import pytest
 import mechdesign as md
 from mechdesign.problems.survey.design import building
 from mechdesign.problems.survey.design.bundles import best_bundles
-from mechdesign.problems.survey.design.generation import generate
+from mechdesign.problems.survey.design.generation import generate_mixture
 from mechdesign.problems.survey.design.independent import division, read_back
 from mechdesign.problems.survey.design.information import Ask, effective, told
 from mechdesign.problems.survey.design.menu import menu_of
@@ -259,7 +259,7 @@ def test_the_order_in_which_designs_are_found_does_not_matter() -> None:
     """Designs and their parts in another order, with other last digits: the same values."""
     problem = md.SurveyDesign(questions=sizes(2, 2, 2, 2, 3, 3), epsilon=3.0)
     setting = problem.own_setting
-    mixture = generate(setting, Joint(setting).start(), Joint(setting))
+    mixture = generate_mixture(setting, Joint(setting).start(), Joint(setting))
     columns, shares = rotated(mixture, setting.groups)
     found = building.variables_of(problem.asked, columns, shares.tolist(), 3.0)
     order = np.random.default_rng(3).permutation(len(columns))

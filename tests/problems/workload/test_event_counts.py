@@ -16,7 +16,7 @@ from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.events.weights import EventWeights, listed_states, met
 from mechdesign.problems.workload.event_counts.patterns import PatternMaster
-from mechdesign.problems.workload.event_counts.program import solved
+from mechdesign.problems.workload.event_counts.program import solved_program
 
 
 def alike(problem):
@@ -72,7 +72,7 @@ def test_patterns_reach_the_optimum_of_the_program_over_all_classes():
     masters.solved(points)
     points = [*points, (1, np.array([3.0, -0.1])), (2, np.array([2.5, 2.0, -0.2]))]
     found = masters.solved(points)
-    other = solved(problem.states, problem.prior, problem.epsilon, points)
+    other = solved_program(problem.states, problem.prior, problem.epsilon, points)
     assert found.value == pytest.approx(other.value, rel=1e-7)
     assert found.prices.total == pytest.approx(other.prices.total, rel=1e-6)
 

@@ -10,7 +10,7 @@ import numpy as np
 from mechdesign.core.errors import MethodError
 from mechdesign.mechanisms.mean.grid import GridMean
 from mechdesign.mechanisms.mean.optimal.design import ChannelDesign
-from mechdesign.mechanisms.mean.optimal.generation import Generated, generate, refined
+from mechdesign.mechanisms.mean.optimal.generation import Generated, generate_columns, refined
 from mechdesign.mechanisms.mean.optimal.grids import Array, default_inputs, symmetric_grid
 from mechdesign.mechanisms.mean.optimal.ladder import ladder
 
@@ -46,7 +46,7 @@ def solved(epsilon: float, accuracy: float = ACCURACY) -> Generated:
     last.begin()
     for rung in near:
         last.add(rung.outputs, rung.patterns)
-    return generate(last, accuracy)
+    return generate_columns(last, accuracy)
 
 
 def channel_of(grid: Array, small: float, found: Generated) -> tuple[Array, Array]:

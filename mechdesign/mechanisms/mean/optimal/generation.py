@@ -69,12 +69,12 @@ def refined(make: Callable[[int], ChannelDesign], size: int, accuracy: float) ->
         design.begin()
         if before is not None:
             design.begin_from(before[0], before[1].outputs, before[1].patterns)
-        found = generate(design, accuracy if number == size else max(accuracy, COARSE))
+        found = generate_columns(design, accuracy if number == size else max(accuracy, COARSE))
         before = (design.grid, found)
     return found
 
 
-def generate(design: ChannelDesign, accuracy: float) -> Generated:
+def generate_columns(design: ChannelDesign, accuracy: float) -> Generated:
     """Add columns and cuts until criterion and bound agree to a relative accuracy.
 
     Raises

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.solution import Solution
-from mechdesign.problems.contract.allocation import own_costs, within_budget
+from mechdesign.problems.contract.allocation import best_within_budget, own_costs
 from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
 
 
@@ -52,5 +52,5 @@ def complete_error(problem: PrivacyContract, budget: float) -> float:
     costs = own_costs(people)
     if left <= 0 or left < limits.low * math.fsum(costs.weights * costs.prices):
         return math.nan
-    found = within_budget(costs, noise, left, limits)
+    found = best_within_budget(costs, noise, left, limits)
     return math.fsum(costs.weights * noise.loss(found.epsilon))

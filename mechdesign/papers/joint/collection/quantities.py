@@ -12,7 +12,7 @@ from mechdesign.core.randomness import TOTAL
 from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.joint import JointResponse
 from mechdesign.mechanisms.joint.spreads import single_spreads
-from mechdesign.problems.joint.collection.closed_form import lower_bound
+from mechdesign.problems.joint.collection.closed_form import value_lower_bound
 from mechdesign.problems.joint.collection.problem import JointCollection
 
 MOST_EXPONENT = 300.0
@@ -54,7 +54,7 @@ def quantities(problem: JointCollection, solution: Solution[Any]) -> dict[str, A
         "printed_sum_is_attained": math.isclose(audit.any_reports, permanent + report, rel_tol=1e-9),
         "printed_debiasing_is_exact": printed_debiasing_is_exact(mechanism.weights),
         "bits": problem.bits,
-        "excess": solution.value / lower_bound(problem) - 1.0,
+        "excess": solution.value / value_lower_bound(problem) - 1.0,
         "joint_variance": joint,
         "direct_response": direct,
         "direct_unary": direct_unary(cells, budget),

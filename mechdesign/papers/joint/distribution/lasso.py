@@ -102,5 +102,5 @@ def why_not(problem: JointDistribution) -> str | None:
     """Say why it does not apply, if so."""
     numbers = math.prod(problem.attributes) * sum(problem.attributes)
     if numbers > MOST_NUMBERS:
-        return f"its design matrix has {numbers} numbers; {MOST_NUMBERS} at most"
+        return f"its design matrix has {numbers} numbers; the limit is {MOST_NUMBERS}"
     return no_penalty(problem)

@@ -19,7 +19,7 @@ from mechdesign.core.errors import CertificateError
 from mechdesign.core.randomness import BITS, Rng, bit_source, numpy_generator
 from mechdesign.core.validation import in_range, privacy_epsilon
 from mechdesign.mechanisms.location import PlanarLaplace, planar_quantile
-from mechdesign.mechanisms.location.base import positive_epsilon
+from mechdesign.mechanisms.location.base import planar_epsilon
 from mechdesign.problems.location.noise.problem import LocationNoise
 
 Array = NDArray[np.float64]
@@ -45,7 +45,7 @@ class TruncatedPlanarLaplace:
     """
 
     def __init__(self, epsilon: float, radius: float) -> None:
-        self.epsilon = positive_epsilon(epsilon)
+        self.epsilon = planar_epsilon(epsilon)
         self.radius = in_range("radius", radius, 0.0, math.inf, low_open=True, high_open=True)
 
     @property

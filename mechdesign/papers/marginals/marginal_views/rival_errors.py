@@ -45,18 +45,18 @@ class RivalCase:
 
     @property
     def tables(self) -> int:
-        """How many tables AM collects."""
+        """Number of tables that AM collects."""
         return math.comb(self.attributes, self.order)
 
     @property
     def needed(self) -> int:
-        """How many coefficients the marginals need: those of bits of at most k attributes."""
+        """Number of coefficients that the marginals need: those of bits of at most k attributes."""
         others = (1 << self.bits) - 1
         return sum(math.comb(self.attributes, s) * others**s for s in range(1, self.order + 1))
 
     @property
     def counted(self) -> int:
-        """How many coefficients the thesis counts: all of as many bits as k attributes have, or fewer."""
+        """Number of coefficients that the thesis counts: all of at most as many bits as k attributes have."""
         total = self.attributes * self.bits
         return sum(math.comb(total, s) for s in range(self.order * self.bits + 1))
 

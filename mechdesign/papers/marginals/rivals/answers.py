@@ -138,7 +138,7 @@ class RivalMarginals(Tidy):
 
     @property
     def users(self) -> int:
-        """How many people reported."""
+        """Number of users who reported."""
         return int(self.group_users.sum())
 
     def marginal(self, wanted: Sequence[Any], raw: bool = False) -> RivalEstimate:

@@ -124,7 +124,7 @@ class RivalSetting:
 
     @property
     def attributes(self) -> int:
-        """How many attributes there are, d."""
+        """Number of attributes, d."""
         return len(self.sizes)
 
     def cells(self, attributes: Sequence[int]) -> int:

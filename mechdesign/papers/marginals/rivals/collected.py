@@ -32,7 +32,7 @@ class Grouped(Protocol):
 
     @property
     def group_count(self) -> int:
-        """How many groups users are split into."""
+        """Number of groups that users are split into."""
 
     def group_oracle(self, group: int) -> CellOracle:
         """Return the oracle of a group."""

@@ -79,7 +79,7 @@ class FullContingency(Rival):
 
     @property
     def group_count(self) -> int:
-        """How many groups users are split into."""
+        """Number of groups that users are split into."""
         return 1
 
     def group_oracle(self, group: int) -> CellOracle:

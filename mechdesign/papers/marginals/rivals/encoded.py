@@ -112,7 +112,7 @@ class BinaryEncoded(Rival):
 
     @property
     def group_count(self) -> int:
-        """How many groups users are split into: one a view."""
+        """Number of groups that users are split into: one a view."""
         return len(self.views_of_bits.views)
 
     def group_oracle(self, group: int) -> CellOracle:

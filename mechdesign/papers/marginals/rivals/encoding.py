@@ -38,7 +38,7 @@ class BinaryEncoding:
 
     @cached_property
     def bits(self) -> tuple[int, ...]:
-        """How many bits each attribute has."""
+        """Number of bits of each attribute."""
         return tuple((size - 1).bit_length() for size in self.sizes)
 
     @cached_property

@@ -21,7 +21,7 @@ from mechdesign.audit.exponential import float_down
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.randomness import Rng, bit_source, numpy_generator
-from mechdesign.core.validation import choice, user_count
+from mechdesign.core.validation import one_of, user_count
 from mechdesign.papers.marginals.rivals.base import (
     Rival,
     RivalSetting,
@@ -84,7 +84,7 @@ class ProductReports:
         most_iterations : int
             Largest number of iterations.
         """
-        choice("start", start, STARTS)
+        one_of("start", start, STARTS)
         reported = self._reported(attributes)
         cells = reported.size
         if start == "uniform":

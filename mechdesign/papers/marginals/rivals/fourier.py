@@ -114,7 +114,7 @@ class FourierCoefficients(Rival):
 
     @property
     def count(self) -> int:
-        """How many coefficients are asked for."""
+        """Number of requested coefficients."""
         if self.literal:
             total = sum(self.encoding.bits)
             return sum(math.comb(total, weight) for weight in range(self.heaviest + 1))
@@ -177,7 +177,7 @@ class FourierCoefficients(Rival):
 
     @property
     def group_count(self) -> int:
-        """How many groups users are split into."""
+        """Number of groups that users are split into."""
         return self.count
 
     def group_oracle(self, group: int) -> CellOracle:

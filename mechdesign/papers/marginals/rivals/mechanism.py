@@ -16,7 +16,7 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.randomness import BitSource, Rng
-from mechdesign.core.validation import choice, integer, privacy_epsilon, user_count
+from mechdesign.core.validation import integer, one_of, privacy_epsilon, user_count
 from mechdesign.core.values import changed
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
@@ -263,7 +263,7 @@ def made(
     views: Sequence[Sequence[int]] | None = None,
 ) -> Rival:
     """Return the rival of this name."""
-    chosen = choice("rival", name, NAMES)
+    chosen = one_of("rival", name, NAMES)
     if chosen == BinaryEncoded.name:
         if views is None:
             raise ParameterError("views", "BE needs sets of bits", "give them")

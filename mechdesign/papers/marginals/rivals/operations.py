@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.collecting import marked
+from mechdesign.mechanisms.collecting import estimated, marked
 from mechdesign.mechanisms.cross_table import CrossTables
 from mechdesign.mechanisms.operations import (
     ANYWAY,
@@ -77,21 +77,14 @@ def rival_operations(mechanism: MarginalRival) -> tuple[Operation, ...]:
 
 
 def _randomized(mechanism: MarginalRival, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
-    if not settings["anyway"]:
-        mechanism.require_estimable()
-    (source,) = sources
     bits = bit_source(mechanism.seeded(settings["seed"]))
     name = marked(REPORT, mechanism.fingerprint)
-    for codes in encoded(mechanism, mechanism.attributes, source, settings):
+    for codes in encoded(mechanism, sources, settings):
         for groups, reports in mechanism.draw(codes, bits):
             yield {GROUP: groups, name: reports}
 
 
 def _estimated(mechanism: MarginalRival, sources: Sequence[Source], settings: Settings) -> RivalTables:
-    attributes = mechanism.attributes
-    wanted = asked_attributes(settings["marginal"], attributes)
-    server = mechanism.aggregator()
-    for source in sources:
-        server.take(source, settings)
-    found = server.estimate(bool(settings["population"]))
+    wanted = asked_attributes(settings["marginal"], mechanism.attributes)
+    found = estimated(mechanism, sources, settings)
     return RivalTables(tuple(found.marginal(places, raw=bool(settings["raw"])) for places in wanted))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.validation import choice
+from mechdesign.core.validation import one_of
 from mechdesign.mechanisms.marginals.views import MOST_CELLS, View, check_views, require_cells
 from mechdesign.papers.marginals.rivals.entropy import (
     CLOSE,
@@ -102,7 +102,7 @@ def reconstruct(
         For a table that is negative or has the sum 0, or more cells than allowed.
     """
     if method is not None:
-        choice("method", method, METHODS)
+        one_of("method", method, METHODS)
     named = check_views(views, len(sizes))
     made = check_tables(named, tables, sizes)
     for number, table in enumerate(made):

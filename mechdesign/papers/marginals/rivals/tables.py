@@ -108,7 +108,7 @@ class AllMarginals(Rival):
 
     @property
     def group_count(self) -> int:
-        """How many groups users are split into."""
+        """Number of groups that users are split into."""
         return len(self.groups)
 
     def group_oracle(self, group: int) -> CellOracle:

@@ -3,7 +3,7 @@
 from mechdesign.core.method import Method, Outcome
 from mechdesign.papers.shuffle.theorem_2 import THEOREM_2
 from mechdesign.papers.shuffle.variation_ratio import MOST_USERS, variation_ratio
-from mechdesign.problems.shuffle.amplification.outcomes import closed_form, outcome
+from mechdesign.problems.shuffle.amplification.outcomes import outcome, theorem_method
 from mechdesign.problems.shuffle.amplification.problem import ShuffleAmplification
 from mechdesign.problems.shuffle.judge import least_epsilon
 
@@ -31,7 +31,7 @@ def why_not(problem: ShuffleAmplification) -> str | None:
 
 METHODS = (
     # The constant 1 makes it no theorem.
-    closed_form(THEOREM_2, "theorem 2 of the survey, asymptotic, with the constant 1"),
+    theorem_method(THEOREM_2, "theorem 2 of the survey, asymptotic, with the constant 1"),
     Method("variation-ratio", ShuffleAmplification, "published",
            "the variation ratio of k-ary response as published", run, why_not),
 )  # fmt: skip

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MethodError
-from mechdesign.core.validation import choice, finite_array, in_range, integer
+from mechdesign.core.validation import finite_array, in_range, integer, one_of
 from mechdesign.solvers.few_variables import least
 
 Array = NDArray[np.float64]
@@ -209,7 +209,7 @@ def attack_errors(
     (True, True)
     """
     mean = in_range("level", level, 0.0, 1e6)
-    choice("draw", draw, ("none", "common", "each"))
+    one_of("draw", draw, ("none", "common", "each"))
     count, times = integer("queries", queries, LEAST_QUERIES), integer("repetitions", repetitions, 1)
     errors = np.zeros(times)
     for attack in range(times):

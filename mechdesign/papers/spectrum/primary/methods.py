@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary, impossible
+from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary, infeasible
 from mechdesign.problems.spectrum.primary.quartic import best_mean
 
 
 def run(problem: SpectrumPrimary) -> Outcome:
     """Return the L that problem 6.4.5 has as its optimum; it claims none for the expectation."""
-    nobody = impossible(problem, "roots")
+    nobody = infeasible(problem, "roots")
     if nobody is not None:
         return nobody
     level = best_mean(problem)[0]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mechdesign.core.solution import Solution
 from mechdesign.problems.survey.design import building
 from mechdesign.problems.survey.design.anything import bounds_for_any
-from mechdesign.problems.survey.design.generation import generate
+from mechdesign.problems.survey.design.generation import generate_mixture
 from mechdesign.problems.survey.design.pricing import Independent
 from mechdesign.problems.survey.design.problem import SurveyDesign
 from mechdesign.problems.survey.design.rules import asked_evenly
@@ -30,7 +30,7 @@ def quantities(problem: SurveyDesign, solution: Solution[Any]) -> dict[str, Any]
     ``bound_for_any`` is what no mechanism of this epsilon goes below, where every question has categories.
     """
     setting = problem.setting(float(solution.variables["epsilon"]))
-    told = building.information(setting, solution.variables)
+    told = building.target_information(setting, solution.variables)
     units = np.array([target.unit for target in problem.targets])
     with np.errstate(divide="ignore"):
         errors = np.sqrt(units / (problem.users * told))
@@ -42,7 +42,7 @@ def quantities(problem: SurveyDesign, solution: Solution[Any]) -> dict[str, Any]
 
 def _otherwise(setting: SurveySetting, information: Array) -> dict[str, float]:
     pricing = Independent(setting)
-    found = {"split": generate(setting, pricing.start(), pricing).value}
+    found = {"split": generate_mixture(setting, pricing.start(), pricing).value}
     for name, count, _ in RULES:
         columns, shares = asked_evenly(setting, count(setting))
         told = np.array(shares) @ np.array([setting.told(column) for column in columns])

@@ -47,5 +47,5 @@ def why_not(problem: AuctionHorizon) -> str | None:
     """Say that there are too many variables, if so."""
     count = problem.slots * problem.users
     if count > MOST_VARIABLES:
-        return f"{count} slots times users are too many; {MOST_VARIABLES} at most"
+        return f"{count} slots times users are too many; the limit is {MOST_VARIABLES}"
     return None

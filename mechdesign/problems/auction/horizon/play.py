@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mechdesign.core.bars import progress
 from mechdesign.core.numbers import rational
 from mechdesign.mechanisms.auction import greedy
-from mechdesign.mechanisms.auction.slot import UNIT, Slot, prices_of, slot_of
+from mechdesign.mechanisms.auction.slot import UNIT, Slot, bid_prices, slot_of
 from mechdesign.problems.auction.horizon.problem import AuctionHorizon
 
 Wholes = NDArray[np.int64]
@@ -85,7 +85,7 @@ def play(
         needs = np.minimum(instance.needs[number], able.sum(axis=0))
         missing += int((instance.needs[number] - needs).sum())
         slot = slot_of(
-            prices_of(instance.bids[number, here], epsilon),
+            bid_prices(instance.bids[number, here], epsilon),
             able,
             needs,
             problem.tradeoff,

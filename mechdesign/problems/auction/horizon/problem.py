@@ -110,7 +110,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
 
     @property
     def wins(self) -> int:
-        """How many slots every user has to win: the least whole number that is the share of all slots."""
+        """Number of slots that every user has to win: the share of all slots, rounded up."""
         count = math.ceil(self.participation * self.slots)
         return count - 1 if count and (count - 1) / self.slots >= self.participation else count
 

@@ -9,6 +9,7 @@ import numpy as np
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Bars
 from mechdesign.core.solution import Solution
+from mechdesign.core.text import counted
 from mechdesign.problems.auction.slot.problem import AuctionSlot
 
 MOST_WINNERS = 40
@@ -27,5 +28,5 @@ def figures(problem: AuctionSlot, solution: Solution[Any]) -> list[Figure]:
     ]
     panel = Panel("winner", "money", marks, x_names=[str(user) for user in winners.tolist()])
     caption = "A payment is what the winner could at most have asked for and still have won."
-    title = f"Costs and payments of the {len(winners)} winners among {len(problem.bids)} users"
+    title = f"Costs and payments of the {counted(len(winners), 'winner')} among {len(problem.bids)} users"
     return [Figure(title, [panel], caption)]

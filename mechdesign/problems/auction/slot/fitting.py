@@ -45,7 +45,7 @@ def fitted_bound(slot: Slot) -> float:
     covering = greedy.Covering(slot, needs, greedy.competing(slot, ahead))
     divisor = math.ceil(max(1.0, harmonic(largest_gain(slot))) * FINE)
     prices = [0] * len(needs)
-    for stage in greedy.covered(covering):
+    for stage in greedy.covering_choices(covering):
         for task in slot.tasks[stage.user]:
             if stage.needs[task] > 0:
                 prices[task] = slot.weights[stage.user] * FINE // (stage.gain * divisor)

@@ -25,7 +25,7 @@ def two_phases(problem: AuctionSlot) -> Outcome:
     award = greedy.award(problem.slot)
     bound = (fitted_bound(problem.slot), "the greedy prices by weak duality")
     if problem.slot.able.size <= MOST_ENTRIES:
-        bound = max(bound, (vcg.lower_bound(problem.slot, award.winners), "the linear relaxation"))
+        bound = max(bound, (vcg.objective_lower_bound(problem.slot, award.winners), "the linear relaxation"))
     return outcome(problem, award, "greedy", "two-phase greedy", bound)
 
 

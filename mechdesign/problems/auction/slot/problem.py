@@ -20,6 +20,7 @@ from mechdesign.core.numbers import rational, shown
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
+from mechdesign.core.text import counted
 from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import finite_array
 from mechdesign.mechanisms.auction import OnlineAuction
@@ -30,11 +31,11 @@ from mechdesign.mechanisms.auction.slot import (
     UNIT,
     Slot,
     able_of,
+    bid_prices,
     checked_bids,
     checked_positive,
     checked_requirements,
     checked_tasks,
-    prices_of,
     slot_of,
     units_above,
 )
@@ -45,7 +46,9 @@ def checked_backlog(value: Any, users: int) -> NDArray[np.float64]:
     """Return virtual queues >= 0, one for each user."""
     backlog = finite_array("backlog", value, 1)
     if len(backlog) != users:
-        raise ParameterError("backlog", f"has {len(backlog)} entries for {users} users", "give one each")
+        raise ParameterError(
+            "backlog", f"has {counted(len(backlog), 'entry')} for {users} users", "give one each"
+        )
     if (backlog < 0).any():
         user = int(np.argmax(backlog < 0))
         raise ParameterError(
@@ -64,7 +67,9 @@ def _task_names(problem: AuctionSlot, field: str, names: Any) -> tuple[str, ...]
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         raise ParameterError(field, f"expected a list of names, got {shown(names)}")
     if len(names) != len(problem.requirements):
-        raise ParameterError(field, f"{len(names)} for {len(problem.requirements)} tasks", "give one each")
+        raise ParameterError(
+            field, f"{len(names)} for {counted(len(problem.requirements), 'task')}", "give one each"
+        )
     return tuple(names)
 
 
@@ -184,7 +189,7 @@ class AuctionSlot(Problem[OnlineAuction]):
         """The slot in integers."""
         backlog = [0.0] * len(self.bids) if self.backlog is None else self.backlog.tolist()
         return slot_of(
-            prices_of(self.bids, rational("epsilon", self.epsilon)),
+            bid_prices(self.bids, rational("epsilon", self.epsilon)),
             able_of(self.tasks, len(self.requirements)),
             self.requirements,
             self.tradeoff,

@@ -15,12 +15,12 @@ from mechdesign.mechanisms.noise import LAPLACE
 from mechdesign.problems.contract.allocation import (
     Allocation,
     Costs,
+    best_within_budget,
     for_error,
     ironed_costs,
     least_cost,
     least_error,
     own_costs,
-    within_budget,
 )
 from mechdesign.problems.contract.population import Population
 from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
@@ -60,7 +60,7 @@ def unit_costs(problem: PrivacyContract, people: Population) -> Costs:
     return own_costs(people) if problem.information == "complete" else ironed_costs(people)
 
 
-def candidate(problem: PrivacyContract, people: Population) -> SizedMenu | None:
+def _candidate(problem: PrivacyContract, people: Population) -> SizedMenu | None:
     """Return the best menu for exactly these buyers, or None where there is none."""
     return (
         _cheapest(problem, people)
@@ -75,7 +75,7 @@ def _most_accurate(problem: PrivacyContract, people: Population, budget: float) 
     # A floor that costs just the budget is settled by the exact rounding, hence "less than", not "at most".
     if left <= 0 or left < limits.low * math.fsum(costs.weights * costs.prices) * (1 - 2.0**-40):
         return None
-    found: Allocation = within_budget(costs, noise, left, limits)
+    found: Allocation = best_within_budget(costs, noise, left, limits)
     posted = post_within_budget(rules_of(problem, people), found.epsilon, budget)
     if posted is None:
         return None
@@ -170,7 +170,7 @@ def outcome_of(problem: PrivacyContract, posted: Posted, **rest: object) -> Outc
 
 def run(problem: PrivacyContract) -> Outcome:
     """Solve exactly: iron, allocate, price, round."""
-    found = [candidate(problem, problem.population.first(size)) for size in sizes(problem)]
+    found = [_candidate(problem, problem.population.first(size)) for size in sizes(problem)]
     menus = [menu for menu in found if menu is not None]
     if not menus:
         return infeasible(problem)

@@ -115,7 +115,7 @@ class Scaled:
         )
 
 
-def scaled(problem: PrivacyContract, make_rows: RowMaker, given: Units | None = None) -> Scaled:
+def _scaled(problem: PrivacyContract, make_rows: RowMaker, given: Units | None = None) -> Scaled:
     """Return the problem in units in which everything is of the order of 1, or in given ones."""
     unit, people = given or units(problem), problem.population
     users = people.users
@@ -140,7 +140,7 @@ def solve_rows(problem: PrivacyContract, make_rows: RowMaker) -> Outcome:
     """
     if not _affordable(problem):
         return infeasible(problem)
-    task = scaled(problem, make_rows)
+    task = _scaled(problem, make_rows)
     program = task.program(problem)
     best: Outcome | None = None
     least_gap = math.inf
@@ -199,7 +199,7 @@ class MenuPrices:
     def lagrangian(self, problem: PrivacyContract) -> float | None:
         """Return the error, or the payments, with what the multipliers charge; None for other limits."""
         unit, answer = self.task.unit, self.answer
-        other = scaled(problem, self.make_rows, unit)
+        other = _scaled(problem, self.make_rows, unit)
         rows, people = other.rows, other.people
         own = self.task.limits
         if (own.low, own.high) != (

@@ -6,7 +6,7 @@ from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.contract.privacy_contract import closed_form
 from mechdesign.problems.contract.privacy_contract.convex import solve_rows, why_not
 from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
-from mechdesign.problems.contract.privacy_contract.rows import full_rows, reduced_rows
+from mechdesign.problems.contract.privacy_contract.rows import all_rows, reduced_rows
 
 MOST_TYPES = 5000
 MOST_TYPES_IN_FULL = 120
@@ -27,7 +27,7 @@ def why_not_reduced(problem: PrivacyContract) -> str | None:
 
 def full_program(problem: PrivacyContract) -> Outcome:
     """Solve exactly as stated in problems 4.3.2 and 4.3.7: every IR and every IC row."""
-    return solve_rows(problem, full_rows)
+    return solve_rows(problem, all_rows)
 
 
 def why_not_full(problem: PrivacyContract) -> str | None:

@@ -253,7 +253,7 @@ class PrivacyContract(Problem[ContractMenu]):
         utility = np.where(buys, payment - people.types * epsilon - people.cost, payment)
         worst = {"individual_rationality": max(0.0, -float(utility.min()))}
         if self.information == "incomplete":
-            worst["incentive_compatibility"] = deviation(people, epsilon, payment)
+            worst["incentive_compatibility"] = best_deviation(people, epsilon, payment)
         if self.budget is not None:
             worst["budget"] = max(0.0, self.cost(payment) - self.budget)
         if self.target_error is not None:
@@ -321,7 +321,7 @@ class PrivacyContract(Problem[ContractMenu]):
         return prices
 
 
-def deviation(people: Population, epsilon: Array, payment: Array) -> float:
+def best_deviation(people: Population, epsilon: Array, payment: Array) -> float:
     """Return the largest gain of a type from another's item (in floating point).
 
     Neighbours suffice where epsilon does not increase: their rows add up to all others.

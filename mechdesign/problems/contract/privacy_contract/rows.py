@@ -40,13 +40,13 @@ class LinearRows:
     equal_limits: Array
 
 
-def full_rows(people: Population, information: str, budget: float | None) -> LinearRows:
+def all_rows(people: Population, information: str, budget: float | None) -> LinearRows:
     """Return the program exactly as stated: budget, k IR rows and, with private types, k (k - 1) IC rows.
 
     Examples
     --------
     >>> people = Population(np.array([1.0, 2.0, 3.0]), np.ones(3), np.zeros(3))
-    >>> full_rows(people, "incomplete", 10.0).upper.shape
+    >>> all_rows(people, "incomplete", 10.0).upper.shape
     (10, 6)
     """
     size, theta = len(people.types), people.types
@@ -82,7 +82,7 @@ def reduced_rows(people: Population, information: str, budget: float | None) -> 
     bind; then all IR rows and both neighbours' IC rows are kept, which is still linear in k.
     """
     if information == "complete":
-        return full_rows(people, information, budget)
+        return all_rows(people, information, budget)
     size, theta = len(people.types), people.types
     own, low = np.arange(size), np.arange(size - 1)
     upper: Entries = []

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.contract.payments import Rules, post, post_within_budget
 from mechdesign.mechanisms.noise import LAPLACE
-from mechdesign.problems.contract.allocation import Costs, least_error, within_budget
+from mechdesign.problems.contract.allocation import Costs, best_within_budget, least_error
 from mechdesign.problems.contract.population import Population
 from mechdesign.problems.contract.privacy_contract_continuous.curve import minorant, nodes
 from mechdesign.problems.contract.privacy_contract_continuous.problem import (
@@ -32,11 +32,11 @@ def run(problem: PrivacyContractContinuous) -> Outcome:
         return infeasible(problem)
     own = Costs(people.counts, prices, 1.0)
     left = problem.budget - problem.participation_cost
-    wanted = within_budget(own, problem.noise_model, left, problem.limits).epsilon
+    wanted = best_within_budget(own, problem.noise_model, left, problem.limits).epsilon
     # The menu's own cost, cell by cell, differs a little from the formula's; scale epsilon to the budget.
     increments = np.diff(np.cumsum(people.counts) * people.types, prepend=0.0)
     scale = left / math.fsum(increments * wanted)
-    return outcome_of(
+    return posted_outcome(
         problem,
         people,
         wanted * scale,
@@ -44,7 +44,7 @@ def run(problem: PrivacyContractContinuous) -> Outcome:
     )
 
 
-def outcome_of(
+def posted_outcome(
     problem: PrivacyContractContinuous, people: Population, epsilon: Array, solver: str
 ) -> Outcome:
     """Post the menu exactly and prove the bound for the continuum."""
@@ -72,7 +72,7 @@ def continuum_bound(problem: PrivacyContractContinuous) -> float:
     curve = minorant(problem.types)
     jump = max(0.0, problem.types.high * (1.0 - 1e-9) - math.fsum(curve.weights * curve.prices))
     left = problem.budget - problem.participation_cost - problem.limits.low * jump
-    multiplier = within_budget(curve, problem.noise_model, left, problem.limits).multiplier
+    multiplier = best_within_budget(curve, problem.noise_model, left, problem.limits).multiplier
     bound = least_error(curve, problem.noise_model, left, problem.limits, multiplier)
     free = max(0.0, 1.0 - math.fsum(curve.weights) - 1e-9)  # users that the curve counts as costing nothing
     return bound + free * float(problem.noise_model.loss(np.array([problem.limits.high]))[0])

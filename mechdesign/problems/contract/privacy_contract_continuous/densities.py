@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.numbers import shown
 from mechdesign.core.parameters import call_named
-from mechdesign.core.validation import choice, finite_array, in_range, integer
+from mechdesign.core.text import counted
+from mechdesign.core.validation import finite_array, in_range, integer, one_of
 from mechdesign.problems.contract.population import MOST, checked_amount, of_sane_size
 
 Array = NDArray[np.float64]
@@ -283,7 +284,7 @@ def histogram(edges: Any, shares: Any) -> Density:
     if len(places) != len(heights) + 1:
         raise ParameterError(
             "density.edges",
-            f"{len(places)} edges for {len(heights)} shares",
+            f"{counted(len(places), 'edge')} for {counted(len(heights), 'share')}",
             "give one more edge than shares",
         )
     if places[0] < 0 or (np.diff(places) <= 0).any():
@@ -320,7 +321,7 @@ def empirical(
         raise ParameterError("density.sample", "needs at least two different values >= 0")
     of_sane_size("density.sample", data)
     cells = integer("density.bins", bins, 1, 100_000)
-    if choice("density.method", method, ("histogram", "kernel")) == "histogram":
+    if one_of("density.method", method, ("histogram", "kernel")) == "histogram":
         edges = np.unique(np.quantile(data, np.linspace(0.0, 1.0, cells + 1)))
         counts = np.histogram(data, edges)[0].astype(np.float64)
         keep = np.append(counts > 0, True)

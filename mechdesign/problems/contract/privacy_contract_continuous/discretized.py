@@ -6,10 +6,11 @@ import numpy as np
 
 from mechdesign.core.method import Outcome
 from mechdesign.core.solve import solve
+from mechdesign.core.text import counted
 from mechdesign.problems.contract.privacy_contract.problem import PrivacyContract
 from mechdesign.problems.contract.privacy_contract_continuous.closed_form import (
     infeasible,
-    outcome_of,
+    posted_outcome,
     too_small,
 )
 from mechdesign.problems.contract.privacy_contract_continuous.curve import nodes
@@ -57,11 +58,11 @@ def run(
     answer = solve(finite, chosen)
     if not answer.found:
         return Outcome(answer.status, message=answer.message, notes=answer.notes)
-    return outcome_of(
+    return posted_outcome(
         problem,
         finite.population,
         np.asarray(answer.variables["epsilon"]),
-        f"{chosen} on {size} types: {answer.solver}",
+        f"{chosen} on {counted(size, 'type')}: {answer.solver}",
     )
 
 

@@ -22,7 +22,7 @@ from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
 from mechdesign.mechanisms.noise import NumberNoise, noise_of
 from mechdesign.problems.contract.allocation import EpsilonLimits
 from mechdesign.problems.contract.population import Population, checked_amount, checked_floor, checked_noise
-from mechdesign.problems.contract.privacy_contract.problem import deviation
+from mechdesign.problems.contract.privacy_contract.problem import best_deviation
 from mechdesign.problems.contract.privacy_contract_continuous.curve import ironed_virtual_cost
 from mechdesign.problems.contract.privacy_contract_continuous.densities import Density, density_of
 
@@ -170,7 +170,7 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
         outside = np.maximum(self.limits.low - epsilon, epsilon - self.limits.high)
         return {
             "individual_rationality": max(0.0, -float(utility.min())),
-            "incentive_compatibility": deviation(people, epsilon, payment),
+            "incentive_compatibility": best_deviation(people, epsilon, payment),
             "budget": max(0.0, math.fsum(people.counts * payment) - self.budget),
             "epsilon_limits": max(0.0, float(outside.max())),
             "coverage": self.types.high - float(people.types[-1]),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar
 
-from mechdesign.audit.flipped_counts import attacked_delta, proven_delta
+from mechdesign.audit.flipped_counts import attacked_delta, flipped_delta
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.fields import frozen_problem, real, whole
 from mechdesign.core.problem import Problem, Sense, Variables
@@ -21,9 +21,9 @@ REAL = "for real numbers, by a dominating pair over all data of the others"
 
 
 @cache
-def proven(users: int, local_epsilon: float, epsilon: float) -> float:
+def _proven(users: int, local_epsilon: float, epsilon: float) -> float:
     """Return the proven delta, computed once."""
-    return proven_delta(users, local_epsilon, epsilon)
+    return flipped_delta(users, local_epsilon, epsilon)
 
 
 @frozen_problem()
@@ -82,7 +82,7 @@ class DeployedHistogram(Problem[Mechanism]):
 
     def proven_delta(self, local_epsilon: float) -> float:
         """Return an upper bound of delta for all data."""
-        return proven(self.users, local_epsilon, self.epsilon)
+        return _proven(self.users, local_epsilon, self.epsilon)
 
     def attacked_delta(self, local_epsilon: float) -> float:
         """Return a lower bound of delta: the others all hold the same."""

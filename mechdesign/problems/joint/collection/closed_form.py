@@ -23,30 +23,32 @@ def run(problem: JointCollection) -> Outcome:
     return Outcome(
         status="optimal",
         variables=variables,
-        bound=lower_bound(problem),
+        bound=value_lower_bound(problem),
         bound_source="the likelihood ratio of one report",
         solver="formula",
     )
 
 
-def lower_bound(problem: JointCollection) -> float:
+def value_lower_bound(problem: JointCollection) -> float:
     """Return what the value is at least: all reports' ratio bounds it, and so does one report's divided by R.
 
     Examples
     --------
-    >>> round(lower_bound(JointCollection(attributes=[2, 2], epsilon=2.0)), 6)
+    >>> round(value_lower_bound(JointCollection(attributes=[2, 2], epsilon=2.0)), 6)
     14.730778
     """
-    each = max(least(problem.ratio), least(problem.report_ratio) / problem.reports_per_user)
+    each = max(
+        _least_variance(problem.ratio), _least_variance(problem.report_ratio) / problem.reports_per_user
+    )
     return problem.bits * each * (1.0 - SAFETY)
 
 
-def least(ratio: float) -> float:
+def _least_variance(ratio: float) -> float:
     """Return 4 E / (E - 1)^2: no unbiased estimate from data of this likelihood ratio has less variance.
 
     Examples
     --------
-    >>> least(3.0)
+    >>> _least_variance(3.0)
     3.0
     """
     return 4.0 / (ratio - 2.0 + 1.0 / ratio)

@@ -121,7 +121,7 @@ class JointCollection(Problem[JointResponse]):
             raise ParameterError(
                 "reports_per_user",
                 f"{self.reports_per_user} of {count} attributes",
-                f"their product is {MOST_REPORTS} at most",
+                f"their product is at most {MOST_REPORTS}",
             )
 
     # What the promises mean for one attribute

@@ -35,5 +35,5 @@ def why_not(problem: JointDistribution) -> str | None:
     """Say why it does not apply, if so."""
     numbers = len(problem.model.counts) * problem.model.cells
     if numbers > MOST_NUMBERS:
-        return f"its matrix has {numbers} numbers; {MOST_NUMBERS} at most"
+        return f"its matrix has {numbers} numbers; the limit is {MOST_NUMBERS}"
     return None

@@ -18,6 +18,7 @@ from mechdesign.core.numbers import rational, shown, wholes
 from mechdesign.core.parameters import call_named
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
+from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.base import Mechanism
@@ -82,7 +83,9 @@ def _counts(problem: JointDistribution, field: str, value: Any) -> Any:
         return value  # refused once it is known whether there are reports
     counts = wholes(field, value, 1)
     if len(counts) != len(problem.patterns):
-        raise ParameterError(field, f"{len(counts)} for {len(problem.patterns)} patterns", "give one each")
+        raise ParameterError(
+            field, f"{len(counts)} for {counted(len(problem.patterns), 'pattern')}", "give one each"
+        )
     if (counts < 0).any() or not counts.any():
         raise ParameterError(field, "must be >= 0 and not all 0", "give how many users sent each pattern")
     return counts
@@ -103,7 +106,9 @@ def _reports(problem: JointDistribution, field: str, given: Any) -> FileReports 
     shares = given.distribution if isinstance(given, SimulatedReports) else "no shares"
     if not isinstance(shares, str) and len(shares) != cells:
         raise ParameterError(
-            field, f"distribution has {len(shares)} numbers for {cells} joint cells", "give one each"
+            field,
+            f"distribution has {counted(len(shares), 'number')} for {cells} joint cells",
+            "give one each",
         )
     return given
 

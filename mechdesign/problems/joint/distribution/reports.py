@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError, unread
 from mechdesign.core.files import read_text
+from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, probability_vector
 from mechdesign.mechanisms.joint.layout import grouped
 from mechdesign.mechanisms.oracles.packed import Packed, read_sets
@@ -51,7 +52,9 @@ class FileReports:
             raise DataError(self.path, "is empty", "give a header line and one report a line")
         if len(rows[0]) != 1:
             raise DataError(
-                self.path, f"has {len(rows[0])} columns", "give a file with the column of reports alone"
+                self.path,
+                f"has {counted(len(rows[0]), 'column')}",
+                "give a file with the column of reports alone",
             )
         if any(len(row) != 1 for row in rows):
             raise DataError(self.path, "a line has more than one field", "give one report a line")

@@ -4,38 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from mechdesign.audit.location import LocationAudit
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.discovery import companion
-from mechdesign.core.errors import CertificateError, UnknownNameError
+from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.location import LocationMechanism, PlanarLaplace, PlanarLattice
-from mechdesign.mechanisms.location.base import checked_area, positive_epsilon
+from mechdesign.mechanisms.location.base import checked_area, planar_epsilon
 
-
-class PublishedNoise(Protocol):
-    """Noise of a source that is measured and audited, and not built."""
-
-    @property
-    def mean_distance(self) -> float:
-        """The expected distance between place and report."""
-
-    @property
-    def radius(self) -> float:
-        """How far a report may be."""
-
-    def audit(self) -> LocationAudit:
-        """Return what an audit says about the privacy."""
-
-    def certificates(self) -> tuple[Certificate, ...]:
-        """Return what was found, which fails."""
-
-    def refusal(self) -> CertificateError:
-        """Return the error that says why it is not built."""
+if TYPE_CHECKING:
+    from mechdesign.papers.location.noise.published_noise import TruncatedPlanarLaplace
 
 
 @frozen_problem()
@@ -74,7 +55,7 @@ class LocationNoise(Problem[LocationMechanism]):
 
     epsilon: float = checked(
         "> 0, per unit of length of the coordinates.",
-        lambda _, epsilon: positive_epsilon(epsilon),
+        lambda _, epsilon: planar_epsilon(epsilon),
         limits=POSITIVE,
         form="float",
     )
@@ -109,7 +90,7 @@ class LocationNoise(Problem[LocationMechanism]):
         """The mechanism of real numbers."""
         return PlanarLaplace(self.epsilon, self.beta, self.area)
 
-    def noise(self, variables: Variables) -> LocationMechanism | PublishedNoise:
+    def noise(self, variables: Variables) -> LocationMechanism | TruncatedPlanarLaplace:
         """Return the noise that ``variables["noise"]`` names: lattice, laplace, or one of a source.
 
         Those of the sources are found by ``published_noise`` in a home.
@@ -120,7 +101,7 @@ class LocationNoise(Problem[LocationMechanism]):
         if named == "laplace":
             return self.laplace
         published = companion(type(self), "published_noise")
-        others: Mapping[str, PublishedNoise] = {} if published is None else published(self)
+        others: Mapping[str, TruncatedPlanarLaplace] = {} if published is None else published(self)
         if named not in others:
             *names, last = "lattice", "laplace", *others
             raise UnknownNameError("noise", f"no '{named}'", f"use {', '.join(names)} or {last}")

@@ -13,7 +13,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, frozen_problem, related, whole
 from mechdesign.core.method import Outcome
-from mechdesign.core.numbers import whole as whole_number
+from mechdesign.core.numbers import plain_int as whole_number
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import integer

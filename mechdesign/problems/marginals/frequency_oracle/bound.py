@@ -16,12 +16,12 @@ SAFETY = 2.0**-46
 """More than the dozen roundings of a variance, relative."""
 
 
-def lower_bound(categories: int, epsilon: float) -> float:
+def variance_lower_bound(categories: int, epsilon: float) -> float:
     """Return what users times the variance is at least, for every private channel, any reports.
 
     Examples
     --------
-    >>> bound = lower_bound(64, 1.0)
+    >>> bound = variance_lower_bound(64, 1.0)
     >>> 3.5 < bound < 4 * np.e / (np.e - 1) ** 2
     True
     """

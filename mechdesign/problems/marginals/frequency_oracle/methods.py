@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from mechdesign.core.method import Method
 from mechdesign.problems.marginals.frequency_oracle import best, staircase
-from mechdesign.problems.marginals.frequency_oracle.oracles import kind_of
+from mechdesign.problems.marginals.frequency_oracle.oracles import KINDS, OracleKind
 from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle, candidate, why_not
 
 
-def oracle(name: str) -> Method:
+def oracle(kind: OracleKind) -> Method:
     """Return the method of one oracle: its best parameters, next to the bound for every oracle."""
-    kind = kind_of(name)
     return Method(
         name=kind.name,
         problem=FrequencyOracle,
@@ -23,13 +22,7 @@ def oracle(name: str) -> Method:
 
 METHODS = (
     Method("best", FrequencyOracle, "analytic", "the oracle of least variance among all that fit", best.run),
-    oracle("subset-selection"),
-    oracle("randomized-response"),
-    oracle("local-hashing"),
-    oracle("optimised-unary"),
-    oracle("symmetric-unary"),
-    oracle("hadamard"),
-    oracle("projective-geometry"),
+    *map(oracle, KINDS),
     Method("staircase-lp", FrequencyOracle, "numeric", "linear program over all staircase channels",
            staircase.run, staircase.why_not),
 )  # fmt: skip

@@ -145,14 +145,6 @@ def _projective_value(case: FrequencyOracle, parameters: Parameters) -> float:
 
 KINDS: tuple[OracleKind, ...] = (
     OracleKind(
-        "randomized-response",
-        "the category itself, or another one (generalised randomized response)",
-        lambda case: _always(case, least_bits(case.categories), 1 << 20),
-        lambda case, parameters: least_bits(case.categories),
-        lambda case, parameters: _subset_value(case, {"size": 1}),
-        "needs log2 D bits",
-    ),
-    OracleKind(
         "subset-selection",
         "a set of k categories, more likely with the user's category",
         _best_subset,
@@ -160,6 +152,14 @@ KINDS: tuple[OracleKind, ...] = (
         _subset_value,
         f"needs the bits that number the sets, and at most {SubsetSelection.most_categories} categories",
         "size",
+    ),
+    OracleKind(
+        "randomized-response",
+        "the category itself, or another one (generalised randomized response)",
+        lambda case: _always(case, least_bits(case.categories), 1 << 20),
+        lambda case, parameters: least_bits(case.categories),
+        lambda case, parameters: _subset_value(case, {"size": 1}),
+        "needs log2 D bits",
     ),
     OracleKind(
         "local-hashing",
@@ -206,6 +206,9 @@ KINDS: tuple[OracleKind, ...] = (
 )
 
 NAMES = tuple(kind.name for kind in KINDS)
+
+SHORTEST = "randomized-response"
+"""The kind whose reports have the fewest bits of all."""
 
 
 def kind_of(name: Any) -> OracleKind:

@@ -11,10 +11,11 @@ from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
+from mechdesign.core.text import counted
 from mechdesign.core.validation import MOST_USERS, integer, privacy_epsilon
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.oracles.oracle import Oracle
-from mechdesign.problems.marginals.frequency_oracle.bound import least_bits, lower_bound
+from mechdesign.problems.marginals.frequency_oracle.bound import least_bits, variance_lower_bound
 from mechdesign.problems.marginals.frequency_oracle.oracles import OracleKind, kind_of
 
 RESOLUTION = 2.0**-40
@@ -58,7 +59,9 @@ def _categories(problem: FrequencyOracle, field: str, given: Any) -> int:
     count = None if problem.labels is None else len(problem.labels)
     found = integer(field, count if given is None else given, 2, MOST_CATEGORIES)
     if count not in (None, found):
-        raise ParameterError("labels", f"{count} names for {found} categories", "give one name each")
+        raise ParameterError(
+            "labels", f"{counted(count, 'name')} for {found} categories", "give one name each"
+        )
     return found
 
 
@@ -132,7 +135,7 @@ class FrequencyOracle(Problem[Oracle]):
 
     @property
     def planned_users(self) -> int | None:
-        """How many people will report; None for the default of 1, which is a unit and no plan."""
+        """Number of users who will report; None for the default of 1, which is a unit and no plan."""
         return self.users if self.users > 1 else None
 
     # Judging candidates
@@ -150,7 +153,7 @@ class FrequencyOracle(Problem[Oracle]):
 
     def lower_bound(self) -> float:
         """Return the bound that holds for every private channel, whatever its reports."""
-        return lower_bound(self.categories, self.epsilon)
+        return variance_lower_bound(self.categories, self.epsilon)
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return privacy and normalization of what would run, the length of reports, and optimality."""

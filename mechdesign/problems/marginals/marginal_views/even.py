@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mechdesign.core.method import Outcome
+from mechdesign.core.text import counted
 from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 from mechdesign.problems.marginals.marginal_views.splits import impossible, outcome
 
@@ -24,5 +25,5 @@ def why_not(problem: MarginalViews) -> str | None:
         return "it is for criterion 'mean' or 'worst', not 'rule'"
     views = len(problem.wanted if problem.views is None else problem.views)
     if views > problem.users:
-        return f"{views} views are more than the {problem.users} users"
+        return f"{views} views are more than the {counted(problem.users, 'user')}"
     return None

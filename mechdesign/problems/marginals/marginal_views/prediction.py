@@ -63,7 +63,7 @@ def planned(cells: int, epsilon: float, oracle: str) -> Plan:
 
 
 @cache
-def noise(plan: Plan, marginal_cells: int) -> float:
+def marginal_noise(plan: Plan, marginal_cells: int) -> float:
     """Return the noise of a marginal, summed over its cells, for one report.
 
     With c cells of the marginal, a user's support of the g = L / c cells that make up one of them has the
@@ -72,7 +72,7 @@ def noise(plan: Plan, marginal_cells: int) -> float:
 
     Examples
     --------
-    >>> round(noise(planned(2, math.log(3.0), "best"), 2), 12)  # 2 * 3 / (3 - 1)^2
+    >>> round(marginal_noise(planned(2, math.log(3.0), "best"), 2), 12)  # 2 * 3 / (3 - 1)^2
     1.5
     """
     group = plan.cells // marginal_cells
@@ -118,4 +118,4 @@ def one_report(plan: Plan, marginal_cells: int) -> float:
     >>> round(one_report(planned(2, math.log(3.0), "best"), 2), 12)
     2.0
     """
-    return noise(plan, marginal_cells) + 1.0 - 1.0 / marginal_cells
+    return marginal_noise(plan, marginal_cells) + 1.0 - 1.0 / marginal_cells

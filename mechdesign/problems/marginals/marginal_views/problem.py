@@ -17,11 +17,11 @@ from mechdesign.core.numbers import shown
 from mechdesign.core.parameters import toml_text
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import abridged
+from mechdesign.core.text import abridged, counted
 from mechdesign.core.validation import (
     MOST_USERS,
-    choice as one_of,
     integer,
+    one_of,
     privacy_epsilon,
 )
 from mechdesign.mechanisms.marginals import MarginalRelease
@@ -95,7 +95,7 @@ def _attributes(problem: MarginalViews, field: str, given: Any) -> tuple[int, ..
     if given is None or labels is None:
         return found
     if len(labels) != len(found):
-        raise ParameterError("labels", f"expected {len(found)} lists of names, got {len(labels)}")
+        raise ParameterError("labels", f"expected {counted(len(found), 'list')} of names, got {len(labels)}")
     for number, (names, size) in enumerate(zip(labels, found, strict=True)):
         if len(names) != size:
             raise ParameterError("labels", f"entry {number} has to be {size} different names")
@@ -234,7 +234,7 @@ class MarginalViews(Problem[MarginalRelease]):
     def __repr__(self) -> str:
         """Return the parameters in short: how many marginals are wanted instead of all of them."""
         wanted = f"order={self.order}" if self.workload is None else f"workload of {len(self.workload)}"
-        views = "" if self.views is None else f", {len(self.views)} views"
+        views = "" if self.views is None else f", {counted(len(self.views), 'view')}"
         return (
             f"{type(self).__name__}(attributes={abridged(self.attributes)}, {wanted}, users={self.users}, "
             f"epsilon={self.epsilon:g}, criterion='{self.criterion}'{views})"
@@ -267,7 +267,9 @@ class MarginalViews(Problem[MarginalRelease]):
             self._check_cells("views", view)
         if self.views is not None and len(self.views) > self.users:
             raise ParameterError(
-                "users", f"{self.users} users are fewer than the {len(self.views)} views", "give fewer views"
+                "users",
+                f"{self.users} users are fewer than the {counted(len(self.views), 'view')}",
+                "give fewer views",
             )
 
     def _check_cells(self, field: str, attributes: Sequence[int]) -> None:
@@ -298,7 +300,7 @@ class MarginalViews(Problem[MarginalRelease]):
 
     @property
     def planned_users(self) -> int:
-        """How many people will report."""
+        """Number of users who will report."""
         return self.users
 
     @property

@@ -47,7 +47,7 @@ def run(problem: MarginalViews) -> Outcome:
     if problem.epsilon == 0.0:
         return Outcome(status="infeasible", solver=SOLVER, message=NOTHING)
     if only_singles(problem):
-        sets, shares = split(problem)
+        sets, shares = _split(problem)
         alike = matches(problem)
         if alike and mean_error(problem, alike, np.ones(1)) < mean_error(problem, sets, shares):
             sets, shares = alike, np.ones(1)
@@ -80,7 +80,7 @@ def only_singles(problem: MarginalViews) -> bool:
 # Single attributes: a split among products
 
 
-def split(problem: MarginalViews) -> tuple[list[dict[str, Any]], Array]:
+def _split(problem: MarginalViews) -> tuple[list[dict[str, Any]], Array]:
     """Return products and the best shares of the users."""
     places = [table[0] for table in problem.wanted]
     sizes, epsilon = [problem.sizes[place] for place in places], problem.epsilon

@@ -28,12 +28,12 @@ def mean_cells(sizes: Sequence[int], view_size: int) -> Fraction:
     return Fraction(sums[view_size], math.comb(len(sizes), view_size))
 
 
-def cell_variance(cells: float, epsilon: float) -> float:
+def _cell_variance(cells: float, epsilon: float) -> float:
     """Return min(4 e, L - 2 + e) / (e - 1)^2 with e = e^epsilon: (3.5), for one user.
 
     Examples
     --------
-    >>> round(cell_variance(4, math.log(3.0)), 12), round(cell_variance(100, math.log(3.0)), 12)
+    >>> round(_cell_variance(4, math.log(3.0)), 12), round(_cell_variance(100, math.log(3.0)), 12)
     (1.25, 3.0)
     """
     w = math.exp(-epsilon)
@@ -52,7 +52,7 @@ def noise_error(sizes: Sequence[int], users: int, epsilon: float, view_size: int
         cells = float(mean_cells(sizes, view_size))
     except OverflowError:
         return math.inf
-    return cell_variance(cells, epsilon) * cells / view_size * len(sizes) / users
+    return _cell_variance(cells, epsilon) * cells / view_size * len(sizes) / users
 
 
 def sampling_error(users: int, count: int) -> float:

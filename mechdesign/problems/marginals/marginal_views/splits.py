@@ -10,6 +10,7 @@ import numpy as np
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.method import Outcome, Status
+from mechdesign.core.text import counted
 from mechdesign.problems.marginals.marginal_views import judging
 from mechdesign.problems.marginals.marginal_views.candidates import Candidates
 from mechdesign.problems.marginals.marginal_views.prediction import one_report, planned
@@ -57,7 +58,7 @@ def outcome(
     if len(chosen) > problem.users:
         raise ParameterError(
             "users",
-            f"{problem.users} users are fewer than the {len(chosen)} views of the split",
+            f"{problem.users} users are fewer than the {counted(len(chosen), 'view')} of the split",
             "have more users, want fewer marginals, or give a few large views",
         )
     variables: dict[str, Any] = {

@@ -29,7 +29,7 @@ def run(problem: MarginalViews) -> Outcome:
         return Outcome(status="infeasible", solver="formula", message=NOTHING)
     assert problem.order is not None
     count, order = len(problem.sizes), problem.order
-    error, size = best_size(problem)
+    error, size = _best_size(problem)
     views = even_views(problem, size)
     bound = error / problem.users
     source = "the symmetry of the attributes"
@@ -41,7 +41,7 @@ def run(problem: MarginalViews) -> Outcome:
     return outcome(problem, rows, shares, bound, source, "formula")
 
 
-def best_size(problem: MarginalViews) -> tuple[float, int]:
+def _best_size(problem: MarginalViews) -> tuple[float, int]:
     """Return the least error of a marginal for one user, and the size of the views that attain it."""
     assert problem.order is not None
     count, order, values = len(problem.sizes), problem.order, problem.sizes[0]

@@ -10,6 +10,7 @@ from typing import Any
 from mechdesign.audit.covering import shown_count
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.numbers import shown
+from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer
 
 View = tuple[int, ...]
@@ -55,7 +56,9 @@ def checked_names(value: Any, count: int) -> tuple[str, ...] | None:
     if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) and name for name in value):
         raise ParameterError("names", f"expected a list of names, got {shown(value)}")
     if len(value) != count:
-        raise ParameterError("names", f"{len(value)} names for {count} attributes", "give one for each")
+        raise ParameterError(
+            "names", f"{counted(len(value), 'name')} for {count} attributes", "give one for each"
+        )
     for name in value:
         if list(value).count(name) > 1:
             raise ParameterError("names", f"'{name}' is there twice", "give each attribute a name of its own")

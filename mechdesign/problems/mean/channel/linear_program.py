@@ -27,7 +27,7 @@ LARGEST = 6_000
 ROUNDS = 20
 
 
-def program(problem: MeanChannel, grid: Array, outputs: Array, points: Array) -> LinearProgram:
+def _program(problem: MeanChannel, grid: Array, outputs: Array, points: Array) -> LinearProgram:
     """Return the program over (p row by row, l, z): maximise -z, or minus the average second moment."""
     from scipy import sparse
 
@@ -69,7 +69,7 @@ def program(problem: MeanChannel, grid: Array, outputs: Array, points: Array) ->
 def _program_of(points: Array, problem: MeanChannel) -> LinearProgram:
     outputs = problem.output_grid()
     assert outputs is not None
-    return program(problem, problem.grid(), outputs, points)
+    return _program(problem, problem.grid(), outputs, points)
 
 
 def _shares(grid: Array, points: Array) -> Array:
@@ -92,7 +92,7 @@ def run(problem: MeanChannel, accuracy: float = 1e-7) -> Outcome:
     points = grid.copy() if problem.criterion == "worst" else np.zeros(0)
     bound = 0.0
     for _ in range(ROUNDS):
-        result = solve_linear(program(problem, grid, outputs, points), "interior-point")
+        result = solve_linear(_program(problem, grid, outputs, points), "interior-point")
         if result.status != "optimal" or result.bound is None:
             return Outcome(status=result.status, solver=result.solver, message=result.message)
         bound = (-result.bound - constant) / 4.0

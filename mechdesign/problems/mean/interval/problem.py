@@ -17,6 +17,7 @@ from mechdesign.core.fields import Kept, checked, choice, delta_field, epsilon_f
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.randomness import TOTAL
 from mechdesign.core.solution import Solution
+from mechdesign.core.text import counted
 from mechdesign.core.types import Vector
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import changed
@@ -37,7 +38,9 @@ MAX_ATTRIBUTES = 1_000_000
 def _mean(field: str, value: Any) -> float | tuple[float, float]:
     if isinstance(value, (list, tuple, np.ndarray)):
         if len(value) != 2:
-            raise ParameterError(field, f"expected a number or [low, high], got {len(value)} numbers")
+            raise ParameterError(
+                field, f"expected a number or [low, high], got {counted(len(value), 'number')}"
+            )
         low, high = (in_range(field, end, 0.0, 1.0) for end in value)
         if low > high:
             raise ParameterError(field, f"the range [{low:g}, {high:g}] is empty", "give the lower end first")

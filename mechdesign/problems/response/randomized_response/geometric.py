@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
+from mechdesign.core.text import counted
 from mechdesign.problems.response.randomized_response.linear_program import shifted
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 
@@ -92,5 +93,5 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if not isinstance(problem.utility, str) or not problem.is_linear:
         return "it is for the utilities 'truth', 'absolute-loss' and 'squared-loss'"
     if problem.size > MAX_SIZE:
-        return f"it would have {problem.size} answers, more than {MAX_SIZE}"
+        return f"it would have {counted(problem.size, 'answer')}, more than {MAX_SIZE}"
     return None

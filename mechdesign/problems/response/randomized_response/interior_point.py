@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
+from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import frozen_value
 from mechdesign.problems.response.randomized_response import metric
@@ -218,7 +219,7 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if distance is None or not problem.is_linear:
         return "it is for metric privacy and linear utilities"
     if problem.size**2 * problem.reports > LARGEST:
-        return f"{problem.size} answers and {problem.reports} reports are too many for it"
+        return f"{counted(problem.size, 'answer')} and {problem.reports} reports are too many for it"
     with np.errstate(over="ignore"):
         factors = problem.epsilon * distance
     if not np.isfinite(factors).all():

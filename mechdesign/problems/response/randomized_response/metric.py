@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.pairs import needed_pairs
 from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer
 
 __all__ = ["GENERATORS", "distance_matrix", "grid", "needed_pairs"]
@@ -46,7 +47,7 @@ def distance_matrix(distance: str | Array, size: int) -> Array:
     raise ParameterError(
         "distance",
         f"has shape {distance.shape[0]} x {distance.shape[1]} for {size} answers",
-        f"give {size} x {size}, {size} points (x, y), or 'line'",
+        f"give {size} x {size}, {counted(size, 'point')} (x, y), or 'line'",
     )
 
 

@@ -105,7 +105,7 @@ def why_no_noise(problem: RandomizedResponse) -> str | None:
     if not 1.0 / WIDEST <= problem.epsilon * far <= WIDEST:
         return f"epsilon times the extent of the places is not from {1.0 / WIDEST:g} to {WIDEST:g}"
     if problem.size > MAX_SIZE:
-        return f"{problem.size} places are too many; {MAX_SIZE} at most"
+        return f"{problem.size} places are too many; the limit is {MAX_SIZE}"
     return None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.repair import cleaned, constant_rows, least_mixing, merged
+from mechdesign.mechanisms.repair import cleaned, constant_rows, least_mixing, merged_rows
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 
 Array = NDArray[np.float64]
@@ -25,7 +25,7 @@ def polished(problem: RandomizedResponse, channel: Array) -> tuple[Array, dict[s
     notes : dict
         ``mixing`` and ``utility_given_up``, and whether the solver left zeros facing positive entries.
     """
-    clean = merged(cleaned(channel), problem.target())
+    clean = merged_rows(cleaned(channel), problem.target())
     before = problem.objective({"channel": clean})
     target = problem.target()
     candidates = []

@@ -18,10 +18,11 @@ from mechdesign.core.numbers import rounding_allowance
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
+from mechdesign.core.text import counted
 from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import (
-    choice as one_of,
     finite_array,
+    one_of,
     probability_vector,
 )
 from mechdesign.mechanisms.finite import FiniteChannel
@@ -280,7 +281,10 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
         if self.distance is not None:
             private = "metric-private"
         more = ", within the custom constraints" if self.is_extended else ""
-        return f"all {private} channels from {self.size} answers to {self.reports} reports{more}"
+        return (
+            f"all {private} channels from {counted(self.size, 'answer')} to "
+            f"{counted(self.reports, 'report')}{more}"
+        )
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return privacy and normalization of the mechanism that would run, and optimality of the value."""

@@ -42,7 +42,7 @@ def run(problem: RandomizedResponse) -> Outcome:
     return Outcome(
         status="optimal",
         variables={"channel": final},
-        bound=proven_bound(values, patterns, prices),
+        bound=_proven_bound(values, patterns, prices),
         bound_source="feasible prices of the dual over all patterns",
         solver="HiGHS simplex",
         notes=notes,
@@ -64,7 +64,7 @@ def pattern_information(prior: Array, patterns: Array) -> Array:
     return terms
 
 
-def proven_bound(values: Array, patterns: Array, prices: Array) -> float:
+def _proven_bound(values: Array, patterns: Array, prices: Array) -> float:
     """Return sum y after making the prices feasible, enlarged by what rounding may have lost."""
     size = len(prices)
     masses = patterns.sum(axis=0)

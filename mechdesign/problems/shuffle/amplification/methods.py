@@ -10,7 +10,7 @@ from __future__ import annotations
 from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.shuffle import judge, theorems
 from mechdesign.problems.shuffle.amplification import binary
-from mechdesign.problems.shuffle.amplification.outcomes import closed_form, numeric, settled
+from mechdesign.problems.shuffle.amplification.outcomes import search_method, settled, theorem_method
 from mechdesign.problems.shuffle.amplification.problem import ShuffleAmplification
 from mechdesign.problems.shuffle.concentration import BENNETT, HOEFFDING
 from mechdesign.problems.shuffle.exact import exact_attack, exact_epsilon, why_not_exact
@@ -37,24 +37,25 @@ METHODS = (
     Method("binary", ShuffleAmplification, "numeric",
            "all data of binary randomized response, in ranges of them, rounded up",
            binary.run, lambda problem: judge.why_not_binary(problem.setting)),
-    numeric("blanket",
-            "privacy blanket in binomial sums, rounded up; for any randomizer that of its worst pair",
-            "proven here; rounding and omitted tails are added", judge.blanket, why_no_blanket),
-    numeric("convolution", "privacy blanket of a finite channel by convolution of positive terms, rounded up",
-            "Balle et al. (2019), lemma 5.3, evaluated here with all tails",
-            judge.lattice, lambda problem: judge.why_no_lattice(problem.setting)),
-    numeric("clones", "numeric clones for any randomizer, rounded up",
-            "Feldman, McMillan and Talwar (2021), theorem 3.2, evaluated here with all tails",
-            judge.clones, lambda problem: None),
-    closed_form(theorems.THEOREM_4, "theorem 4 of the survey, for k-ary response"),
-    closed_form(theorems.THEOREM_3, "theorem 3 of the survey, for binary randomized response"),
-    closed_form(theorems.CLONES, "closed form of the clones, for any randomizer"),
-    closed_form(theorems.RELAXED_3, "eq. (7) of the survey, a relaxation of theorem 3"),
-    closed_form(theorems.THEOREM_1, "theorem 1 of the survey, for any randomizer and interaction"),
-    closed_form(BENNETT, "privacy blanket with Bennett's inequality"),
-    closed_form(HOEFFDING, "privacy blanket with Hoeffding's inequality"),
+    search_method("blanket",
+                  "privacy blanket in binomial sums, rounded up; for any randomizer that of its worst pair",
+                  "proven here; rounding and omitted tails are added", judge.blanket, why_no_blanket),
+    search_method("convolution",
+                  "privacy blanket of a finite channel by convolution of positive terms, rounded up",
+                  "Balle et al. (2019), lemma 5.3, evaluated here with all tails",
+                  judge.lattice, lambda problem: judge.why_no_lattice(problem.setting)),
+    search_method("clones", "numeric clones for any randomizer, rounded up",
+                  "Feldman, McMillan and Talwar (2021), theorem 3.2, evaluated here with all tails",
+                  judge.clones, lambda problem: None),
+    theorem_method(theorems.THEOREM_4, "theorem 4 of the survey, for k-ary response"),
+    theorem_method(theorems.THEOREM_3, "theorem 3 of the survey, for binary randomized response"),
+    theorem_method(theorems.CLONES, "closed form of the clones, for any randomizer"),
+    theorem_method(theorems.RELAXED_3, "eq. (7) of the survey, a relaxation of theorem 3"),
+    theorem_method(theorems.THEOREM_1, "theorem 1 of the survey, for any randomizer and interaction"),
+    theorem_method(BENNETT, "privacy blanket with Bennett's inequality"),
+    theorem_method(HOEFFDING, "privacy blanket with Hoeffding's inequality"),
     # These two are not proven here.
-    closed_form(theorems.STRONGER_KARY,
-                "closed form of the stronger clones for k-ary response, from the literature"),
-    closed_form(theorems.STRONGER_CLONES, "closed form of the stronger clones, from the literature"),
+    theorem_method(theorems.STRONGER_KARY,
+                   "closed form of the stronger clones for k-ary response, from the literature"),
+    theorem_method(theorems.STRONGER_CLONES, "closed form of the stronger clones, from the literature"),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.shuffle.amplification.problem import ShuffleAmplification
 from mechdesign.problems.shuffle.judge import Curve, Setting, attacked_epsilon, least_epsilon
 from mechdesign.problems.shuffle.theorems import Theorem
-from mechdesign.problems.shuffle.verdicts import OPTIMALITY
+from mechdesign.problems.shuffle.verdicts import ATTACK_WITHIN
 
 
 def outcome(problem: ShuffleAmplification, epsilon: float, grade: str, solver: str, **notes: Any) -> Outcome:
@@ -20,7 +20,7 @@ def outcome(problem: ShuffleAmplification, epsilon: float, grade: str, solver: s
 
 def settled(epsilon: float, bound: float, attack: str, grade: str, solver: str, **notes: Any) -> Outcome:
     """Return a central epsilon with a lower bound that an attack shows."""
-    close = bound <= epsilon and epsilon - bound <= OPTIMALITY * epsilon
+    close = bound <= epsilon and epsilon - bound <= ATTACK_WITHIN * epsilon
     return Outcome(
         status="optimal" if close else "feasible",
         variables={"central_epsilon": epsilon},
@@ -31,7 +31,7 @@ def settled(epsilon: float, bound: float, attack: str, grade: str, solver: str, 
     )
 
 
-def numeric(
+def search_method(
     name: str,
     summary: str,
     grade: str,
@@ -51,7 +51,7 @@ def numeric(
     return Method(name, ShuffleAmplification, "numeric", summary, run, why_not)
 
 
-def closed_form(theorem: Theorem, summary: str) -> Method:
+def theorem_method(theorem: Theorem, summary: str) -> Method:
     """Return the method that evaluates a theorem."""
 
     def run(problem: ShuffleAmplification) -> Outcome:

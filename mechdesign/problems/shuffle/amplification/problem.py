@@ -16,7 +16,7 @@ from mechdesign.problems.shuffle.judge import Setting, attacked, case_of
 from mechdesign.problems.shuffle.parameters import Shuffling, honest_users
 from mechdesign.problems.shuffle.randomizers import randomizer_of
 from mechdesign.problems.shuffle.theorems import LARGEST, TheoremSetting
-from mechdesign.problems.shuffle.verdicts import central_privacy, optimality
+from mechdesign.problems.shuffle.verdicts import attack_certificate, central_privacy
 
 
 @frozen_problem()
@@ -97,4 +97,4 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return whether delta is proven at this epsilon, and how far the epsilon is from an attacked one."""
-        return central_privacy(self.setting, self.objective(solution.variables)), optimality(solution)
+        return central_privacy(self.setting, self.objective(solution.variables)), attack_certificate(solution)

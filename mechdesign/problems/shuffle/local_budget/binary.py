@@ -1,7 +1,7 @@
 """``shuffle-local-budget`` of binary randomized response over all data of the others, in ranges of them."""
 
 from mechdesign.core.method import Outcome
-from mechdesign.problems.shuffle.judge import binary, blanket, guessed, largest_local
+from mechdesign.problems.shuffle.judge import binary, blanket, guessed, local_bracket
 from mechdesign.problems.shuffle.local_budget.outcomes import outcome
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
 
@@ -20,7 +20,7 @@ def run(problem: ShuffleLocalBudget) -> Outcome:
         return blanket(problem.setting_with(local))(central)
 
     guess = guessed(problem.setting, central)
-    found, beyond = largest_local(ranges, delta, central, guess, PRECISION)
+    found, beyond = local_bracket(ranges, delta, central, guess, PRECISION)
     if found < beyond and plain(beyond) <= delta:  # the blanket loses less than the ranges do
-        found, _ = largest_local(plain, delta, central, guess, PRECISION)
+        found, _ = local_bracket(plain, delta, central, guess, PRECISION)
     return outcome(problem, found, "proven here; rounding and omitted tails are added", "bisection")

@@ -46,7 +46,7 @@ def local_mechanism(randomizer: KnownRandomizer, epsilon: float) -> KaryResponse
     return FiniteChannel.from_floats(rows, PrivacyTarget(epsilon))
 
 
-def shuffled(randomizer: KnownRandomizer, epsilon: float, promise: Promise) -> Shuffled:
+def lowered_mechanism(randomizer: KnownRandomizer, epsilon: float, promise: Promise) -> Shuffled:
     """Return the local mechanism with the central promise, its epsilon lowered by at most a hundredth.
 
     Raises

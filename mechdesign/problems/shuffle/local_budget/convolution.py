@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from mechdesign.core.method import Outcome
 from mechdesign.problems.shuffle.judge import lattice, why_no_lattice
-from mechdesign.problems.shuffle.local_budget.outcomes import searched
+from mechdesign.problems.shuffle.local_budget.outcomes import searched_epsilon
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
 
 GRADE = "Balle et al. (2019), lemma 5.3, evaluated here with all tails"
@@ -14,7 +14,7 @@ def run(problem: ShuffleLocalBudget) -> Outcome:
     """Return the local epsilon of a channel if it is enough; of others the largest that is."""
     randomizer = problem.setting.randomizer
     if randomizer.kind != "channel":
-        return searched(problem, lattice, GRADE)
+        return searched_epsilon(problem, lattice, GRADE)
     local = randomizer.epsilon
     delta = lattice(problem.setting_with(local))(problem.central_epsilon)
     if local > problem.central_epsilon and delta > problem.delta:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from mechdesign.core.method import Outcome
 from mechdesign.problems.shuffle.exact import enumeration, exact_delta, why_not_exact
-from mechdesign.problems.shuffle.judge import guessed, largest_local
+from mechdesign.problems.shuffle.judge import guessed, local_bracket
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
 
 SOLVER = "enumeration in rational arithmetic"
@@ -24,7 +24,7 @@ def run(problem: ShuffleLocalBudget) -> Outcome:
     def divergence(local: float) -> float:
         return exact_delta(problem.setting_with(local), central)
 
-    found, beyond = largest_local(divergence, delta, central, guessed(problem.setting, central))
+    found, beyond = local_bracket(divergence, delta, central, guessed(problem.setting, central))
     variables = {"local_epsilon": found}
     if beyond <= found:  # everything is enough
         return Outcome("optimal", variables, found, "the largest local epsilon that is considered", SOLVER)

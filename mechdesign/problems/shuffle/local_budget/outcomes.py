@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.shuffle.judge import Curve, Setting, guessed, largest_local, refuted_local
+from mechdesign.problems.shuffle.judge import Curve, Setting, guessed, local_bracket, refuted_local
 from mechdesign.problems.shuffle.local_budget.problem import ShuffleLocalBudget
 from mechdesign.problems.shuffle.theorems import Theorem
-from mechdesign.problems.shuffle.verdicts import OPTIMALITY
+from mechdesign.problems.shuffle.verdicts import ATTACK_WITHIN
 
 
 @lru_cache(maxsize=256)
@@ -22,7 +22,7 @@ def _refuted(setting: Setting, central_epsilon: float) -> tuple[float, str]:
 def outcome(problem: ShuffleLocalBudget, epsilon: float, grade: str, solver: str, **notes: Any) -> Outcome:
     """Return a local epsilon with an attacked one as its bound; ``optimal`` where they nearly meet."""
     bound, text = _refuted(problem.setting, problem.central_epsilon)
-    close = epsilon <= bound <= epsilon * (1.0 + OPTIMALITY)
+    close = epsilon <= bound <= epsilon * (1.0 + ATTACK_WITHIN)
     return Outcome(
         status="optimal" if close else "feasible",
         variables={"local_epsilon": epsilon},
@@ -33,18 +33,18 @@ def outcome(problem: ShuffleLocalBudget, epsilon: float, grade: str, solver: str
     )
 
 
-def searched(problem: ShuffleLocalBudget, curve: Callable[[Setting], Curve], grade: str) -> Outcome:
+def searched_epsilon(problem: ShuffleLocalBudget, curve: Callable[[Setting], Curve], grade: str) -> Outcome:
     """Return the largest local epsilon with a bound of delta small enough."""
     central = problem.central_epsilon
 
     def bound(local: float) -> float:
         return curve(problem.setting_with(local))(central)
 
-    found, _ = largest_local(bound, problem.delta, central, guessed(problem.setting, central))
+    found, _ = local_bracket(bound, problem.delta, central, guessed(problem.setting, central))
     return outcome(problem, found, grade, "bisection of a proven bound")
 
 
-def numeric(
+def search_method(
     name: str,
     summary: str,
     grade: str,
@@ -54,7 +54,7 @@ def numeric(
     """Return the method that searches the largest local epsilon with a bound of delta small enough."""
 
     def run(problem: ShuffleLocalBudget) -> Outcome:
-        return searched(problem, curve, grade)
+        return searched_epsilon(problem, curve, grade)
 
     run.__doc__ = f"Return the largest local epsilon: {summary}."
     return Method(name, ShuffleLocalBudget, "numeric", summary, run, why_not)
@@ -67,7 +67,7 @@ def why_not_channel(problem: ShuffleLocalBudget) -> str | None:
     return None
 
 
-def closed_form(theorem: Theorem, summary: str) -> Method:
+def theorem_method(theorem: Theorem, summary: str) -> Method:
     """Return the method that inverts a theorem."""
 
     def run(problem: ShuffleLocalBudget) -> Outcome:

@@ -19,7 +19,7 @@ from mechdesign.problems.shuffle.local_budget import building
 from mechdesign.problems.shuffle.parameters import Shuffling, epsilon_of, honest_users
 from mechdesign.problems.shuffle.randomizers import randomizer_of
 from mechdesign.problems.shuffle.theorems import LARGEST, TheoremSetting
-from mechdesign.problems.shuffle.verdicts import central_privacy, optimality
+from mechdesign.problems.shuffle.verdicts import attack_certificate, central_privacy
 
 
 def _central(field: str, value: Any) -> float:
@@ -93,13 +93,13 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return whether delta is proven for this local epsilon, and how far it is from an attacked one."""
         setting = self.setting_with(self.objective(solution.variables))
-        return central_privacy(setting, self.central_epsilon), optimality(solution)
+        return central_privacy(setting, self.central_epsilon), attack_certificate(solution)
 
     # From a solution to something that runs
 
     @property
     def planned_users(self) -> int:
-        """How many people report."""
+        """Number of users who report."""
         return self.users
 
     def why_no_mechanism(self) -> str | None:
@@ -121,4 +121,6 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
         if not proven.holds:
             raise CertificateError(self.name, f"not private as stated: {proven}")
         promise = Promise(self.users, self.central_epsilon, self.delta, self.honest)
-        return building.shuffled(self.setting.randomizer, self.objective(solution.variables), promise)
+        return building.lowered_mechanism(
+            self.setting.randomizer, self.objective(solution.variables), promise
+        )

@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 from mechdesign.mechanisms.shuffle import RSumDSG, RSumKR, RSumPURE, RSumRM, RSumRR
-from mechdesign.problems.shuffle.candidates import FOR_PURE, Kind
+from mechdesign.problems.shuffle.candidates import FOR_PURE, Kind, with_published
 from mechdesign.problems.shuffle.settings import precision
 
 KINDS = (
     Kind("rsum-kr", RSumKR, "k-ary randomized response: one rounded number a user", precision, local=True),
     Kind("rsum-kr-published", RSumKR, "k-ary randomized response with the paper's constants", precision),
-    Kind(
-        "rsum-rm",
-        RSumRM,
-        "two or more digits, each a k-ary randomized response",
-        precision,
-        flexible=True,
-    ),
+    Kind("rsum-rm", RSumRM, "two or more digits, each a k-ary randomized response", precision, flexible=True),
     Kind("rsum-rm-published", RSumRM, "three digits with the paper's constants", precision),
-    Kind("rsum-rr", RSumRR, "unary bits, each a randomized response", precision, flexible=True),
-    Kind("rsum-rr-published", RSumRR, "unary bits with the paper's constants", precision, flexible=True),
-    Kind(
-        "rsum-dsg",
-        RSumDSG,
-        "discrete Laplace noise in a secure sum by split-mix",
-        precision,
-        flexible=True,
-    ),
-    Kind(
-        "rsum-pure",
-        RSumPURE,
-        "binary digits with rare noise: delta is 0",
-        precision,
-        flexible=True,
-        by_name=FOR_PURE,
-    ),
-)
+    *with_published("rsum-rr", RSumRR, "unary bits, each a randomized response",
+                    "unary bits with the paper's constants", precision, flexible=True),
+    Kind("rsum-dsg", RSumDSG, "discrete Laplace noise in a secure sum by split-mix", precision,
+         flexible=True),
+    Kind("rsum-pure", RSumPURE, "binary digits with rare noise: delta is 0", precision, flexible=True,
+         by_name=FOR_PURE),
+)  # fmt: skip

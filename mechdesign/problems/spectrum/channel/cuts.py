@@ -40,4 +40,6 @@ def run(problem: SpectrumChannel, gap: float = GAP, seconds: float | None = None
 
 def why_not(problem: SpectrumChannel) -> str | None:
     """Say that there are too many users, if so."""
-    return f"{problem.size} users are too many; {MOST_USERS} at most" if problem.size > MOST_USERS else None
+    return (
+        f"{problem.size} users are too many; the limit is {MOST_USERS}" if problem.size > MOST_USERS else None
+    )

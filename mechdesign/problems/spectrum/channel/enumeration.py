@@ -36,4 +36,4 @@ def run(problem: SpectrumChannel, nodes: int = NODES) -> Outcome:
 def why_not(problem: SpectrumChannel) -> str | None:
     """Say that there are too many users, if so."""
     most = MOST_USERS if problem.owner is not None else MOST_IDLE
-    return f"{problem.size} users are too many; {most} at most" if problem.size > most else None
+    return f"{problem.size} users are too many; the limit is {most}" if problem.size > most else None

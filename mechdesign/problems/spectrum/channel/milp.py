@@ -228,11 +228,11 @@ def _largest_crowd(channel: Channel) -> int:
 def why_not(problem: SpectrumChannel) -> str | None:
     """Say that there are too many users, or too many pairs in each other's way, if so."""
     if problem.size > MOST_USERS:
-        return f"{problem.size} users are too many; {MOST_USERS} at most"
+        return f"{problem.size} users are too many; the limit is {MOST_USERS}"
     channel = problem.channel
     caps = np.clip(np.minimum(channel.radius, channel.reach), 0.0, None)
     near = channel.margins < caps[:, None] + caps
     pairs = int(np.triu(near[np.ix_(caps > 0, caps > 0)], 1).sum())
     if pairs > MOST_PAIRS:
-        return f"{pairs} pairs in each other's way are too many; {MOST_PAIRS} at most"
+        return f"{pairs} pairs in each other's way are too many; the limit is {MOST_PAIRS}"
     return None

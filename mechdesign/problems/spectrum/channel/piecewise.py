@@ -74,7 +74,7 @@ def limited(rows: list[Form], low: Fraction, high: Fraction) -> tuple[Fraction, 
     return low, high
 
 
-def revenue(channel: Channel, served: dict[int, Form]) -> list[Fraction]:
+def _revenue(channel: Channel, served: dict[int, Form]) -> list[Fraction]:
     """Return the coefficients of the revenue as a cubic in L."""
     total = [Fraction(0)] * 4
     for user, (alpha, beta) in served.items():
@@ -101,7 +101,7 @@ def run(problem: SpectrumChannel) -> Outcome:
     for served, low, high in patterns(channel):
         if low > high or (pole and high <= 0):
             continue
-        found, tried = maximum(revenue(channel, served), pole, low, high), tried + 1
+        found, tried = maximum(_revenue(channel, served), pole, low, high), tried + 1
         bound = found.bound if bound is None else max(bound, found.bound)
         if best is None or (found.value, found.place) > best[:2]:
             best = (found.value, found.place, served)

@@ -16,7 +16,7 @@ from mechdesign.core.method import Outcome
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import abridged
+from mechdesign.core.text import abridged, counted
 from mechdesign.mechanisms.spectrum import SpectrumDatabase
 from mechdesign.mechanisms.spectrum.channel import Array, Channel, Owner, positive, users_of
 from mechdesign.mechanisms.spectrum.queries import levels_of
@@ -166,7 +166,7 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
             return text
         state = "idle" if self.primary is None else f"primary={abridged(self.primary)}"
         figures = f"price={self.price:g}, privacy_cost={self.privacy_cost:g}"
-        return f"{type(self).__name__}({figures}, {self.size} users, {state})"
+        return f"{type(self).__name__}({figures}, {counted(self.size, 'user')}, {state})"
 
     def database(self) -> SpectrumDatabase:
         """Return the database of this channel and the further ones; of each owner it holds the tile alone."""

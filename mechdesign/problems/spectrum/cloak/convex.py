@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from mechdesign.core.method import Outcome
-from mechdesign.problems.spectrum.cloak.problem import SpectrumCloakDesign, impossible, outcome
+from mechdesign.problems.spectrum.cloak.problem import SpectrumCloakDesign, infeasible, outcome
 
 
 def run(problem: SpectrumCloakDesign) -> Outcome:
@@ -14,7 +14,7 @@ def run(problem: SpectrumCloakDesign) -> Outcome:
 
     from mechdesign.solvers.convex import solve_convex
 
-    nothing = impossible(problem, "cvxpy")
+    nothing = infeasible(problem, "cvxpy")
     if nothing is not None:
         return nothing
     figure = problem.figure

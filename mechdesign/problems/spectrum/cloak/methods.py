@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from mechdesign.core.method import Method, Outcome
 from mechdesign.problems.spectrum.cloak import convex
-from mechdesign.problems.spectrum.cloak.problem import SpectrumCloakDesign, impossible, outcome
+from mechdesign.problems.spectrum.cloak.problem import SpectrumCloakDesign, infeasible, outcome
 from mechdesign.problems.spectrum.cubic import positive_root
 from mechdesign.solvers.bisection import sign_change
 
 
 def closed_form(problem: SpectrumCloakDesign) -> Outcome:
     """Return the positive root of the cubic, cut to the limits, with its bound."""
-    return impossible(problem, "closed form") or outcome(
+    return infeasible(problem, "closed form") or outcome(
         problem, positive_root(*problem.coefficients), "closed form"
     )
 
@@ -23,7 +23,7 @@ def search(problem: SpectrumCloakDesign) -> Outcome:
         low /= 2.0
     while problem.slope(high) <= 0:
         high *= 2.0
-    return impossible(problem, "bisection") or outcome(
+    return infeasible(problem, "bisection") or outcome(
         problem, sign_change(problem.slope, low, high), "bisection"
     )
 

@@ -260,7 +260,7 @@ def outcome(problem: SpectrumCloakDesign, cell: float, solver: str) -> Outcome:
     )
 
 
-def impossible(problem: SpectrumCloakDesign, solver: str) -> Outcome | None:
+def infeasible(problem: SpectrumCloakDesign, solver: str) -> Outcome | None:
     """Return the outcome ``infeasible`` where no cloak of the least area fits into the region."""
     low, high = problem.limits
     if problem.region is None or low <= high:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.method import Outcome
-from mechdesign.problems.spectrum.partition.problem import SpectrumPartition, completed, impossible, released
+from mechdesign.problems.spectrum.partition.problem import SpectrumPartition, completed, infeasible, released
 
 MOST_ENTRIES = 8000
 """Places times sets; beyond it a conic solver takes long."""
@@ -33,7 +33,7 @@ def run(problem: SpectrumPartition) -> Outcome:
 
     from mechdesign.solvers.convex import solve_convex
 
-    nothing = impossible(problem, "cvxpy")
+    nothing = infeasible(problem, "cvxpy")
     if nothing is not None:
         return nothing
     inside = problem.family.T.astype(np.float64)

@@ -56,16 +56,16 @@ def exact_costs(problem: SpectrumPartition) -> tuple[int, list[int]]:
     wholes = [int(mass * unit) for mass in prior]
     return unit, [
         mass * loss
-        for mass, loss in zip(exact_sums(problem.family, wholes), problem.losses.tolist(), strict=True)
+        for mass, loss in zip(_exact_sums(problem.family, wholes), problem.losses.tolist(), strict=True)
     ]
 
 
-def exact_sums(members: NDArray[np.bool_], numbers: list[int]) -> list[int]:
+def _exact_sums(members: NDArray[np.bool_], numbers: list[int]) -> list[int]:
     """Return the sum of the numbers over each set, exactly: in limbs of 30 bits, the highest with the sign.
 
     Examples
     --------
-    >>> exact_sums(np.array([[True, True], [False, True]]), [1 << 100, -3])
+    >>> _exact_sums(np.array([[True, True], [False, True]]), [1 << 100, -3])
     [1267650600228229401496703205373, -3]
     """
     count = max(number.bit_length() for number in numbers) // BITS + 1
@@ -80,7 +80,7 @@ def repaired(problem: SpectrumPartition, prices: Array) -> Exact:
     unit, costs = exact_costs(problem)
     wholes = [int(Fraction(price) * unit) for price in prices.tolist()]
     sizes = problem.family.sum(axis=1).tolist()
-    paid = exact_sums(problem.family, wholes)
+    paid = _exact_sums(problem.family, wholes)
     excess = max(-((cost - price) // size) for cost, price, size in zip(costs, paid, sizes, strict=True))
     excess = max(0, excess)
     kept = [price - excess for price in wholes]

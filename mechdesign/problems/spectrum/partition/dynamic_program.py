@@ -20,14 +20,14 @@ from mechdesign.problems.spectrum.partition.duality import exact_costs
 from mechdesign.problems.spectrum.partition.problem import (
     SpectrumPartition,
     channels_over,
-    impossible,
+    infeasible,
     released,
 )
 
 
 def run(problem: SpectrumPartition) -> Outcome:
     """Return the cheapest chain of intervals from the first place to the last."""
-    nothing = impossible(problem, "dynamic program")
+    nothing = infeasible(problem, "dynamic program")
     if nothing is not None:
         return nothing
     unit, costs = exact_costs(problem)

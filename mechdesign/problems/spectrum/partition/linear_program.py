@@ -21,7 +21,7 @@ from mechdesign.problems.spectrum.partition.problem import (
     SpectrumPartition,
     channels_over,
     completed,
-    impossible,
+    infeasible,
     released,
 )
 from mechdesign.solvers.linear import LinearPrices, LinearProgram, LinearResult, solve_linear
@@ -44,7 +44,7 @@ NEGLIGIBLE = 1e-9
 
 def run(problem: SpectrumPartition) -> Outcome:
     """Solve the program of the notion."""
-    nothing = impossible(problem, "HiGHS simplex")
+    nothing = infeasible(problem, "HiGHS simplex")
     if nothing is not None:
         return nothing
     if problem.notion in ("partition", "cloak"):

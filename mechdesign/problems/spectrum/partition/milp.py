@@ -15,7 +15,7 @@ from mechdesign.problems.spectrum.partition.linear_program import cloak_program
 from mechdesign.problems.spectrum.partition.problem import (
     SpectrumPartition,
     channels_over,
-    impossible,
+    infeasible,
     released,
 )
 from mechdesign.solvers.integer import BinaryProgram, solve_binary
@@ -28,7 +28,7 @@ def run(problem: SpectrumPartition) -> Outcome:
     """Solve set partitioning and compare with the bound of the relaxation."""
     from scipy.sparse import csr_array, vstack
 
-    nothing = impossible(problem, "integer program")
+    nothing = infeasible(problem, "integer program")
     if nothing is not None:
         return nothing
     costs = (problem.family @ problem.masses) * problem.losses

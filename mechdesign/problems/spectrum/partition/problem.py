@@ -303,7 +303,7 @@ class SpectrumPartition(Problem[Mechanism]):
         return 0.0 if self.notion in ("partition", "cloak") else FEASIBLE
 
 
-def impossible(problem: SpectrumPartition, solver: str) -> Outcome | None:
+def infeasible(problem: SpectrumPartition, solver: str) -> Outcome | None:
     """Return the outcome ``infeasible`` where not even the whole map is a cloak."""
     if problem.count > problem.size:
         text = f"no set has {problem.count} places: the map has {problem.size}; reduce count"

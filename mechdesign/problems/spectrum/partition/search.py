@@ -17,7 +17,7 @@ from mechdesign.core.method import Outcome
 from mechdesign.problems.spectrum.judging import rounded_down
 from mechdesign.problems.spectrum.partition.duality import Exact, repaired
 from mechdesign.problems.spectrum.partition.linear_program import cloak_program
-from mechdesign.problems.spectrum.partition.problem import SpectrumPartition, impossible, released, sets_of
+from mechdesign.problems.spectrum.partition.problem import SpectrumPartition, infeasible, released, sets_of
 
 Places = NDArray[np.int64]
 
@@ -80,7 +80,7 @@ class PartitionSearch:
 
 def run(problem: SpectrumPartition) -> Outcome:
     """Search with growing slack until there is a partition."""
-    nothing = impossible(problem, "search")
+    nothing = infeasible(problem, "search")
     if nothing is not None:
         return nothing
     family = problem.family

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
-from mechdesign.problems.spectrum.partition.problem import SpectrumPartition, impossible, released
+from mechdesign.problems.spectrum.partition.problem import SpectrumPartition, infeasible, released
 
 Array = NDArray[np.float64]
 
@@ -64,12 +64,12 @@ def least_window(epsilon: float, delta: float, distance: float) -> float:
     return (count - 1) * distance
 
 
-def noise(epsilon: float, delta: float, distance: int) -> Array:
+def _noise(epsilon: float, delta: float, distance: int) -> Array:
     """Return the probabilities of u = -w, ..., w for the least w with a mass of at most delta at its end.
 
     Examples
     --------
-    >>> noise(0.0, 0.25, 1)
+    >>> _noise(0.0, 0.25, 1)
     array([0.2, 0.2, 0.2, 0.2, 0.2])
     """
     width = 0
@@ -84,12 +84,12 @@ def noise(epsilon: float, delta: float, distance: int) -> Array:
 
 def run(problem: SpectrumPartition) -> Outcome:
     """Return the channel of the window cut to the map."""
-    nothing = impossible(problem, "formula")
+    nothing = infeasible(problem, "formula")
     if nothing is not None:
         return nothing
     assert problem.epsilon is not None
     assert problem.delta is not None
-    law = noise(problem.epsilon, problem.delta, problem.distance)
+    law = _noise(problem.epsilon, problem.delta, problem.distance)
     width, size = len(law) // 2, problem.size
     places = {row.tobytes(): number for number, row in enumerate(problem.family)}
     channel = np.zeros((size, len(problem.family)))

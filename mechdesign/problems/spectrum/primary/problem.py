@@ -195,7 +195,7 @@ def outcome(
     )
 
 
-def impossible(problem: SpectrumPrimary, solver: str) -> Outcome | None:
+def infeasible(problem: SpectrumPrimary, solver: str) -> Outcome | None:
     """Return the outcome ``infeasible`` where no user can be served, or serving is never worth it."""
     if problem.widened.room <= 0:
         text = (

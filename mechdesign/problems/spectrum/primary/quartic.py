@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from mechdesign.audit.exponential import float_down
 from mechdesign.core.method import Outcome
-from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary, impossible, outcome
+from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary, infeasible, outcome
 from mechdesign.solvers.polynomial import maximum
 
 
@@ -22,7 +22,7 @@ def best_mean(problem: SpectrumPrimary) -> tuple[float, Fraction]:
 
 def run(problem: SpectrumPrimary) -> Outcome:
     """Return the best of roots and ends."""
-    nobody = impossible(problem, "roots")
+    nobody = infeasible(problem, "roots")
     if nobody is not None:
         return nobody
     level, bound = best_mean(problem)

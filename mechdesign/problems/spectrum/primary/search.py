@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import float_down
 from mechdesign.core.method import Outcome
-from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary, impossible, outcome
+from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary, infeasible, outcome
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ NODES, PANELS, TAIL = 24, 6, 45.0
 """Gauss's rule on panels of at most 7.5 means: its error is below 1e-13 of the result; e^-45 is left out."""
 
 
-def revenue(problem: SpectrumPrimary, levels: Array) -> Array:
+def _revenue(problem: SpectrumPrimary, levels: Array) -> Array:
     """Return the revenue, or its expectation, at many L."""
     a, s, r0, c = (
         float(v) for v in (problem.widened.room, problem.location_privacy, problem.radius, problem.factor)
@@ -50,7 +50,7 @@ def revenue(problem: SpectrumPrimary, levels: Array) -> Array:
 
 def run(problem: SpectrumPrimary) -> Outcome:
     """Halve intervals until the bound is near the value."""
-    nobody = impossible(problem, "intervals")
+    nobody = infeasible(problem, "intervals")
     if nobody is not None:
         return nobody
     low, high = _bracket(problem)
@@ -58,7 +58,7 @@ def run(problem: SpectrumPrimary) -> Outcome:
     lows, highs = ends[:-1], ends[1:]
     level, value, scale = high, problem.utility(high), problem.objective_scale()
     while True:
-        earned = revenue(problem, lows)
+        earned = _revenue(problem, lows)
         found = earned - problem.privacy_cost / lows
         best = int(np.argmax(found))
         if found[best] > value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from mechdesign.core.method import Outcome
-from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary, impossible, outcome
+from mechdesign.problems.spectrum.primary.problem import SpectrumPrimary, infeasible, outcome
 from mechdesign.solvers.bisection import sign_change
 
 FARTHEST = 2.0**60
@@ -18,7 +18,7 @@ FARTHEST = 2.0**60
 
 def run(problem: SpectrumPrimary) -> Outcome:
     """Bracket the change of sign and halve it to the last bit."""
-    nobody = impossible(problem, "bisection")
+    nobody = infeasible(problem, "bisection")
     if nobody is not None:
         return nobody
     cost = Fraction(problem.privacy_cost)

@@ -24,7 +24,7 @@ from mechdesign.mechanisms.survey.ordered import OrderedPart
 from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.survey.survey import Survey
-from mechdesign.mechanisms.workload.prefix import best_channel as best_prefix
+from mechdesign.mechanisms.workload.prefix import best_prefix_channel as best_prefix
 from mechdesign.mechanisms.workload.release import WorkloadRelease
 from mechdesign.problems.survey.design.generation import Column
 from mechdesign.problems.survey.design.information import NUMBERS, Ask
@@ -92,7 +92,7 @@ def plain_shares(shares: Sequence[float]) -> list[float]:
     return [share / total for share in rounded]
 
 
-def columns_of(questions: Questions, variables: Variables) -> list[Column]:
+def _columns_of(questions: Questions, variables: Variables) -> list[Column]:
     """Return the designs of plain values."""
     return [tuple(_ask(questions, item) for item in design) for design in variables["designs"]]
 
@@ -102,9 +102,9 @@ def _ask(questions: Questions, item: Mapping[str, Any]) -> Ask:
     return Ask(item["kind"], places, float(item["epsilon"]), tuple(item.get("sets", ())))
 
 
-def information(setting: SurveySetting, variables: Variables) -> Array:
+def target_information(setting: SurveySetting, variables: Variables) -> Array:
     """Return what a user's report tells of each target, on average over the designs."""
-    columns = columns_of(setting.questions, variables)
+    columns = _columns_of(setting.questions, variables)
     shares = np.asarray(variables["shares"], dtype=np.float64)
     found: Array = shares @ np.array([setting.told(column) for column in columns])
     return found
@@ -127,7 +127,7 @@ def asked_twice(variables: Variables) -> int:
 def survey(problem: SurveyDesign, variables: Variables) -> Survey:
     """Return the survey of these designs; those that nobody would get are left out."""
     questions, epsilon = problem.asked, float(variables["epsilon"])
-    columns, shares = columns_of(questions, variables), variables["shares"]
+    columns, shares = _columns_of(questions, variables), variables["shares"]
     kept = [place for place, share in enumerate(shares) if Fraction(float(share)) * (1 << 61) > 1]
     designs = [_parts(questions, columns[place], epsilon) for place in kept]
     wanted = [target.wanted for target in problem.targets[len(questions) :]]

@@ -71,7 +71,7 @@ class Mixture:
     rounds: int = field(default=0)
 
 
-def generate(
+def generate_mixture(
     setting: SurveySetting, start: Sequence[Column], pricing: Pricing, proven: bool = True
 ) -> Mixture:
     """Return the best mixture of the designs that ``pricing`` chooses from.

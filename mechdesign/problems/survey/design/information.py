@@ -22,7 +22,7 @@ from mechdesign.mechanisms.mean.optimal.ladder import ladder
 from mechdesign.mechanisms.survey.planned import wanted_spread
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.survey.wanted import Wanted
-from mechdesign.mechanisms.workload.prefix import best_channel, prefix_ladder
+from mechdesign.mechanisms.workload.prefix import best_prefix_channel, prefix_ladder
 from mechdesign.problems.survey.design.targets import SurveyTarget
 
 Array = NDArray[np.float64]
@@ -152,7 +152,7 @@ def ordered_noise(size: int, epsilon: float) -> float:
     place = known.below(epsilon)
     if float(known.epsilons[place]) == epsilon:
         return known.error(size, place)
-    found = best_channel(size, epsilon)
+    found = best_prefix_channel(size, epsilon)
     return math.inf if found is None else found.average_error
 
 

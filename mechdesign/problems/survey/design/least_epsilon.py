@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from mechdesign.problems.survey.design.generation import Column, Mixture, generate
+from mechdesign.problems.survey.design.generation import Column, Mixture, generate_mixture
 from mechdesign.problems.survey.design.menu import STEPS
 from mechdesign.problems.survey.design.pricing import Independent
 from mechdesign.problems.survey.design.problem import SurveyDesign
@@ -70,7 +70,7 @@ class EpsilonSearch:
     done: bool = False
 
 
-def least_epsilon(problem: SurveyDesign, kind: type[Independent]) -> EpsilonSearch | TriedEpsilon:
+def search_least_epsilon(problem: SurveyDesign, kind: type[Independent]) -> EpsilonSearch | TriedEpsilon:
     """Return where the least epsilon is; a single try where no epsilon up to the problem's is enough."""
     first = _tried(problem.own_setting, kind, None)
     if first.needed > problem.users:
@@ -143,7 +143,7 @@ def _tried(
     start = pricing.start()
     if near is not None:
         start += [moved(column, near.setting, setting) for column in near.mixture.columns]
-    return TriedEpsilon(setting, generate(setting, start, pricing, proven))
+    return TriedEpsilon(setting, generate_mixture(setting, start, pricing, proven))
 
 
 def moved(column: Column, old: SurveySetting, new: SurveySetting) -> Column:

@@ -7,6 +7,7 @@ import math
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
+from mechdesign.core.text import counted
 from mechdesign.core.validation import user_count
 from mechdesign.mechanisms.survey.outlook import SurveyOutlook, outlook_of, users_for
 from mechdesign.mechanisms.survey.planned import expected_errors
@@ -61,7 +62,7 @@ def _for_any(problem: SurveyDesign, solution: Solution[Survey]) -> list[tuple[st
     bounds: dict[str, float] = dict(solution.notes.get("bounds_for_any_mechanism", {}))
     if bounds and SETS not in bounds:
         setting = problem.own_setting
-        bounds = bounds_for_any(setting, building.information(setting, solution.variables))
+        bounds = bounds_for_any(setting, building.target_information(setting, solution.variables))
     known = [(source, bound) for source, bound in bounds.items() if math.isfinite(bound)]
     return sorted(known, key=lambda item: -item[1])
 
@@ -89,7 +90,7 @@ def _too_little(problem: SurveyDesign, survey: Survey, users: int) -> ParameterE
     )
     listed = [f"{name} {error:.3g} (of {width:g})" for _, (name, error), width in named[:MOST_LISTED]]
     more = f" and {len(named) - MOST_LISTED} smaller ones" if len(named) > MOST_LISTED else ""
-    what = f"{problem.epsilon:g} is too small: with {users} users the standard errors are "
+    what = f"{problem.epsilon:g} is too small: with {counted(users, 'user')} the standard errors are "
     enough = users_for(max(_relative(problem, survey)), USEFUL)
     remedies = [] if enough is None else [f"ask {_rounded_up(enough)} users"]
     larger = _enough_epsilon(problem, max(_relative(problem, survey)), users)

@@ -192,7 +192,7 @@ class SurveyDesign(Problem[Survey]):
 
     @property
     def planned_users(self) -> int:
-        """How many people will report."""
+        """Number of users who will report."""
         return self.users
 
     def setting(self, epsilon: float | None = None, planned: bool = False) -> SurveySetting:
@@ -216,7 +216,7 @@ class SurveyDesign(Problem[Survey]):
         if self.goal == "epsilon":
             return float(variables["epsilon"])
         setting = self.own_setting
-        information = building.information(setting, variables)
+        information = building.target_information(setting, variables)
         with np.errstate(divide="ignore"):
             if self.goal == "mean":
                 return float((setting.each_weight / information).sum())
@@ -233,7 +233,7 @@ class SurveyDesign(Problem[Survey]):
             "asked_twice": float(building.asked_twice(variables)),
         }
         if self.goal == "epsilon":
-            information = building.information(self.own_setting, variables)
+            information = building.target_information(self.own_setting, variables)
             ratio = float((self.own_setting.each_needed / information).max()) / self.users
             found["error_over"] = max(0.0, math.sqrt(ratio) - 1.0)
         return found

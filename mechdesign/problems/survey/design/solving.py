@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome, Status
+from mechdesign.core.text import counted
 from mechdesign.problems.survey.design.anything import bounds_for_any
 from mechdesign.problems.survey.design.building import variables_of
-from mechdesign.problems.survey.design.generation import Mixture, generate
-from mechdesign.problems.survey.design.least_epsilon import TriedEpsilon, least_epsilon
+from mechdesign.problems.survey.design.generation import Mixture, generate_mixture
+from mechdesign.problems.survey.design.least_epsilon import TriedEpsilon, search_least_epsilon
 from mechdesign.problems.survey.design.prices import SurveyPrices
 from mechdesign.problems.survey.design.pricing import Independent, Joint
 from mechdesign.problems.survey.design.problem import SurveyDesign
@@ -45,7 +46,7 @@ def by_generation(kind: Class) -> Callable[[SurveyDesign], Outcome]:
 
 def _mixture(setting: SurveySetting, kind: Class) -> Mixture:
     pricing = kind(setting)
-    return generate(setting, pricing.start(), pricing)
+    return generate_mixture(setting, pricing.start(), pricing)
 
 
 def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, kind: Class) -> Outcome:
@@ -92,11 +93,12 @@ def _least_epsilon(problem: SurveyDesign, kind: Class) -> Outcome:
 
     At it the design found is enough; just below the bound proves that none of the class is.
     """
-    search = least_epsilon(problem, kind)
+    search = search_least_epsilon(problem, kind)
     if isinstance(search, TriedEpsilon):
         needed = math.ceil(search.mixture.bound)
         message = (
-            f"with {problem.users} users no epsilon up to {problem.epsilon:g} is enough: at that one "
+            f"with {counted(problem.users, 'user')} no epsilon up to "
+            f"{problem.epsilon:g} is enough: at that one "
             f"{needed} users are needed; ask more users, or accept larger errors"
         )
         return Outcome(status="infeasible", solver="column generation", message=message)

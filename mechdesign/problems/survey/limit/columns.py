@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 Column = Mapping[str, Any]
 
 
-def information(effects: Effects, epsilon: float, column: Column) -> Array:
+def kind_information(effects: Effects, epsilon: float, column: Column) -> Array:
     """Return eta of each kind of part, averaged over its parts: similar questions change places at random.
 
     Examples
@@ -32,7 +32,7 @@ def information(effects: Effects, epsilon: float, column: Column) -> Array:
     >>> from fractions import Fraction
     >>> from mechdesign.problems.survey.limit.effects import effects_of
     >>> effects = effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)})
-    >>> information(effects, 2.0, {"widths": [1, 1]}).round(6)  # both: rho^2
+    >>> kind_information(effects, 2.0, {"widths": [1, 1]}).round(6)  # both: rho^2
     array([0.378200])
     """
     if "cells" in column:

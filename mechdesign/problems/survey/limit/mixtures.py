@@ -35,7 +35,7 @@ def nothing() -> Outcome:
     return Outcome(status="infeasible", solver="columns", message=message)
 
 
-def split(effects: Effects, table: Array) -> Array:
+def _split(effects: Effects, table: Array) -> Array:
     """Return the best shares of these columns, (columns, kinds); every kind has to be told by one."""
     from scipy.sparse import csr_array
 
@@ -43,13 +43,15 @@ def split(effects: Effects, table: Array) -> Array:
     return allocate(ErrorTerms(weights, csr_array(table.T))).shares
 
 
-def grown(effects: Effects, table: Array, more: Callable[[Array], Array | None]) -> tuple[Array, Array]:
+def grown_columns(
+    effects: Effects, table: Array, more: Callable[[Array], Array | None]
+) -> tuple[Array, Array]:
     """Return columns and shares: those given, and those that are asked for at the prices so far.
 
     ``more(prices)`` returns further columns, (new, kinds), best first, or None.
     """
     weights = np.array([float(weight) for weight in effects.weights])
-    shares = split(effects, table)
+    shares = _split(effects, table)
     for _ in range(ROUNDS):
         told = shares @ table
         prices, value = weights / told**2, float((weights / told).sum())
@@ -58,7 +60,7 @@ def grown(effects: Effects, table: Array, more: Callable[[Array], Array | None])
             break
         keep = shares > 1e-12
         table = np.concatenate([table[keep], found])
-        shares = split(effects, table)
+        shares = _split(effects, table)
     return table, shares
 
 
@@ -67,7 +69,7 @@ def best(effects: Effects, table: Array) -> tuple[NDArray[np.int64], Array]:
     start = [int(np.argmax(table[:, kind])) for kind in range(table.shape[1])]
     used = np.unique([*start, int(np.argmax(table.min(axis=1)))])
     weights = np.array([float(weight) for weight in effects.weights])
-    shares = split(effects, table[used])
+    shares = _split(effects, table[used])
     for _ in range(ROUNDS):
         told = shares @ table[used]
         prices, value = weights / told**2, float((weights / told).sum())
@@ -78,7 +80,7 @@ def best(effects: Effects, table: Array) -> tuple[NDArray[np.int64], Array]:
         if not len(fresh):
             break
         used = np.concatenate([used[shares > 1e-12], fresh])
-        shares = split(effects, table[used])
+        shares = _split(effects, table[used])
     kept = shares > DROPPED
     return used[kept], shares[kept] / shares[kept].sum()
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mechdesign.core.method import Outcome
 from mechdesign.problems.survey.limit import mixtures, proofs
-from mechdesign.problems.survey.limit.columns import information
+from mechdesign.problems.survey.limit.columns import kind_information
 from mechdesign.problems.survey.limit.problem import SurveyLimit
 
 
@@ -25,7 +25,7 @@ def run(problem: SurveyLimit) -> Outcome:
         choices = [
             {"questions": list(members[0]), "cells": width} for width in range(1, max(2, size // 2 + 1))
         ]
-        shares = [float(information(effects, epsilon, column)[kind]) for column in choices]
+        shares = [float(kind_information(effects, epsilon, column)[kind]) for column in choices]
         columns.append(choices[int(np.argmax(shares))])
         told.append(max(shares))
     weights = np.array([float(weight) for weight in effects.weights])

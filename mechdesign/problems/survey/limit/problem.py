@@ -17,8 +17,9 @@ from mechdesign.core.fields import checked, choice, frozen_problem, related
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
+from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, privacy_epsilon
-from mechdesign.problems.survey.limit.columns import checked_column, information
+from mechdesign.problems.survey.limit.columns import checked_column, kind_information
 from mechdesign.problems.survey.limit.effects import Effects, Part, effects_of
 
 LEAST_EPSILON, LARGEST_EPSILON = 2.0**-30, 700.0
@@ -42,7 +43,7 @@ def _sizes(field: str, value: Any) -> tuple[int, ...]:
     if isinstance(value, (str, Mapping)) or not hasattr(value, "__len__") or not len(value):
         raise ParameterError(field, f"expected a list of integers, got {shown(value)}")
     if len(value) > MOST_QUESTIONS:
-        raise ParameterError(field, f"{len(value)} questions", f"{MOST_QUESTIONS} at most")
+        raise ParameterError(field, counted(len(value), "question"), f"give at most {MOST_QUESTIONS}")
     return tuple(
         integer(f"{field}: question {place}", size, 2, MOST_ANSWERS) for place, size in enumerate(value)
     )
@@ -138,7 +139,7 @@ class SurveyLimit(Problem[Any]):
 
     def __attrs_post_init__(self) -> None:
         if len(self.wanted) > MOST_ANSWERS:
-            raise ParameterError("tables", f"{len(self.wanted)} tables", f"{MOST_ANSWERS} at most")
+            raise ParameterError("tables", counted(len(self.wanted), "table"), f"give at most {MOST_ANSWERS}")
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -170,7 +171,7 @@ class SurveyLimit(Problem[Any]):
     def told(self, variables: Variables) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return eta of each kind of part, the effective share of the users, for a mixture of sets."""
         shares = np.asarray(variables["shares"], dtype=np.float64)
-        rows = [information(self.effects, self.epsilon, column) for column in variables["sets"]]
+        rows = [kind_information(self.effects, self.epsilon, column) for column in variables["sets"]]
         found: np.ndarray[Any, np.dtype[np.float64]] = shares @ np.stack(rows)
         return found
 

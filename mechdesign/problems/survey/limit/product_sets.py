@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.sets.products import best_products
 from mechdesign.problems.survey.limit import mixtures, proofs
-from mechdesign.problems.survey.limit.columns import information
+from mechdesign.problems.survey.limit.columns import kind_information
 from mechdesign.problems.survey.limit.effects import Effects
 from mechdesign.problems.survey.limit.entropy import entropy_bound
 from mechdesign.problems.survey.limit.problem import SurveyLimit
@@ -34,7 +34,7 @@ def run(problem: SurveyLimit) -> Outcome:
         return mixtures.nothing()
     effects, epsilon = problem.effects, problem.epsilon
     columns = list(_listed(effects, epsilon))
-    table = np.stack([information(effects, epsilon, column) for column in columns])
+    table = np.stack([kind_information(effects, epsilon, column) for column in columns])
     known = {row.tobytes(): column for row, column in zip(table, columns, strict=True)}
 
     def more(prices: Array) -> Array | None:
@@ -44,14 +44,16 @@ def run(problem: SurveyLimit) -> Outcome:
             for place in effects.group(kind):
                 each[place] = price / len(effects.members[kind])
         for widths in best_products(effects.sizes, epsilon, each):
-            row = information(effects, epsilon, {"widths": widths})
+            row = kind_information(effects, epsilon, {"widths": widths})
             if row.tobytes() not in known:
                 known[row.tobytes()] = {"widths": widths}
                 rows.append(row)
         return np.stack(rows) if rows else None
 
     used, _ = mixtures.best(effects, table)
-    table, shares = mixtures.grown(effects, table[used], more if effects.singles else lambda prices: None)
+    table, shares = mixtures.grown_columns(
+        effects, table[used], more if effects.singles else lambda prices: None
+    )
     kept = shares > mixtures.DROPPED
     sets = [known[row.tobytes()] for row in table[kept]]
     found = shares[kept] / shares[kept].sum()

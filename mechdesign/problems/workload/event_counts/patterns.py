@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 from mechdesign.audit.event_bound import EventBound
 from mechdesign.audit.event_classes import EventStates
 from mechdesign.mechanisms.events.channel import EventOrbit
-from mechdesign.problems.workload.event_counts.program import Decoding, EventMaster, class_rows, solved
+from mechdesign.problems.workload.event_counts.program import (
+    Decoding,
+    EventMaster,
+    class_rows,
+    solved_program,
+)
 
 Array = NDArray[np.float64]
 Pattern = NDArray[np.bool_]
@@ -57,7 +62,7 @@ class PatternMaster:
             When HiGHS does not end with an optimum.
         """
         if not self._patterns:
-            first = solved(self._states, self._prior, self._epsilon, points)
+            first = solved_program(self._states, self._prior, self._epsilon, points)
             self._patterns = [
                 (number, orbit.masses > height)
                 for number, orbit in enumerate(first.orbits)

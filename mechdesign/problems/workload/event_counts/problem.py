@@ -16,6 +16,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
+from mechdesign.core.text import counted
 from mechdesign.core.types import Vector
 from mechdesign.core.validation import privacy_epsilon, probability_vector
 from mechdesign.mechanisms.events import EventRelease
@@ -114,7 +115,9 @@ class EventCounts(Problem[EventRelease]):
     def __attrs_post_init__(self) -> None:
         if self.states.size > MOST_STATES:
             raise ParameterError(
-                "slots", f"{self.states.size} states, more than {MOST_STATES}", "give fewer slots or events"
+                "slots",
+                f"{counted(self.states.size, 'state')}, more than {MOST_STATES}",
+                "give fewer slots or events",
             )
 
     @cached_property

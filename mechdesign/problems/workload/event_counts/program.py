@@ -52,7 +52,7 @@ def class_rows(states: EventStates, shares: Array, point: Decoding) -> tuple[Arr
     return -norm * shares[classes.kinds] * each, rows
 
 
-def program(states: EventStates, shares: Array, epsilon: float, points: list[Decoding]) -> LinearProgram:
+def _program(states: EventStates, shares: Array, epsilon: float, points: list[Decoding]) -> LinearProgram:
     """Return the program that maximises minus the second moment of the decoded reports."""
     from scipy.sparse import block_diag, csr_array, hstack
 
@@ -80,7 +80,7 @@ def program(states: EventStates, shares: Array, epsilon: float, points: list[Dec
     )
 
 
-def solved(states: EventStates, prior: Array, epsilon: float, points: list[Decoding]) -> EventMaster:
+def solved_program(states: EventStates, prior: Array, epsilon: float, points: list[Decoding]) -> EventMaster:
     """Return the best channel with these decodings.
 
     Raises
@@ -91,7 +91,7 @@ def solved(states: EventStates, prior: Array, epsilon: float, points: list[Decod
     from mechdesign.solvers.linear import solve_linear
 
     shares = states.shares(prior)
-    stated = program(states, shares, epsilon, points)
+    stated = _program(states, shares, epsilon, points)
     result = solve_linear(stated)
     if result.status != "optimal":
         result = solve_linear(stated, "interior-point")

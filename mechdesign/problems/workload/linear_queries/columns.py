@@ -198,5 +198,5 @@ def why_not(problem: LinearQueries) -> str | None:
     if few.why_not(problem) is None:
         return "one or two queries have few patterns that matter; use estimates"
     if problem.queries.size > LARGEST:
-        return f"{problem.queries.size} types are too many for its master program; {LARGEST} at most"
+        return f"{problem.queries.size} types are too many for its master program; the limit is {LARGEST}"
     return None

@@ -61,7 +61,7 @@ class _Weighed:
     value: float
 
 
-def weighed(
+def _weighed(
     rows: Array, shares: Array, power: float, estimates: Array, group: Reflections | None = None
 ) -> _Weighed | None:
     """Return the best probabilities of these estimates, shape (m, r); None where they do not suffice.
@@ -205,7 +205,7 @@ def _on_line(problem: LinearQueries, rows: Array, size: float, gap: float) -> _R
     proven, rounds = -math.inf, 0
     while rounds < ROUNDS:
         rounds += 1
-        again = weighed(rows, shares, power, estimates)
+        again = _weighed(rows, shares, power, estimates)
         if again is None:
             break
         found, used = again, estimates
@@ -227,7 +227,7 @@ def _on_plane(problem: LinearQueries, rows: Array, size: float, gap: float) -> _
     """Return patterns, weights, bound and rounds for two queries."""
     shares, power = problem.shares, math.exp(problem.epsilon)
     estimates, group = _first(rows, power), Reflections.of(rows, shares)
-    found = weighed(rows, shares, power, estimates, group)
+    found = _weighed(rows, shares, power, estimates, group)
     if found is None:
         return None
     sets, _, whose = _layers(found.low, found.more, power)
@@ -252,8 +252,8 @@ def why_not(problem: LinearQueries) -> str | None:
         return "all patterns are few enough; use all-columns or columns"
     most = LARGEST[len(problem.queries.factor[0]) - 1]
     if size > most:
-        return f"{size} types are too many for its linear program; {most} at most"
+        return f"{size} types are too many for its linear program; the limit is {most}"
     rows = problem.directions(np.eye(size))
     if len(rows) > 1 and Reflections.of(rows, problem.shares).basis.shape[1] > EQUATIONS:
-        return f"{size} types without symmetries are too many for its program; {EQUATIONS // 3} at most"
+        return f"{size} types without symmetries are too many for its program; the limit is {EQUATIONS // 3}"
     return None

@@ -33,7 +33,7 @@ def field_sets(
     """
     single = np.clip((first / mass - 1.0) / (power - 1.0), 0.01, 0.99)
     both = (second / mass - 1.0 - (power - 1.0) * (single[:, None] + single)) / (power - 1.0) ** 2
-    threshold = -normal_quantile(single)  # a type is in the set when its variable exceeds this
+    threshold = -_normal_quantiles(single)  # a type is in the set when its variable exceeds this
     correlation = tetrachoric(threshold, both)
     levels, turn = np.linalg.eigh(correlation)
     root = turn * np.sqrt(np.maximum(levels, 0.0))
@@ -59,7 +59,7 @@ def top_entries(values: Array, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]
     return found
 
 
-def normal_quantile(shares: Array) -> Array:
+def _normal_quantiles(shares: Array) -> Array:
     """Return the quantiles of the normal distribution."""
     from scipy.special import ndtri
 

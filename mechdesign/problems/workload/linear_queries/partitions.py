@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.workload.value import Array, Sets
 from mechdesign.problems.workload.linear_queries.outcomes import infeasible, outcome
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.problems.workload.linear_queries.simple_reports import (
     MOST_SETS,
-    best_size,
+    all_subsets,
+    best_subset_size,
     subset_amount,
-    subsets,
     tree_shares,
     wavelet_levels,
 )
@@ -52,8 +53,8 @@ def reports(labels: Labels, share: float, power: float) -> tuple[Sets, Array]:
     ([[1, 1, 0], [0, 0, 1]], [0.25, 0.25])
     """
     cells = int(labels.max()) + 1
-    size = best_size(cells, power)
-    sets = subsets(cells, size)[:, labels]
+    size = best_subset_size(cells, power)
+    sets = all_subsets(cells, size)[:, labels]
     return sets, np.full(len(sets), share * subset_amount(cells, size, power))
 
 
@@ -129,9 +130,9 @@ def why_not_tree(problem: LinearQueries) -> str | None:
     if why_not_haar(problem) is not None or problem.epsilon == 0.0:
         return why_not_haar(problem)
     size, power = problem.queries.size, math.exp(problem.epsilon)
-    count = math.comb(size, best_size(size, power))
+    count = math.comb(size, best_subset_size(size, power))
     if count > MOST_SETS:
-        return f"its lowest level has {count} sets of types; its error is the quantity 'tree'"
+        return f"its lowest level has {counted(count, 'set')} of types; its error is the quantity 'tree'"
     return None
 
 
@@ -143,7 +144,7 @@ def why_not_sampling(problem: LinearQueries) -> str | None:
     power = math.exp(problem.epsilon)
     cells = [int(labels.max()) + 1 for labels in _tables(problem)]
     if problem.epsilon > 0.0:
-        count = sum(math.comb(size, best_size(size, power)) for size in cells)
+        count = sum(math.comb(size, best_subset_size(size, power)) for size in cells)
         if count > MOST_SETS:
-            return f"it has {count} reports; {MOST_SETS} at most"
+            return f"it has {counted(count, 'report')}; the limit is {MOST_SETS}"
     return _why_not(problem)

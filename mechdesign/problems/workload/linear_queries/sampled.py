@@ -63,5 +63,5 @@ def why_not(problem: LinearQueries) -> str | None:
     if problem.queries.size <= LARGEST:
         return f"it is for more than {LARGEST} types; use columns"
     if problem.queries.size > LARGEST_FIELD:
-        return f"{problem.queries.size} types are too many for its matrices; {LARGEST_FIELD} at most"
+        return f"{problem.queries.size} types are too many for its matrices; the limit is {LARGEST_FIELD}"
     return None

@@ -14,12 +14,12 @@ from mechdesign.solvers.interior import Weighing, minimised
 MOST_SETS = 20_000
 
 
-def best_size(types: int, power: float) -> int:
+def best_subset_size(types: int, power: float) -> int:
     """Return the size of subset selection with the least error for the shares of the types.
 
     Examples
     --------
-    >>> best_size(64, np.e)
+    >>> best_subset_size(64, np.e)
     17
     """
     return max(range(1, types), key=lambda size: spread_of(types, size, power))
@@ -40,7 +40,7 @@ def tree_matrix(types: int, epsilon: float) -> Array:
     found = np.zeros((levels, levels))
     for level in range(1, levels + 1):
         nodes = 1 << level
-        spread = spread_of(nodes, best_size(nodes, power), power) * nodes / (nodes - 1.0)
+        spread = spread_of(nodes, best_subset_size(nodes, power), power) * nodes / (nodes - 1.0)
         found[level - 1, :level] = spread * types / nodes
     return found
 
@@ -98,12 +98,12 @@ def best_subset(problem: LinearQueries) -> tuple[int, float]:
     return best, errors[best]
 
 
-def subsets(types: int, size: int) -> Sets:
+def all_subsets(types: int, size: int) -> Sets:
     """Return all sets of ``size`` types.
 
     Examples
     --------
-    >>> subsets(3, 2).astype(int).tolist()
+    >>> all_subsets(3, 2).astype(int).tolist()
     [[1, 1, 0], [1, 0, 1], [0, 1, 1]]
     """
     found = np.zeros((math.comb(types, size), types), dtype=bool)

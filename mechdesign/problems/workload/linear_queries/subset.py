@@ -14,9 +14,9 @@ from mechdesign.problems.workload.linear_queries.outcomes import infeasible, out
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.problems.workload.linear_queries.simple_reports import (
     MOST_SETS,
+    all_subsets,
     best_subset,
     subset_amount,
-    subsets,
 )
 
 
@@ -33,7 +33,7 @@ def run(problem: LinearQueries) -> Outcome:
     if problem.epsilon == 0.0:
         return infeasible("formula")
     size, _ = best_subset(problem)
-    sets = subsets(problem.queries.size, size)
+    sets = all_subsets(problem.queries.size, size)
     amounts = np.full(len(sets), subset_amount(problem.queries.size, size, math.exp(problem.epsilon)))
     bound = trace_bound(problem) if is_histogram(problem) else None
     best, notes = bound is not None, {"subset_size": size}

@@ -28,7 +28,7 @@ LEAST = 1e-9
 """The least share of a type, before the shares are divided by their sum."""
 
 
-def averaged(problem: LinearQueries, shares: Array) -> LinearQueries:
+def _averaged(problem: LinearQueries, shares: Array) -> LinearQueries:
     """Return the problem of the average error at these shares."""
     return LinearQueries(
         workload=problem.workload, epsilon=problem.epsilon, weights=problem.weights, population=shares
@@ -40,7 +40,7 @@ class _Ascent:
 
     def __init__(self, problem: LinearQueries) -> None:
         self.problem = problem
-        exact = all_columns.why_not(averaged(problem, problem.shares)) is None
+        exact = all_columns.why_not(_averaged(problem, problem.shares)) is None
         self.inner = all_columns.run if exact else columns.run
         self.error, self.best = math.inf, (Outcome(status="failed", solver=""), problem.shares)
         self.proven, self.bound = -math.inf, self.best[0]
@@ -50,7 +50,7 @@ class _Ascent:
         """Return the negative average error at the shares softmax(levels), and its slope."""
         raised = np.maximum(np.exp(levels - levels.max()), LEAST)
         shares = raised / raised.sum()
-        found = self.inner(averaged(self.problem, shares))
+        found = self.inner(_averaged(self.problem, shares))
         value = self.problem.channel_value(found.variables)
         errors = value.type_errors(self.problem.queries.centered(shares))
         self.populations += 1

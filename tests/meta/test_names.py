@@ -1,0 +1,86 @@
+"""A public name stands for one class, for one function, or for one contract that several functions have."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import mechdesign
+
+PACKAGE = Path(mechdesign.__file__).parent
+
+ONE_CONTRACT = {
+    "run": "a method's algorithm",
+    "why_not": "why a method does not apply",
+    "outcome": "what the methods of one problem hand back",
+    "infeasible": "the outcome of a problem that has no solution",
+    "impossible": "why a problem has no solution, in words",
+    "variables_of": "the plain variables of an outcome",
+    "theorem_method": "the method that evaluates or inverts a theorem",
+    "search_method": "the method that searches with a bound",
+    "figures": "pictures of the design, found by name",
+    "award": "winners and payments of a slot by a rule",
+    "add_commands": "adds the commands of a file to the parser",
+    "add_options": "adds the options of a file to a command",
+    "audited": "runs the command ``audit`` on what a file is about",
+    "uniform": "a named way to give a parameter",
+    "dirichlet": "a named way to give a parameter",
+    "counts": "a named way to give a parameter",
+    "histogram": "a named way to give a parameter or a workload",
+}
+"""Public functions that several modules of the toolkit define for one purpose. In tables of methods
+(``methods.py``), functions have the names of the methods."""
+
+
+def tree_of(path):
+    """Return a file's syntax tree."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def repeated_classes(package):
+    """Return the names that stand for several classes, with where these are."""
+    found = {}
+    for path in sorted(package.rglob("*.py")):
+        waiting = [tree_of(path)]
+        while waiting:
+            node = waiting.pop()
+            waiting += [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.expr)]
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(f"{path.relative_to(package)}:{node.lineno}")
+    return {name: places for name, places in found.items() if len(places) > 1}
+
+
+def test_a_name_stands_for_one_class():
+    assert repeated_classes(PACKAGE) == {}
+
+
+def test_a_name_for_two_classes_is_found(tmp_path):
+    (tmp_path / "one.py").write_text("class Rows:\n    pass\n", encoding="utf-8")
+    (tmp_path / "two.py").write_text("\n\nclass Rows:\n    pass\n", encoding="utf-8")
+    assert repeated_classes(tmp_path) == {"Rows": ["one.py:1", "two.py:3"]}
+
+
+def repeated_functions(package):
+    """Return the names of public functions that several modules of the toolkit define, with the modules."""
+    found = {}
+    for path in sorted(package.rglob("*.py")):
+        module = path.relative_to(package).as_posix()
+        if module.startswith("papers/") or path.name == "methods.py":
+            continue
+        own = {node.name for node in tree_of(path).body if isinstance(node, ast.FunctionDef)}
+        for name in own:
+            if not name.startswith("_"):
+                found.setdefault(name, []).append(module)
+    return {name: modules for name, modules in found.items() if len(modules) > 1}
+
+
+def test_a_name_stands_for_one_function_or_one_contract():
+    repeated = repeated_functions(PACKAGE)
+    assert {name: modules for name, modules in repeated.items() if name not in ONE_CONTRACT} == {}
+    assert ONE_CONTRACT.keys() <= repeated.keys(), "a convention that nothing follows"
+
+
+def test_a_name_for_two_functions_is_found(tmp_path):
+    for name, text in {"one": "def rows(): ...", "two": "def rows(): ...\ndef _own(): ..."}.items():
+        (tmp_path / f"{name}.py").write_text(f"{text}\ndef {name}(): ...\n", encoding="utf-8")
+    assert repeated_functions(tmp_path) == {"rows": ["one.py", "two.py"]}
