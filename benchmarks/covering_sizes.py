@@ -1,9 +1,11 @@
 """Sizes of the public tables of coverings, and how many of them the constructions meet.
 
 The numbers are upper bounds of C(d, k, l) of the La Jolla Covering Repository (D. M. Gordon, dmgordon.org,
-licence CC BY 4.0), for k = 2, 3, 4, blocks of up to 8 and up to 32 points: the data published with the
-repository in December 2022 (github.com/dmgordo/LJCR), and the seven smaller ones that the site stated in
-March 2026 (k = 3 with l = 7: d = 18; k = 4 with l = 5: d = 16, 19, 20, 21, 25; k = 4 with l = 7: d = 17).
+licence CC BY 4.0), for k = 2, 3, 4, blocks of up to 8 and up to 32 points. They are those of its data file
+coverings/coverdata.json in github.com/dmgordo/LJCR, as a copy of the sizes gave them in August 2026
+(crates/motor-core/dados/ljcr.csv in github.com/jefersondias043-code/Sonho-l-cido), and seven smaller ones
+that the site stated in March 2026 (k = 3 with l = 7: d = 18; k = 4 with l = 5: d = 16, 19, 20, 21, 25; k = 4
+with l = 7: d = 17). The file is older than the site: for d > 25 the site may state smaller ones by now.
 Only sizes are taken from there, no blocks.
 """
 
