@@ -39,7 +39,7 @@ def generators(name: str, points: int) -> list[Permutation]:
 
 
 def _side_by_side(first: list[Permutation], second: list[Permutation]) -> list[Permutation]:
-    """Return generators on the points of both; where one has fewer, its points rest under the earlier ones."""
+    """Return generators on the points of both; the part with fewer generators rests under the first ones."""
     sizes = [len(moves[0]) if moves else 0 for moves in (first, second)]
     count = max(len(first), len(second))
     padded = [
