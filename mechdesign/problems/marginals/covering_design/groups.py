@@ -7,7 +7,9 @@ A name says which group it is; points beyond those it moves stay where they are:
 - ``2x11*4``: besides, the number in each cycle is multiplied by 4 (mod 11).
 - ``2x11*4>``: that multiplication moves on to the next cycle as well; ``2x11>`` moves on alone.
 - ``AG16`` and ``AG16*3``: the translations of GF(16); besides, the multiplication by its element 3.
-- ``PSL23``: the fractional linear maps of square determinant on GF(23) and infinity.
+- ``PSL23``: the fractional linear maps of square determinant on GF(23) and infinity; ``PGL23``: all.
+- ``2x7*2+3x1>``: parts side by side on points of their own. The last generators of all parts move together,
+  so do those before them; here the multiplication by 2 turns the last three points.
 """
 
 from __future__ import annotations
@@ -27,19 +29,37 @@ def generators(name: str, points: int) -> list[Permutation]:
     --------
     >>> generators("1x5*4", 6)
     [[1, 2, 3, 4, 0, 5], [0, 4, 3, 2, 1, 5]]
+    >>> generators("1x3+2x1>", 5)
+    [[1, 2, 0, 3, 4], [0, 1, 2, 4, 3]]
     """
-    if name == "1":
+    joined: list[Permutation] = []
+    for part in name.split("+"):
+        joined = _side_by_side(joined, _generators(part))
+    return [moved + list(range(len(moved), points)) for moved in joined]
+
+
+def _side_by_side(first: list[Permutation], second: list[Permutation]) -> list[Permutation]:
+    """Return generators on the points of both; the part with fewer generators rests under the first ones."""
+    sizes = [len(moves[0]) if moves else 0 for moves in (first, second)]
+    count = max(len(first), len(second))
+    padded = [
+        [list(range(size))] * (count - len(moves)) + moves
+        for size, moves in zip(sizes, (first, second), strict=True)
+    ]
+    return [one + [sizes[0] + point for point in two] for one, two in zip(*padded, strict=True)]
+
+
+def _generators(part: str) -> list[Permutation]:
+    if part == "1":
         return []
-    if name.startswith("PSL"):
-        found = _fractional(int(name[3:]))
-    elif name.startswith("AG"):
-        size, _, factor = name[2:].partition("*")
-        found = _affine(int(size), int(factor or 1))
-    else:
-        parts = re.fullmatch(r"(\d+)x(\d+)(?:\*(\d+))?(>)?", name)
-        assert parts is not None, f"no group is called {name}"
-        found = _cycles(int(parts[1]), int(parts[2]), int(parts[3] or 1), int(parts[4] is not None))
-    return [moved + list(range(len(moved), points)) for moved in found]
+    if part.startswith(("PSL", "PGL")):
+        return _fractional(int(part[3:]), 1 if part.startswith("PGL") else 2)
+    if part.startswith("AG"):
+        size, _, factor = part[2:].partition("*")
+        return _affine(int(size), int(factor or 1))
+    parts = re.fullmatch(r"(\d+)x(\d+)(?:\*(\d+))?(>)?", part)
+    assert parts is not None, f"no group is called {part}"
+    return _cycles(int(parts[1]), int(parts[2]), int(parts[3] or 1), int(parts[4] is not None))
 
 
 def _cycles(count: int, length: int, factor: int, onward: int) -> list[Permutation]:
@@ -61,16 +81,22 @@ def _affine(size: int, factor: int) -> list[Permutation]:
     return found
 
 
-def _fractional(prime: int) -> list[Permutation]:
-    """Return x + 1, g^2 x and -1/x on 0 .. p - 1 and infinity, which is p; g generates GF(p)."""
-    root = next(
-        g for g in range(1, prime) if len({pow(g, power, prime) for power in range(prime)}) == prime - 1
-    )
-    return [
-        [*((x + 1) % prime for x in range(prime)), prime],
-        [*(x * root * root % prime for x in range(prime)), prime],
-        [prime, *(-pow(x, -1, prime) % prime for x in range(1, prime)), 0],
-    ]
+def _fractional(size: int, step: int) -> list[Permutation]:
+    """Return x + b, g^step x and -1/x on GF(q) and infinity, which is q; g generates GF(q)."""
+    numbers = field(size)
+    shifts = [[*move, size] for move in _affine(size, 1)]
+    root = next(g for g in range(1, size) if len(_powers(g, size)) == size - 1)
+    factor = _powers(root, size)[step % (size - 1)]
+    inverted = [int(numbers.minus[numbers.inverse[x]]) for x in range(1, size)]
+    return [*shifts, [*numbers.times[factor].tolist(), size], [size, *inverted, 0]]
+
+
+def _powers(element: int, size: int) -> list[int]:
+    """Return the distinct powers of a nonzero element of GF(size), 1 first."""
+    times, found = field(size).times, [1]
+    while (power := int(times[found[-1], element])) != 1:
+        found.append(power)
+    return found
 
 
 def images(blocks: Iterable[tuple[int, ...]], moves: list[Permutation]) -> list[tuple[int, ...]]:
