@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.exponential import exp_lower, float_down
-from mechdesign.audit.mass import SLACK, UNIT, Divergence, Mass, binomial_mass, grown, hockey_stick
+from mechdesign.audit.mass import SLACK, UNIT, Divergence, Mass, binomial_mass, compounded, hockey_stick
 
 HALF = Fraction(1, 2)
 
@@ -143,7 +143,7 @@ class Hidden:
         fair = _coins(coins)
         before, here = fair.from_on(first - 1), fair.from_on(first)
         # A law's own error, and one rounding for each of its terms in a running sum.
-        error = grown(fair.law.error, (len(fair.at_least) + 2) * UNIT)
+        error = compounded(fair.law.error, (len(fair.at_least) + 2) * UNIT)
         top = (self._top[0] * before + self._top[1] * here) * (1.0 + error)
         bottom = (self._bottom[0] * before + self._bottom[1] * here) * (1.0 - error)
         return min(1.0, max(0.0, top * (1.0 + SLACK) - bottom * (1.0 - SLACK)) + fair.law.tail)

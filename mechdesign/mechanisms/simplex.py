@@ -14,7 +14,7 @@ from mechdesign.mechanisms.operations import Operation, Option, Settings
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
-    from mechdesign.mechanisms.frequencies import FrequencyEstimate
+    from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 
 SIMPLEX = Option("simplex", "flag", "also give the nearest frequencies that are >= 0 and sum to 1 (biased)")
 

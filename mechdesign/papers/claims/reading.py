@@ -12,7 +12,8 @@ from mechdesign.catalog.toml import check_keys
 from mechdesign.core.errors import MechDesignError, ModelFileError
 from mechdesign.papers.claims.claim import Claim
 
-CLAIM_KEYS = tuple(field.name for field in attrs.fields(Claim))
+_KIND: Any = Claim  # type checkers take the classes of frozen_value for dataclasses
+CLAIM_KEYS = tuple(field.name for field in attrs.fields(_KIND))
 
 
 def read_claims(path: Path, entries: Sequence[Any]) -> list[Claim]:
