@@ -29,14 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.validation import in_range
+from mechdesign.mechanisms.pearson import tail_chance
 
 Array = NDArray[np.float64]
-
-SYMMETRIC = 1e-4
-"""Below this skewness the first correction of the normal law is as good as Pearson's."""
-
-FARTHEST = 40.0
-"""Standard deviations beyond which a normal tail is 0 in doubles."""
 
 STEPS = 32
 """Halvings of a bracket: the limits are then known to 2**-32 of their distance from the estimate."""
@@ -158,29 +153,6 @@ def binomial_limits(count: Any, trials: Any, tail: float) -> tuple[Array, Array]
     low = np.where(hits > 0, betaincinv(np.maximum(hits, 0.5), misses + 1.0, tail), 0.0)
     high = np.where(misses > 0, 1.0 - betaincinv(np.maximum(misses, 0.5), hits + 1.0, tail), 1.0)
     return low, high
-
-
-def tail_chance(distance: Array, skewness: Array) -> Array:
-    """Return the probability that a standardised Pearson type III variable is at least ``distance``.
-
-    Examples
-    --------
-    >>> tail_chance(np.array([1.96, 1.96, 1.96]), np.array([0.0, 1.0, -1.0])).round(3)
-    array([0.025, 0.045, 0.   ])
-    """
-    from scipy.special import gammainc, gammaincc, ndtr
-
-    if np.shape(distance) != np.shape(skewness):
-        distance, skewness = np.broadcast_arrays(distance, skewness)
-    away = np.minimum(distance, FARTHEST)
-    chance: Array = np.asarray(ndtr(skewness * (away**2 - 1.0) / 6.0 - away))
-    for gamma, sign in ((gammaincc, 1.0), (gammainc, -1.0)):
-        skewed = sign * skewness >= SYMMETRIC
-        if skewed.any():  # incomplete gamma functions take nearly all of the time
-            size = np.abs(skewness[skewed])
-            shape = 4.0 / size**2
-            chance[skewed] = gamma(shape, np.maximum(shape + sign * distance[skewed] * (2.0 / size), 0.0))
-    return chance
 
 
 @dataclass(frozen=True)

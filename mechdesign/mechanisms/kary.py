@@ -332,9 +332,8 @@ class KaryResponse(FrequencyMechanism, Oracle):
         from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
         from mechdesign.mechanisms.frequency_limits import few_users, told_by_intervals
 
-        estimator, users = self._estimator, int(counts.sum())
+        estimator, users, names = self._estimator, int(counts.sum()), tuple(self.labels.shown())
         value, errors, limits = estimator.estimate(counts, population)
-        names = tuple(self.labels.shown())
         errors, notes = told_by_intervals(names, errors, limits)
         worst = np.full(len(value), math.sqrt(estimator.largest_variance() / users))
         notes += few_users(users) + implausible(names, value, worst, 0.0, 1.0, users)

@@ -30,7 +30,7 @@ def generators(name: str, points: int) -> list[Permutation]:
     >>> generators("1x5*4", 6)
     [[1, 2, 3, 4, 0, 5], [0, 4, 3, 2, 1, 5]]
     >>> generators("1x3+2x1>", 5)
-    [[1, 2, 0, 3, 4], [0, 1, 2, 4, 3]]
+    [[0, 1, 2, 3, 4], [1, 2, 0, 4, 3]]
     """
     joined: list[Permutation] = []
     for part in name.split("+"):
