@@ -103,3 +103,29 @@ def test_an_infeasible_program_is_an_answer_and_the_next_one_begins_anew():
         assert solve_linear(program(-1.0)).status == "infeasible"
         assert not store
         assert solve_linear(program(0.25)).bound == pytest.approx(0.25)
+
+
+def test_added_columns_continue_from_the_last_basis():
+    """A transport of 8 by 8, 56 of its columns first: all of them start where these ended."""
+    rng = np.random.default_rng(4)
+    rows = np.vstack([np.kron(np.eye(8), np.ones(8)), np.kron(np.ones(8), np.eye(8))])
+    order, gains = rng.permutation(64), rng.random(64)
+    order = np.concatenate([np.arange(0, 64, 9), order[order % 9 > 0]])  # the diagonal first: feasible
+
+    def program(count):
+        places = order[:count]
+        return LinearProgram(
+            gains[places], csr_array((0, count)), np.zeros(0), csr_array(rows[:, places]), np.ones(16),
+            np.zeros(count), np.ones(count),
+        )  # fmt: skip
+
+    steps = []
+    for store in ({}, {}):
+        if steps:  # the second time with what the half leaves
+            with kept_starts(store):
+                solve_linear(program(56))
+        with kept_starts(store):
+            found = solve_linear(program(64))
+        assert found.bound == pytest.approx(gains[order] @ found.variables, rel=1e-9)
+        steps.append(store[64, 16].iterations)
+    assert steps[1] < steps[0] / 2, steps
