@@ -25,7 +25,6 @@ from mechdesign.mechanisms.intervals import (
     law_of_average,
     normal_quantile,
     tail_of,
-    within,
 )
 
 Array = NDArray[np.float64]
@@ -122,6 +121,12 @@ class FrequencyLimits(ScoreTestLimits):
         errors: Array = np.sqrt(np.where(variance > 0.0, variance, inside) / self.users)
         return errors
 
+    def at(self, index: NDArray[np.int64]) -> FrequencyLimits:
+        """Return the limits of the answers at these indices."""
+        own, others, worst = (moments[:, index] for moments in (self.own, self.others, self.worst))
+        value, step = self.value[index], self.step[index]
+        return FrequencyLimits(value, self.users, own, others, worst, step, self.population)
+
     @cached_property
     def _curves(self) -> Array:
         """What cumulants are linear in, by moment, kind of user and answer; moments for a population."""
@@ -155,7 +160,7 @@ class FrequencyLimits(ScoreTestLimits):
 class RepeatedLimits:
     """Limits that many answers share: those of ``limits`` at the places ``index``."""
 
-    limits: ScoreTestLimits
+    limits: FrequencyLimits
     index: NDArray[np.int64]
 
     def distances(self, tail: float) -> tuple[Array, Array]:
@@ -169,7 +174,7 @@ class RepeatedLimits:
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         """Return whether the intervals reach so far."""
-        return within(difference, *self.distances(tail))
+        return self.limits.at(self.index).reach(difference, tail)
 
 
 def cumulants(mean: Array | float, second: Array, third: Array, fourth: Array) -> tuple[Array, Array, Array]:

@@ -27,11 +27,16 @@ def gains(rule, slots):
             cost = slot.prices[user]
             honest = utility(rule, slot, user, cost)
             assert honest >= 0, "individual rationality"
-            for price, tasks in reports(slot, user, TOP):
+            for price, tasks in reports(slot, user, highest(slot) + 1):
                 gain = utility(rule, changed(slot, user, price, tasks), user, cost) - honest
                 if gain > 0:
                     found.append((slot, user, price, tasks, gain))
     return found
+
+
+def highest(slot):
+    """Return the highest price to report: whoever asks more than the reserve price is not admitted."""
+    return TOP - 1 if slot.reserve is None else slot.reserve + 1
 
 
 def utility(rule, slot, user, cost):
