@@ -59,7 +59,7 @@ for line in sys.stdin:
 
 @contextmanager
 def workers() -> Iterator[Callable[[int, float], int]]:
-    """Give a function that starts a worker at a slot, kills it some seconds later, and returns how it ended."""
+    """Give a function that starts a worker at a slot, kills it seconds later, and returns how it ended."""
     with subprocess.Popen(
         [sys.executable, "-c", WORKERS],
         stdin=subprocess.PIPE,
