@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,23 +27,62 @@ SLOTS, KILLS = 400, 7
 
 AUCTION = OnlineAuction(["noise", "air"], [3, 2], 1.0, 0.2, reserve=5.0)
 
-WORKER = """
-import io, sys
+WORKERS = """
+import io, os, sys
 from argparse import Namespace
 from contextlib import redirect_stdout
 from mechdesign.cli.operations import execute, parse_operation
 from mechdesign.mechanisms import load_mechanism
-auction = load_mechanism("auction.json")
-first, last = int(sys.argv[1]), int(sys.argv[2])
-for slot in range(first, last + 1):
-    rest = [f"bids-{slot % 3}.csv", "-o", f"out-{slot}.csv", "--state", "season.json", "--slot", str(slot)]
-    rest.append("--force")  # what a killed step has written
-    given, names = parse_operation(Namespace(mechanism="auction.json", operation="step", rest=rest), auction)
-    with redirect_stdout(io.StringIO()):
-        assert execute(given, "step", names, auction) == 0
-    if slot == first:
-        print("ready", flush=True)
+
+def steps(first, last):
+    auction = load_mechanism("auction.json")
+    for slot in range(first, last + 1):
+        rest = [f"bids-{slot % 3}.csv", "-o", f"out-{slot}.csv", "--state", "season.json"]
+        rest += ["--slot", str(slot), "--force"]  # what a killed step has written
+        request = Namespace(mechanism="auction.json", operation="step", rest=rest)
+        given, names = parse_operation(request, auction)
+        with redirect_stdout(io.StringIO()):
+            assert execute(given, "step", names, auction) == 0
+        if slot == first:
+            print("ready", os.getpid(), flush=True)
+
+for line in sys.stdin:
+    worker = os.fork()
+    if not worker:
+        steps(*map(int, line.split()))
+        os._exit(0)
+    _, status = os.waitpid(worker, 0)
+    print("ended", status, flush=True)
 """
+"""A worker for each line with its first and last slot; what all of them import is loaded once."""
+
+
+@contextmanager
+def workers() -> Iterator[Callable[[int, float], int]]:
+    """Give a function that starts a worker at a slot, kills it seconds later, and returns how it ended."""
+    with subprocess.Popen(
+        [sys.executable, "-c", WORKERS],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        ask, answers = process.stdin, process.stdout
+
+        def started_and_killed(first: int, seconds: float) -> int:
+            print(first, SLOTS, file=ask, flush=True)
+            word, number = answers.readline().split()
+            assert word == "ready"
+            time.sleep(seconds)
+            with suppress(ProcessLookupError):  # it was through with all slots
+                os.kill(int(number), signal.SIGKILL)
+            word, status = answers.readline().split()
+            assert word == "ended"
+            return os.waitstatus_to_exitcode(int(status))
+
+        yield started_and_killed
 
 
 @pytest.fixture
@@ -76,27 +118,18 @@ def expected(season: Season, slot: int) -> str:
 def test_killed_at_random_moments_it_decides_as_if_never_killed(folder):
     generator = random.Random(7)
     next_slot, reached = 1, []
-    for _ in range(KILLS):
-        worker = subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(next_slot), str(SLOTS)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        assert worker.stdout is not None
-        assert worker.stdout.readline() == b"ready\n"
-        time.sleep(generator.uniform(0.0, 0.2))
-        worker.send_signal(signal.SIGKILL)
-        worker.wait()
-        worker.stdout.close()
-        season = state()  # whole and unchanged, whenever it was killed
-        outputs = [slot for slot in range(1, SLOTS + 1) if Path(f"out-{slot}.csv").exists()]
-        assert season.slot - len(outputs) in (0, 1), "decided first, told afterwards"
-        for slot in outputs:
-            assert written(slot) == expected(season, slot)
-        reached.append(season.slot)
-        next_slot = max(1, season.slot)  # the last one again: it may have lacked its output
-        if season.slot == SLOTS:
-            break
+    with workers() as started_and_killed:
+        for _ in range(KILLS):
+            assert started_and_killed(next_slot, generator.uniform(0.0, 0.2)) in (-signal.SIGKILL, 0)
+            season = state()  # whole and unchanged, whenever it was killed
+            outputs = [slot for slot in range(1, SLOTS + 1) if Path(f"out-{slot}.csv").exists()]
+            assert season.slot - len(outputs) in (0, 1), "decided first, told afterwards"
+            for slot in outputs:
+                assert written(slot) == expected(season, slot)
+            reached.append(season.slot)
+            next_slot = max(1, season.slot)  # the last one again: it may have lacked its output
+            if season.slot == SLOTS:
+                break
     assert reached == sorted(reached)
     last = reached[-1]
     assert last > KILLS

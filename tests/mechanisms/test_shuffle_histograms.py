@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
-from itertools import product
+from functools import cache, reduce
+from itertools import permutations, product
 from math import comb
 
 import numpy as np
@@ -26,7 +26,7 @@ from mechdesign.mechanisms.shuffle import (
     Promise,
 )
 from mechdesign.mechanisms.shuffle.codewords import spans_all
-from tests.support.protocols import added, divergence, law_of, view, worst_divergence
+from tests.support.protocols import added, divergence, law_of, whole_laws, worst_divergence
 
 KINDS = {"hist-kr": HistKR, "solh": SOLH, "hist-dump": HistDump, "hist-mm": HistMM, "hist-flip": HistFlip}
 KINDS["prhr"] = PRHR
@@ -159,17 +159,24 @@ def test_what_is_certified_is_at_least_the_divergence_of_the_messages(
     assert float(worst) >= protocol.least_delta / 5
 
 
+@cache
+def two_users_among_fakes(fakes: int):
+    """Return pairs of laws of two users' messages with fakes, by the first one's value, and what 1 is."""
+    client, symbols = hashing_client(3, 2, Fraction(1, 8)), 6 * 2
+    fake = law_of([((symbol,), Fraction(1, symbols)) for symbol in range(symbols)], symbols)
+    (*users, made_up), one = whole_laws([*map(client, range(3)), fake], 2 + fakes)
+    pairs = []
+    for other in users:
+        rest = reduce(added, [made_up] * fakes, other)
+        pairs += permutations([added(user, rest) for user in users], 2)
+    return pairs, one ** (2 + fakes)
+
+
 @pytest.mark.parametrize("fakes", [1, 3])
 @pytest.mark.parametrize("epsilon", [0.2, 0.8])
 def test_fakes_of_shufflers_hide_users_as_certified(fakes, epsilon):
-    client, symbols = hashing_client(3, 2, Fraction(1, 8)), 6 * 2
-    fake = law_of([((symbol,), Fraction(1, symbols)) for symbol in range(symbols)], symbols)
-    crowd = view(lambda _: fake, range(fakes))
-    worst = Fraction(0)
-    for other in range(3):
-        rest = added(client(other), crowd)
-        laws = [added(client(value), rest) for value in range(3)]
-        worst = max(worst, *(divergence(a, b, epsilon) for a in laws for b in laws if a is not b))
+    pairs, one = two_users_among_fakes(fakes)
+    worst = max(divergence(first, second, one, epsilon) for first, second in pairs)
     protocol = MURS(Promise(2, epsilon, 0.5), "exact", 3, buckets=2, other=TOTAL // 8, fakes=fakes)
     assert 0 < worst <= Fraction(protocol.least_delta)
     assert float(worst) >= protocol.least_delta / 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms.shuffle import CntPURE, OutOfReachError, Promise, RSumPURE
 from mechdesign.mechanisms.shuffle.pure import noisy_weights
-from tests.support.protocols import law_of, view, worst_divergence
+from tests.support.protocols import added, law_of, whole_laws, worst_divergence
 
 
 def convolved(first: list[int], second: list[int]) -> list[int]:
@@ -85,7 +86,9 @@ def test_no_event_of_the_messages_has_a_delta(users, epsilon):
     assert protocol.least_delta == 0.0
     assert worst_divergence(client, 2, users, epsilon) == 0
     assert worst_divergence(client, 2, users, 0.9 * protocol.noise.pure_epsilon) > 0
-    assert len(view(client, [0] * users)) == users * protocol.noise.length + 1
+    (single,), _ = whole_laws([client(0)], users * protocol.noise.length)
+    crowd = reduce(added, [single] * users)
+    assert len(crowd) == users * protocol.noise.length + 1
 
 
 def test_too_little_noise_and_too_few_honest_users_are_told():

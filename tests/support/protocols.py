@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, permutations
+from math import lcm
+from operator import mul
 
 from mechdesign.audit.exponential import exp_lower
 from mechdesign.mechanisms import shuffle
@@ -51,40 +53,61 @@ Law = dict[Outcome, Fraction]
 """Of how often each message was sent."""
 
 
-def added(first: Law, second: Law) -> Law:
+Whole = dict[int, int]
+"""A law with each outcome as one number, and whole numbers in proportion to the chances."""
+
+
+def whole_laws(laws: Sequence[Law], most: int) -> tuple[list[Whole], int]:
+    """Return laws whose outcomes are added as numbers, with the number that a chance of 1 has become.
+
+    Parameters
+    ----------
+    laws : sequence of Law
+    most : int
+        Number of messages that outcomes to be added have together.
+    """
+    one = lcm(*(share.denominator for law in laws for share in law.values()))
+    digits = [(most + 1) ** place for place in range(len(next(iter(laws[0]))))]
+    found = [
+        {sum(map(mul, key, digits)): share.numerator * (one // share.denominator) for key, share in law.items()}
+        for law in laws
+    ]
+    return found, one
+
+
+def added(first: Whole, second: Whole) -> Whole:
     """Return the law of the messages of two crowds together."""
-    total: Law = {}
+    total: Whole = {}
     for one, share in first.items():
         for other, part in second.items():
-            key = tuple(a + b for a, b in zip(one, other, strict=True))
-            total[key] = total.get(key, Fraction(0)) + share * part
+            key = one + other
+            total[key] = total.get(key, 0) + share * part
     return total
 
 
-def view(client: Callable[[int], Law], values: Iterable[int]) -> Law:
-    """Return the law of what a shuffler lets through of these users."""
-    laws = [client(value) for value in values]
-    total = laws[0]
-    for law in laws[1:]:
-        total = added(total, law)
-    return total
-
-
-def divergence(first: Law, second: Law, epsilon: float) -> Fraction:
-    """Return sum (P - e^epsilon Q)_+ exactly, for the rational lower bound of e^epsilon."""
-    bound = exp_lower(epsilon)
-    beyond = (share - bound * second.get(key, Fraction(0)) for key, share in first.items())
-    return sum((part for part in beyond if part > 0), Fraction(0))
+def divergence(first: Whole, second: Whole, one: int, epsilon: float) -> Fraction:
+    """Return sum (P - e^epsilon Q)_+ exactly, for the rational lower bound of e^epsilon; 1 is ``one``."""
+    above, below = exp_lower(epsilon).as_integer_ratio()
+    beyond = (below * share - above * second.get(key, 0) for key, share in first.items())
+    return Fraction(sum(part for part in beyond if part > 0), below * one)
 
 
 def worst_divergence(client: Callable[[int], Law], domain: int, users: int, epsilon: float) -> Fraction:
     """Return the largest divergence over all neighboring data of ``users`` users."""
+    clients = [client(value) for value in range(domain)]
+    most = users * max(sum(key) for law in clients for key in law)
+    single, one = whole_laws(clients, most)
+    crowds: dict[tuple[int, ...], Whole] = {(): {0: 1}}
+    for others in range(1, users):
+        crowds = {
+            values: added(crowds[values[:-1]], single[values[-1]])
+            for values in combinations_with_replacement(range(domain), others)
+        }
     worst = Fraction(0)
-    for others in combinations_with_replacement(range(domain), users - 1):
-        rest = view(client, others)
-        laws = [added(client(value), rest) for value in range(domain)]
-        for first, second in permutations(range(domain), 2):
-            worst = max(worst, divergence(laws[first], laws[second], epsilon))
+    for rest in crowds.values():
+        laws = [added(law, rest) for law in single]
+        for first, second in permutations(laws, 2):
+            worst = max(worst, divergence(first, second, one**users, epsilon))
     return worst
 
 

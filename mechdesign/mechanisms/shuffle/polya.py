@@ -24,6 +24,9 @@ CONTEXT = Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
 DEEPEST = 1 << 20
 """Tables do not get longer."""
 
+NEARLY = 1.0 - 1e-6
+"""More than what doubles lose in a term of the law up to that depth."""
+
 
 @lru_cache(maxsize=16)
 def polya_table(users: int, ratio: Fraction, depth: int) -> tuple[Table, Fraction]:
@@ -75,6 +78,20 @@ def depth_for(users: int, ratio: Fraction, variation: float) -> int:
     """
     scale = variation * users * float(1 - ratio)
     return min(DEEPEST, max(1, math.ceil(math.log(scale) / math.log(float(ratio))))) if scale < 1.0 else 1
+
+
+def least_variation(users: int, ratio: Fraction, depth: int) -> float:
+    """Return a number that the bound of :func:`polya_table` is at least, without making the table.
+
+    Examples
+    --------
+    >>> ratio, (_, variation) = Fraction(9, 10), polya_table(50, Fraction(9, 10), 80)
+    >>> 0.99 * variation < least_variation(50, ratio, 80) < variation
+    True
+    """
+    shape, a, k = 1.0 / users, float(ratio), depth + 1
+    rising = math.lgamma(k + shape) - math.lgamma(shape) - math.lgamma(k + 1.0)
+    return NEARLY * math.exp(rising + k * math.log(a) + shape * math.log1p(-a)) / float(1 - ratio)
 
 
 def noise_law(shape: float, ratio: float, reach: int) -> tuple[int, NDArray[np.float64]]:

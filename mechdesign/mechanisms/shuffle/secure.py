@@ -22,7 +22,7 @@ from mechdesign.mechanisms.recipes import Steps
 from mechdesign.mechanisms.shuffle.client import part
 from mechdesign.mechanisms.shuffle.estimates import TotalEstimate
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, chance
-from mechdesign.mechanisms.shuffle.polya import DEEPEST, depth_for, noise_law, polya_table
+from mechdesign.mechanisms.shuffle.polya import DEEPEST, depth_for, least_variation, noise_law, polya_table
 from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
 from mechdesign.mechanisms.shuffle.split_mix import (
     LEAST_SHARES,
@@ -111,12 +111,18 @@ class SecureNoise(Noise):
                 remedy="give more users" if shares is None else f"allow {shares} messages",
             )
         found = cls(promise, size, ratio, depth, shares, modulus)
-        if found.least_delta > promise.delta:
+        if found.is_cut_off or found.least_delta > promise.delta:
             raise OutOfReachError(
                 f"the noise does not fit into a table of {DEEPEST} numbers",
                 remedy="give a larger epsilon, or a smaller precision",
             )
         return found
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether what a table leaves out is more than delta for certain; quicker than making the table."""
+        users = self.promise.honest_users
+        return 2.0 * users * least_variation(users, self.alpha, self.depth) > self.promise.delta
 
     @property
     def sensitivity(self) -> int:
