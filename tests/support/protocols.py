@@ -69,7 +69,10 @@ def whole_laws(laws: Sequence[Law], most: int) -> tuple[list[Whole], int]:
     one = lcm(*(share.denominator for law in laws for share in law.values()))
     digits = [(most + 1) ** place for place in range(len(next(iter(laws[0]))))]
     found = [
-        {sum(map(mul, key, digits)): share.numerator * (one // share.denominator) for key, share in law.items()}
+        {
+            sum(map(mul, key, digits)): share.numerator * (one // share.denominator)
+            for key, share in law.items()
+        }
         for law in laws
     ]
     return found, one
