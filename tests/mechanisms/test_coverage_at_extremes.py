@@ -21,7 +21,7 @@ from mechdesign.mechanisms.mean import (
     Piecewise,
     SquareWave,
 )
-from tests.support.statistics import binomial_limits, reaches
+from tests.support.statistics import binomial_limits, reaches, surveys
 
 PROMISE, ERROR = 0.93, 1e-6
 
@@ -33,9 +33,9 @@ def enough(hits: int, repetitions: int) -> bool:
 def estimates(mechanism, values, repetitions, seed, population=False):
     """Yield estimates from new reports of the same users, or of new ones like them."""
     rng = np.random.default_rng(seed)
-    for _ in range(repetitions):
-        users = rng.choice(values, len(values)) if population else values
-        yield mechanism.estimate(mechanism.randomize(users, rng=rng), population)
+    users = rng.choice(values, (repetitions, len(values))) if population else [values] * repetitions
+    for reports in surveys(mechanism, users, rng):
+        yield mechanism.estimate(reports, population)
 
 
 def hits(found, truth) -> int:
@@ -78,8 +78,8 @@ def test_scaled_estimates_of_people_who_are_all_at_the_low_end(mechanism, users)
     """One column is looked at; the others are independent of it. Ends are searched for in every fifth run."""
     values = np.zeros((users, mechanism.size))
     rng, covered = np.random.default_rng(2), 0
-    for repetition in range(100):
-        found = mechanism.estimate(mechanism.randomize(values, rng=rng))
+    for repetition, reports in enumerate(surveys(mechanism, [values] * 100, rng)):
+        found = mechanism.estimate(reports)
         assert found.standard_error.min() > 0
         held = reaches(found, np.zeros(mechanism.size), 0.95)
         covered += bool(held[0])
@@ -98,8 +98,8 @@ def test_a_part_of_the_users_says_less_than_all_of_them(kind):
     values = np.zeros((200, 4))
     values[:100], values[100:] = -1.0, 1.0
     rng, covered = np.random.default_rng(3), 0
-    for repetition in range(80):
-        found = mechanism.estimate(mechanism.randomize(values, rng=rng))
+    for repetition, reports in enumerate(surveys(mechanism, [values] * 80, rng)):
+        found = mechanism.estimate(reports)
         held = bool(reaches(found, np.zeros(4), 0.95)[0])
         covered += held
         if repetition % 8 == 0:

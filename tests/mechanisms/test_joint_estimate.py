@@ -12,6 +12,7 @@ from mechdesign.core.errors import DataError, EstimationError, ParameterError
 from mechdesign.mechanisms.intervals import tail_of
 from mechdesign.mechanisms.joint import JointResponse, JointTable
 from mechdesign.mechanisms.joint.linked import sequence_chances
+from tests.support.statistics import surveys
 
 SIZES = [2, 3]
 
@@ -42,8 +43,8 @@ def test_intervals_of_joint_cells_and_conditionals_cover():
     mechanism, values, rng = small(epsilon=12.0, redraw=0.1), people(1500), np.random.default_rng(3)
     repetitions = 400
     misses, given_misses, values_found = np.zeros((2, 3)), np.zeros((2, 3)), []
-    for _ in range(repetitions):
-        estimate = mechanism.estimate(mechanism.randomize(values, rng=rng), **QUICK)
+    for reports in surveys(mechanism, [values] * repetitions, rng):
+        estimate = mechanism.estimate(reports, **QUICK)
         table = estimate.marginal([0, 1])
         misses += outside(table, TRUTH, 0.9)
         values_found.append(table.unbiased)
@@ -61,8 +62,8 @@ def test_the_bootstrap_covers_inside_and_is_rough_at_the_border():
     """Normal intervals from bootstrap errors of likeliest shares that are well above 0."""
     mechanism, values, rng = small(epsilon=12.0, redraw=0.1), people(1500), np.random.default_rng(4)
     repetitions, hits = 60, np.zeros((2, 3))
-    for _ in range(repetitions):
-        table = mechanism.estimate(mechanism.randomize(values, rng=rng)).marginal([0, 1], bootstrap=30)
+    for reports in surveys(mechanism, [values] * repetitions, rng):
+        table = mechanism.estimate(reports).marginal([0, 1], bootstrap=30)
         hits += np.abs(table.value - TRUTH) < 1.645 * table.spread
     inside = hits[TRUTH > 0] / repetitions
     assert inside.min() > 0.9 - 4 * math.sqrt(0.1 * 0.9 / repetitions)
@@ -171,9 +172,10 @@ def test_errors_are_those_of_the_users_at_hand_or_of_the_population(population):
     )
     values, repetitions = people(500), 300
     joint, given, errors = [], [], []
-    for _ in range(repetitions):
-        asked = values[rng.integers(0, len(values), len(values))] if population else values
-        estimate = mechanism.estimate(mechanism.randomize(asked, rng=rng), population, **QUICK)
+    drawn = rng.integers(0, len(values), (repetitions, len(values)))
+    asked = values[drawn] if population else [values] * repetitions
+    for reports in surveys(mechanism, asked, rng):
+        estimate = mechanism.estimate(reports, population, **QUICK)
         tables = estimate.marginal([0, 1]), estimate.conditional([0], [1])
         joint.append(tables[0].unbiased)
         given.append(tables[1].unbiased)

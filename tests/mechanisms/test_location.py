@@ -65,21 +65,26 @@ def chances(mechanism: PlanarLattice, place: tuple[float, float]) -> dict[tuple[
     s = [
         (Fraction(place[axis]) - Fraction(mechanism.area[axis])) / Fraction(mechanism.step) for axis in (0, 1)
     ]
-    found: dict[tuple[int, int], Fraction] = Counter()
+    parts = {
+        (x, y): kernel(s[0] - x) * kernel(s[1] - y)
+        for x in range(math.floor(s[0]) - 1, math.floor(s[0]) + 3)
+        for y in range(math.floor(s[1]) - 1, math.floor(s[1]) + 3)
+    }
+    one = math.lcm(*(part.denominator for part in parts.values()))
+    found: dict[tuple[int, int], int] = Counter()  # in units of 1/(one * table.total)
 
     def clipped(x: int, y: int) -> tuple[int, int]:
         return min(max(x, 0), rows - 1), min(max(y, 0), columns - 1)
 
-    for x in range(math.floor(s[0]) - 1, math.floor(s[0]) + 3):
-        for y in range(math.floor(s[1]) - 1, math.floor(s[1]) + 3):
-            part = kernel(s[0] - x) * kernel(s[1] - y)
-            for a in range(-side, side + 1) if part else ():
-                for b in range(-side, side + 1):
-                    found[clipped(x + a, y + b)] += part * excess.get(a * a + b * b, 0) / table.total
+    for (x, y), part in parts.items():
+        whole = int(part * one)
+        for a in range(-side, side + 1) if whole else ():
+            for b in range(-side, side + 1):
+                found[clipped(x + a, y + b)] += whole * excess.get(a * a + b * b, 0)
     for x in range(-reach, rows + reach):
         for y in range(-reach, columns + reach):
-            found[clipped(x, y)] += Fraction(table.floor, table.total)
-    return found
+            found[clipped(x, y)] += one * table.floor
+    return {report: Fraction(weight, one * table.total) for report, weight in found.items()}
 
 
 PLACES = [

@@ -18,7 +18,7 @@ from mechdesign.mechanisms.marginals.sums import score_moments
 from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from mechdesign.mechanisms.oracles.best import KINDS
 from mechdesign.papers.marginals.rivals import make_consistent
-from tests.support.statistics import binomial_limits, ends_are_where_the_reach_ends, reaches
+from tests.support.statistics import binomial_limits, ends_are_where_the_reach_ends, reaches, surveys
 
 REPETITIONS = 100
 ENOUGH = binomial_limits(REPETITIONS, 0.93, 2e-6)[0]
@@ -114,10 +114,9 @@ def test_raw_intervals_cover(name, users, population):
     rng = np.random.default_rng(17)
     shares, hits = np.array([0.9, 0.1, 0.0]), np.zeros(3, dtype=int)
     fixed = np.repeat(np.arange(3), (shares * users).astype(int))
-    for repetition in range(REPETITIONS):
-        first = rng.choice(3, users, p=shares) if population else fixed
-        rest = [rng.integers(0, size, users) for size in release.attributes.sizes[1:]]
-        reports = release.randomize(np.stack([first, *rest], axis=1), rng=rng)
+    answers = rng.integers(0, release.attributes.sizes, (REPETITIONS, users, len(release.attributes.sizes)))
+    answers[..., 0] = rng.choice(3, (REPETITIONS, users), p=shares) if population else fixed
+    for repetition, reports in enumerate(surveys(release, answers, rng)):
         found = release.estimate(reports, population).marginal([0], raw=True).cells
         hits += reaches(found, shares, 0.95)
         assert repetition % 25 or ends_are_where_the_reach_ends(found, 0.95)

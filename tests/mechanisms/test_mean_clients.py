@@ -22,7 +22,7 @@ from mechdesign.mechanisms.mean import (
     SquareWave,
 )
 from mechdesign.mechanisms.mean.tally import FloatTally
-from tests.support.statistics import ends_are_where_the_reach_ends, reaches
+from tests.support.statistics import ends_are_where_the_reach_ends, reaches, surveys
 
 KINDS = [Laplace, Duchi, Piecewise, Hybrid, SquareWave, DiscretePiecewise, CensoringInterval.symmetric]
 RANGES = [(-1.0, 1.0), (0.0, 1.0), (35.0, 42.5)]
@@ -94,11 +94,10 @@ def test_intervals_cover(kind, population):
     mechanism = kind(1.5, 0.0, 1.0)
     generator = np.random.default_rng(11)
     fixed = users(count, 0.0, 1.0, 3)
+    wanted = 0.25 if population else fixed.mean()
+    drawn = generator.beta(0.5, 1.5, (repetitions, count)) if population else [fixed] * repetitions
     covered = 0
-    for repetition in range(repetitions):
-        values = generator.beta(0.5, 1.5, count) if population else fixed
-        wanted = 0.25 if population else fixed.mean()
-        reports = mechanism.randomize(values, rng=generator)
+    for repetition, reports in enumerate(surveys(mechanism, drawn, generator)):
         estimate = mechanism.estimate(reports, population)
         covered += bool(reaches(estimate, wanted, level))
         if repetition % 100 == 0:

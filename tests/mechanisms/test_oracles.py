@@ -24,6 +24,7 @@ from mechdesign.mechanisms.oracles import (
 from mechdesign.mechanisms.oracles.design import BlockOracle
 from mechdesign.mechanisms.oracles.draws import below, bernoulli_words, draw_subsets
 from tests.support.oracles import names_of, small_oracles, supported, whole_channel
+from tests.support.statistics import surveys
 
 ORACLES = small_oracles()
 EVERY = pytest.mark.parametrize("name", ORACLES)
@@ -112,15 +113,15 @@ def test_the_variance_is_that_of_the_whole_channel(name):
 @EVERY
 def test_estimates_are_unbiased_and_their_errors_right(name):
     """400 surveys: the average within 5 of its standard errors, squared errors within 5 of theirs."""
-    oracle, users, surveys = ORACLES[name], 300, 400
+    oracle, users, repetitions = ORACLES[name], 300, 400
     answers = np.arange(users) % (oracle.labels.size - 1)
     truth = np.bincount(answers, minlength=oracle.labels.size) / users
-    estimates = [oracle.estimate(oracle.randomize(answers, rng=seed)) for seed in range(surveys)]
+    estimates = [oracle.estimate(reports) for reports in surveys(oracle, [answers] * repetitions, 5)]
     errors = np.array([estimate.value for estimate in estimates]) - truth
     stated = np.mean([estimate.standard_error**2 for estimate in estimates], axis=0)
-    assert (np.abs(errors.mean(axis=0)) < 5 * np.sqrt(stated / surveys)).all()
+    assert (np.abs(errors.mean(axis=0)) < 5 * np.sqrt(stated / repetitions)).all()
     ratio = (errors**2).mean(axis=0) / stated
-    assert (np.abs(ratio - 1) < 5 * math.sqrt(2 / surveys) + 0.05).all(), ratio  # 0.05: clipped frequencies
+    assert (np.abs(ratio - 1) < 5 * math.sqrt(2 / repetitions) + 0.05).all(), ratio  # 0.05: clipped frequencies
 
 
 @EVERY

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import numpy as np
 
 import mechdesign as md
@@ -43,17 +41,17 @@ def brute_force(problem: md.SpectrumChannel, levels: int = 400) -> float:
         ends = np.concatenate([reach, reach - wanted, np.linspace(0, reach.max(), levels + 1)])
         grid = ends[(ends > 0) & (ends <= reach.max())]
     loss = 0.0 if problem.primary is None else problem.privacy_cost / grid
+    most = np.minimum(wanted[:, None], reach[:, None] - grid)
     best = -np.inf
-    for order in permutations(range(len(users))):
-        radii = np.zeros((len(users), len(grid)))
-        for user in order:
-            room = np.minimum(wanted[user], reach[user] - grid)
-            for other in range(len(users)):
-                if other != user:
-                    room = np.where(
-                        radii[other] > 0, np.minimum(room, apart[user, other] - radii[other]), room
-                    )
-            radii[user] = np.maximum(room, 0.0)
-        paid = problem.price * np.pi / wanted[:, None] * radii * (privacy[:, None] + radii) ** 2
-        best = max(best, float((paid.sum(axis=0) - loss).max()))
+    begun = [(np.zeros((len(users), len(grid))), tuple(range(len(users))))]  # orders with the same first users
+    while begun:
+        radii, waiting = begun.pop()
+        for user in waiting:
+            room = np.where(radii > 0, apart[user][:, None] - radii, np.inf).min(axis=0)
+            filled = radii.copy()
+            filled[user] = np.maximum(np.minimum(most[user], room), 0.0)
+            begun.append((filled, tuple(other for other in waiting if other != user)))
+        if not waiting:
+            paid = problem.price * np.pi / wanted[:, None] * radii * (privacy[:, None] + radii) ** 2
+            best = max(best, float((paid.sum(axis=0) - loss).max()))
     return best

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from math import comb
@@ -32,6 +33,11 @@ def _first_above(trials: int, hit: int, miss: int, limit: int) -> int:
         if running > limit:
             return count
         count += 1
+
+
+def surveys(mechanism: Any, users: Sequence[Any], rng: Any) -> list[Any]:
+    """Return the reports of several surveys with as many users each, who answer independently, drawn at once."""
+    return np.split(mechanism.randomize(np.concatenate(users), rng=rng), len(users))
 
 
 def reaches(estimate: Any, truth: Any, level: float) -> np.ndarray:

@@ -4,14 +4,14 @@ Whatever the place, it is within half a step of a lattice place on each axis, an
 right quarter of its square. The quarter is cut into parts; for all places of a part at once, the
 probability of each of the nine lattice places is at most its largest one, and the distance to it at most
 the longest one. Lengths are compared in doubles with some leave, on the safe side; probabilities are added
-as rational numbers.
+as whole numbers of a common unit.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise, product
 
 from mechdesign.mechanisms.location.radial import RadialWeights
@@ -25,6 +25,27 @@ FINENESS = 64
 
 LEAVE = 1e-9
 """Of squared lengths: far above the rounding of doubles."""
+
+UNITS = (8 * PARTS * PARTS) ** 2
+"""Probabilities of lattice places are whole numbers of these parts: products of two spline weights."""
+
+Part = list[tuple[int, float]]
+"""For nine lattice places: the most that each has, in units, and how far it is at most."""
+
+
+@cache
+def parts() -> list[Part]:
+    """Return all parts of the quarter."""
+    edges = [Fraction(number, 2 * PARTS) for number in range(PARTS + 1)]
+    axis = []
+    for near, far in pairwise(edges):
+        before, middle, _ = spline_weights(near)
+        _, _, after = spline_weights(far)
+        axis.append([(before, 1 + far), (middle, far), (after, 1 - near)])
+    return [
+        [(int(v * w * UNITS), float(a * a + b * b) ** 0.5) for (v, a), (w, b) in product(one, other)]
+        for one, other in product(axis, axis)
+    ]
 
 
 class Distances:
@@ -49,31 +70,16 @@ class Distances:
             tails.append(tails[-1] + part)
         return tails[::-1]
 
-    @cached_property
-    def _parts(self) -> list[list[tuple[Fraction, float]]]:
-        """For each part: the most that each of nine lattice places has, and how far it is at most."""
-        edges = [Fraction(number, 2 * PARTS) for number in range(PARTS + 1)]
-        axis = []
-        for near, far in pairwise(edges):
-            before, middle, _ = spline_weights(near)
-            _, _, after = spline_weights(far)
-            axis.append([(before, 1 + far), (middle, far), (after, 1 - near)])
-        return [
-            [(v * w, float(a * a + b * b) ** 0.5) for (v, a), (w, b) in product(one, other)]
-            for one, other in product(axis, axis)
-        ]
-
     def beyond(self, radius: float) -> Fraction:
         """Return an upper bound of the probability that a report is farther than ``radius`` steps."""
-        return max(self._beyond(part, radius) for part in self._parts)
+        total = self.weights.total * UNITS
+        return Fraction(min(total, max(self._beyond(part, radius) for part in parts())), total)
 
-    def _beyond(self, part: list[tuple[Fraction, float]], radius: float) -> Fraction:
+    def _beyond(self, part: Part, radius: float) -> int:
         tails = [self._tail(radius - far) for _, far in part]
         least = min(tails)  # the nine probabilities sum to 1, their bounds to a little more
-        found = least + sum(
-            (most * (tail - least) for (most, _), tail in zip(part, tails, strict=True)), Fraction(0)
-        )
-        return min(found, Fraction(self.weights.total)) / self.weights.total
+        more = (most * (tail - least) for (most, _), tail in zip(part, tails, strict=True))
+        return UNITS * least + sum(more)
 
     def _tail(self, length: float) -> int:
         if length < 0.0:
