@@ -133,7 +133,9 @@ def test_sampled_attributes_forecast_at_least_what_is_measured(mechanism):
     values = np.full((users, 3), float(mechanism.ranges.high[0]))
     values[:, 1] = 0.0
     random = np.random.default_rng(4)
-    found = [mechanism.estimate(survey).value for survey in surveys(mechanism, [values] * repetitions, random)]
+    found = [
+        mechanism.estimate(survey).value for survey in surveys(mechanism, [values] * repetitions, random)
+    ]
     measured = float(np.std(found, axis=0, ddof=1).max())
     # the standard deviation of 400 repetitions is off by 3.5 %; 15 % are four of these
     assert 0.85 * mechanism.forecast(users).largest <= measured <= 1.15 * mechanism.forecast(users).largest

@@ -121,7 +121,9 @@ def test_estimates_are_unbiased_and_their_errors_right(name):
     stated = np.mean([estimate.standard_error**2 for estimate in estimates], axis=0)
     assert (np.abs(errors.mean(axis=0)) < 5 * np.sqrt(stated / repetitions)).all()
     ratio = (errors**2).mean(axis=0) / stated
-    assert (np.abs(ratio - 1) < 5 * math.sqrt(2 / repetitions) + 0.05).all(), ratio  # 0.05: clipped frequencies
+    assert (np.abs(ratio - 1) < 5 * math.sqrt(2 / repetitions) + 0.05).all(), (
+        ratio
+    )  # 0.05: clipped frequencies
 
 
 @EVERY

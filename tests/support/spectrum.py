@@ -43,7 +43,9 @@ def brute_force(problem: md.SpectrumChannel, levels: int = 400) -> float:
     loss = 0.0 if problem.primary is None else problem.privacy_cost / grid
     most = np.minimum(wanted[:, None], reach[:, None] - grid)
     best = -np.inf
-    begun = [(np.zeros((len(users), len(grid))), tuple(range(len(users))))]  # orders with the same first users
+    begun = [
+        (np.zeros((len(users), len(grid))), tuple(range(len(users))))
+    ]  # orders with the same first users
     while begun:
         radii, waiting = begun.pop()
         for user in waiting:

@@ -36,7 +36,7 @@ def _first_above(trials: int, hit: int, miss: int, limit: int) -> int:
 
 
 def surveys(mechanism: Any, users: Sequence[Any], rng: Any) -> list[Any]:
-    """Return the reports of several surveys with as many users each, who answer independently, drawn at once."""
+    """Return the reports of several surveys of as many users each, all drawn in one call."""
     return np.split(mechanism.randomize(np.concatenate(users), rng=rng), len(users))
 
 
