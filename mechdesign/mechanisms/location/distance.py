@@ -34,7 +34,7 @@ Part = list[tuple[int, float]]
 
 
 @cache
-def parts() -> list[Part]:
+def _parts() -> list[Part]:
     """Return all parts of the quarter."""
     edges = [Fraction(number, 2 * PARTS) for number in range(PARTS + 1)]
     axis = []
@@ -73,7 +73,7 @@ class Distances:
     def beyond(self, radius: float) -> Fraction:
         """Return an upper bound of the probability that a report is farther than ``radius`` steps."""
         total = self.weights.total * UNITS
-        return Fraction(min(total, max(self._beyond(part, radius) for part in parts())), total)
+        return Fraction(min(total, max(self._beyond(part, radius) for part in _parts())), total)
 
     def _beyond(self, part: Part, radius: float) -> int:
         tails = [self._tail(radius - far) for _, far in part]
