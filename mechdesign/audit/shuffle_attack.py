@@ -18,7 +18,8 @@ from itertools import accumulate, product
 
 import numpy as np
 
-from mechdesign.audit.binomials import UNIT, Doubles, Excess, binomial_window, excess
+from mechdesign.audit.binomials import UNIT, binomial_window
+from mechdesign.audit.excess import Excess
 from mechdesign.audit.shuffle_sums import CHEAP, GROUPS, MANY_GROUPS, MOST_USERS, deviation, groups
 
 
@@ -141,20 +142,23 @@ class ShuffleAttack:
 
     def __init__(self, users: int, kinds: Kinds, delta: float) -> None:
         self.users, self.kinds = users, kinds
-        self.sums = Stack()
         if users > MOST_USERS:
             return
         a, b, rest = kinds.others
         ratios = [one / other for one, other in zip(kinds.first, kinds.others, strict=True) if other > 0.0]
         tail = 1e-6 * delta / max(1.0, *ratios)
-        if rest == 0.0:
-            self.sums.add(Excess(users, a / b, tail, upper=False, from_mean=True), users, users, 1.0)
-        else:
+        found: list[tuple[int, int, float, float]] = [(users, users, 1.0, 0.0)]
+        outside = 1.0
+        if rest > 0.0:
             outer = binomial_window(users, (a + b) / rest, tail)
-            for low, high, share, part in groups(outer, MANY_GROUPS if deviation(outer) <= CHEAP else GROUPS):
-                inner = Excess(low, a / b, min(tail / share, 1e-3), upper=False, from_mean=True)
-                self.sums.add(inner, low + part * (high - low), low, share * outer.lower)
-        self.sums.close()
+            found = groups(outer, MANY_GROUPS if deviation(outer) <= CHEAP else GROUPS)
+            outside = outer.lower
+        low, high, share, part = (np.array(column) for column in zip(*found, strict=True))
+        # The tails of a group count with its share.
+        tails = np.minimum(tail / share, 1e-3) if rest > 0.0 else np.array([tail])
+        self.excess = Excess(low.tolist(), a / b, tails.tolist(), upper=False)
+        self.trials, self.pairs = low.astype(np.float64), low + part * (high - low)
+        self.weights = share * outside * self.excess.factor
 
     def __call__(self, epsilon: float) -> float:
         """Return what the attack achieves at a central epsilon >= 0, or less."""
@@ -168,40 +172,12 @@ class ShuffleAttack:
         step = (gains[0] - gains[1]) - 64.0 * UNIT * (sizes[0] + sizes[1])
         if step <= 0.0:
             return 0.0
-        pairs, rest = self.sums.pairs, self.users - self.sums.pairs
+        pairs, rest = self.pairs, self.users - self.pairs
         fixed = gains[1] * pairs + gains[2] * rest
         slack = 128.0 * UNIT * ((sizes[0] + sizes[1]) * pairs + sizes[2] * rest + np.abs(fixed))
         # A group of numbers of pairs has the law of the least; the pairs beyond count with their mean.
         chance = kinds.others[0] / (kinds.others[0] + kinds.others[1]) * (1.0 - 32.0 * UNIT)
-        thresholds = (slack - fixed) / step - (pairs - self.sums.trials) * chance
+        thresholds = (slack - fixed) / step - (pairs - self.trials) * chance
         thresholds += 64.0 * UNIT * (np.abs(thresholds) + self.users)
-        return max(0.0, step * self.sums.bound(thresholds) / self.users * (1.0 - 1e-12))
-
-
-class Stack:
-    """Lower bounds of the excess of several variables, one threshold each, added up with weights."""
-
-    def __init__(self) -> None:
-        self.items: list[tuple[Excess, float, float, float]] = []
-
-    def add(self, item: Excess, pairs: float, trials: float, share: float) -> None:
-        """Add a variable of ``trials`` trials that stands for ``pairs`` pairs."""
-        self.items.append((item, pairs, trials, share))
-
-    def close(self) -> None:
-        """Put all running sums into one array."""
-        counts = [len(item.tails) for item, *_ in self.items]
-        self.tails = np.concatenate([item.tails for item, *_ in self.items])
-        self.integral = np.concatenate([item.integral for item, *_ in self.items])
-        self.start = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
-        self.size = np.array(counts, dtype=np.int64) - 1
-        self.first = np.array([item.first for item, *_ in self.items], dtype=np.float64)
-        self.pairs = np.array([pairs for _, pairs, _, _ in self.items], dtype=np.float64)
-        self.trials = np.array([trials for *_, trials, _ in self.items], dtype=np.float64)
-        self.weights = np.array([share * item.factor for item, _, _, share in self.items])
-        self.items = []
-
-    def bound(self, thresholds: Doubles) -> float:
-        """Return the weighted sum of the lower bounds."""
-        found = excess(self.tails, self.integral, thresholds - self.first, False, self.start, self.size)
-        return float((self.weights * found).sum()) * (1.0 - 4.0 * (len(found) + 32) * UNIT)
+        total = float((self.weights * self.excess.bound(thresholds)).sum())
+        return max(0.0, step * total * (1.0 - 4.0 * (len(pairs) + 32) * UNIT) / self.users * (1.0 - 1e-12))

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.binomials import UNIT, Excess, Window, binomial_window, excess
+from mechdesign.audit.binomials import UNIT, Window, binomial_window
+from mechdesign.audit.excess import Excess, excess
 
 Doubles = NDArray[np.float64]
 
@@ -102,28 +103,19 @@ class Divergence:
         self.outside = outer.below + outer.above
         self.least = outer.first
         self.places, self.masses = self._rest(outer.first)
-        sums: list[Excess] = []
-        offsets, starts, sizes, cells, weights, trials = [], [], [], [], [], []
-        start = 0
-        for low, high, share, part in groups(outer, MANY_GROUPS if deviation(outer) <= CHEAP else GROUPS):
-            # The tails of a group count with its share.
-            coins = Excess(high, 1.0, min(self.tail / share, 1e-3), upper=True, from_mean=True)
-            points, masses = self._points(low, high, share, part)
-            size = len(coins.tails)
-            sums.append(coins)
-            cells.append(points)
-            # Without any coin there is no excess: not even that of a threshold that was rounded below 0.
-            weights.append(masses * (coins.factor * outer.upper if high > 0 else 0.0))
-            trials.append(np.full(len(points), float(high)))
-            offsets.append(np.full(len(points), 0.5 * high - coins.first))
-            starts.append(np.full(len(points), start))
-            sizes.append(np.full(len(points), size - 1))
-            start += size
-        self.tails = np.concatenate([item.tails for item in sums])
-        self.integral = np.concatenate([item.integral for item in sums])
-        self.cells, self.weights = np.concatenate(cells), np.concatenate(weights)
-        self.offset, self.coins = np.concatenate(offsets), np.concatenate(trials)
-        self.start, self.size = np.concatenate(starts), np.concatenate(sizes)
+        found = groups(outer, MANY_GROUPS if deviation(outer) <= CHEAP else GROUPS)
+        most = [high for _, high, _, _ in found]
+        # The tails of a group count with its share.
+        coins = Excess(most, 1.0, [min(self.tail / share, 1e-3) for _, _, share, _ in found], upper=True)
+        self.tails, self.integral = coins.tails, coins.integral
+        # Without any coin there is no excess: not even that of a threshold that was rounded below 0.
+        factors = np.where(np.array(most) > 0, coins.factor * outer.upper, 0.0)
+        cells, masses = zip(*(self._points(*group) for group in found), strict=True)
+        group = np.repeat(np.arange(len(found)), [len(points) for points in cells])
+        self.cells, self.weights = np.concatenate(cells), np.concatenate(masses) * factors[group]
+        self.coins = np.array(most, dtype=np.float64)[group]
+        self.offset = 0.5 * self.coins - coins.first[group]
+        self.start, self.size = coins.start[group], coins.size[group]
 
     def _rest(self, pairs: int) -> tuple[Doubles, Doubles]:
         """Return places and masses of M when there are ``pairs`` pairs."""

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechdesign.audit.binomials import Excess, binomial_window
+from mechdesign.audit.binomials import binomial_window
+from mechdesign.audit.excess import CELLS, Excess
 
 CASES = [
     (1, 1.0),
@@ -41,20 +42,48 @@ def test_windows_bound_the_probabilities_and_what_they_leave_out(trials, odds, t
     assert beyond <= Fraction(window.above_mean)
 
 
-@pytest.mark.parametrize(("trials", "odds"), CASES)
-@pytest.mark.parametrize("from_mean", [False, True])
-def test_the_excess_is_bounded_from_both_sides_over_every_threshold(trials, odds, from_mean):
-    true = exact(trials, odds)
-    thresholds = np.array(
-        [-1.5, 0.0, 0.25 * trials, 0.5 * trials + 0.125, 0.9 * trials, trials, trials + 2.5]
-    )
-    above = Excess(trials, odds, 1e-9, upper=True, from_mean=from_mean)
-    below = Excess(trials, odds, 1e-9, upper=False, from_mean=from_mean)
-    for t, high, low in zip(thresholds, above.bound(thresholds), below.bound(thresholds), strict=True):
-        excess = sum(max(j - Fraction(t), Fraction(0)) * chance for j, chance in enumerate(true))
-        assert Fraction(low) * Fraction(below.factor) <= excess <= Fraction(high) * Fraction(above.factor)
-        if above.first <= t <= trials:  # and they are close
-            assert float(high) * above.factor <= float(excess) * (1.0 + 1e-10) + 1e-8
+ODDS = sorted({odds for _, odds in CASES} | {0.0})
+COUNTS = [0, *sorted({trials for trials, _ in CASES})]
+
+
+def exact_excess(true: list[Fraction], threshold: Fraction) -> Fraction:
+    above = range(max(0, math.ceil(threshold)), len(true))
+    whole = math.lcm(*(true[j].denominator for j in (0, -1)))
+    weights = [true[j].numerator * (whole // true[j].denominator) for j in above]
+    part = sum(j * weight for j, weight in zip(above, weights, strict=True)) - threshold * sum(weights)
+    return part / whole
+
+
+@pytest.mark.parametrize("odds", ODDS)
+@pytest.mark.parametrize("tail", [1e-3, 1e-9])
+def test_the_excess_is_bounded_from_both_sides_over_every_threshold(odds, tail):
+    """Of binomials of all lengths in one table."""
+    sides = [Excess(COUNTS, odds, [tail] * len(COUNTS), upper) for upper in (False, True)]
+    true = [exact(trials, odds) for trials in COUNTS]
+    for part in (-0.5, 0.0, 0.3, 0.5, 0.51, 0.8, 1.0, 1.2):
+        thresholds = np.array(COUNTS) * part + 0.125
+        found = [side.bound(thresholds).tolist() for side in sides]
+        for place, t in enumerate(thresholds.tolist()):
+            excess = exact_excess(true[place], Fraction(t))
+            low, high = (
+                Fraction(bounds[place]) * Fraction(side.factor[place])
+                for bounds, side in zip(found, sides, strict=True)
+            )
+            assert low <= excess <= high
+            if t >= sides[True].first[place]:  # and they are close
+                assert float(high - low) <= 4.0 * tail * COUNTS[place] + 1e-10 * float(excess)
+
+
+def test_tables_in_parts_say_the_same():
+    """So many binomials that they do not fit into one table."""
+    counts = np.linspace(5e5, 1e6, 60).astype(int).tolist()
+    tails = np.geomspace(1e-3, 1e-30, 60).tolist()
+    together = Excess(counts, 0.5, tails, upper=True)
+    assert len(together.tails) > 2 * CELLS
+    thresholds = np.array(counts) / 3.0 + 700.0
+    alone = [Excess([count], 0.5, [tail], True) for count, tail in zip(counts, tails, strict=True)]
+    single = [float(item.bound(np.array([t]))[0]) for item, t in zip(alone, thresholds, strict=True)]
+    assert together.bound(thresholds) == pytest.approx(single, rel=1e-12)
 
 
 def test_a_window_of_many_trials_is_normalised_to_the_last_digits():
