@@ -51,20 +51,28 @@ def longest_text(array: Any) -> int:
     return int(np.diff(ends[array.offset : array.offset + len(array) + 1]).max())
 
 
-def mask_of(array: Any) -> NDArray[np.bool_]:
-    """Return a column of truth values, none of which is missing.
+def missing_of(array: Any) -> NDArray[np.bool_]:
+    """Return where a column has no value, NaN included; by its buffers, as pyarrow.compute imports slowly.
 
     Examples
     --------
     >>> import pyarrow
-    >>> mask_of(pyarrow.array(["a", None]).is_null())
-    array([False,  True])
+    >>> missing_of(pyarrow.array(["a", None, "b", None])[1:]).tolist()
+    [True, False, True]
+    >>> missing_of(pyarrow.array([1.0, float("nan"), None])).tolist()
+    [False, True, True]
     """
-    return numbers_of(array.cast("uint8")).view(np.bool_)
+    count, bits = len(array), array.buffers()[0]
+    if array.null_count == count or not array.null_count or bits is None:
+        missing = np.full(count, array.null_count > 0)
+    else:
+        present = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), bitorder="little")
+        missing = present[array.offset : array.offset + count] == 0
+    return missing | np.isnan(numbers_of(array)) if str(array.type) in KINDS else missing
 
 
-def texts_to_arrow(texts: Sequence[str], large: bool = False) -> Any:
-    """Return texts as a column of pyarrow; a large one holds 2 GiB of text and more.
+def texts_to_arrow(texts: Sequence[str]) -> Any:
+    """Return texts as a column of pyarrow.
 
     Raises
     ------
@@ -79,10 +87,9 @@ def texts_to_arrow(texts: Sequence[str], large: bool = False) -> Any:
     import pyarrow
 
     written = [text.encode("utf-8") for text in texts]
-    ends = np.cumsum([0, *map(len, written)], dtype=np.int64 if large else np.int32)
+    ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
     buffers = [None, pyarrow.py_buffer(ends), pyarrow.py_buffer(b"".join(written))]
-    kind = pyarrow.large_string() if large else pyarrow.string()
-    return pyarrow.Array.from_buffers(kind, len(written), buffers)
+    return pyarrow.Array.from_buffers(pyarrow.string(), len(written), buffers)
 
 
 def whole_to_arrow(values: NDArray[Any]) -> Any:
@@ -100,29 +107,15 @@ def whole_to_arrow(values: NDArray[Any]) -> Any:
     return pyarrow.Array.from_buffers(pyarrow.from_numpy_dtype(data.dtype), len(data), buffers)
 
 
-def spread(codes: NDArray[Any], texts: Sequence[str], large: bool = False) -> Any:
-    """Return the text of each code as a column of pyarrow, put together outside of Python.
+def coded_texts(codes: NDArray[Any], texts: Sequence[str]) -> Any:
+    """Return the text of each code as a column of pyarrow that keeps the codes, and each text once.
 
     Examples
     --------
-    >>> spread(np.array([1, 0, 1]), ["no", "yes"]).tolist()
+    >>> coded_texts(np.array([1, 0, 1]), ["no", "yes"]).tolist()
     ['yes', 'no', 'yes']
     """
     import pyarrow
 
     whole = codes if codes.dtype.kind == "i" else codes.astype(np.int64)
-    dictionary = pyarrow.DictionaryArray.from_arrays(whole_to_arrow(whole), texts_to_arrow(texts, large))
-    return dictionary.dictionary_decode()
-
-
-def joined(codes: NDArray[Any], texts: Sequence[str]) -> memoryview:
-    """Return the texts of all codes one after the other, in UTF-8.
-
-    Examples
-    --------
-    >>> bytes(joined(np.array([1, 0, 1]), ["no,", "yes,"]))
-    b'yes,no,yes,'
-    """
-    column = spread(codes, texts, large=True)
-    ends = np.frombuffer(column.buffers()[1], dtype=np.int64)[column.offset : column.offset + len(column) + 1]
-    return memoryview(column.buffers()[2] or b"")[ends[0] : ends[-1]]
+    return pyarrow.DictionaryArray.from_arrays(whole_to_arrow(whole), texts_to_arrow(texts))

@@ -5,23 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import os
-import sys
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import whole_file
 from mechdesign.core.tables import Block, Coded, Values, length
-from mechdesign.report.arrow import joined, spread, whole_to_arrow
+from mechdesign.report.arrow import coded_texts, whole_to_arrow
 from mechdesign.report.formulas import escaped_formula
 from mechdesign.report.reading import pyarrow_module
 from mechdesign.report.suffixes import PARQUET
 
-MANY = 1 << 15
-"""Rows that pyarrow puts together: of fewer its functions take longer to import."""
+RUNS, LONGEST_RUN = 1 << 10, 8
+"""Lines are looked up several at a time: so many different runs of them are put together before."""
 
 GROUP = 1 << 20
 """Rows of a row group of Parquet files: small groups make large files."""
@@ -84,15 +85,31 @@ def _csv_header(names: Sequence[str]) -> str:
     return _csv_lines([[escaped_formula(name) for name in names]])
 
 
-def _csv_block(columns: list[Values]) -> bytes | memoryview:
+def _csv_block(columns: list[Values]) -> bytes:
     """Return the lines of a block in UTF-8; a column of few different values is put together from these."""
     column = _coded(columns[0]) if len(columns) == 1 else None
     if column is not None:
-        lines = [_csv_lines([[value]]) for value in _harmless(column.values)]
-        if len(column) >= MANY and "pyarrow" in sys.modules:
-            return joined(column.codes, lines)
-        return "".join([lines[code] for code in column.codes.tolist()]).encode("utf-8")
+        lines = [_csv_lines([[value]]).encode("utf-8") for value in _harmless(column.values)]
+        return _joined(column.codes, tuple(lines))
     return _csv_lines(zip(*(_harmless(values) for values in columns), strict=True)).encode("utf-8")
+
+
+def _joined(codes: NDArray[Any], lines: tuple[bytes, ...]) -> bytes:
+    """Return the lines of all codes one after the other."""
+    size, runs = _runs(lines)
+    whole = len(codes) - len(codes) % size
+    places = np.array([len(lines) ** place for place in reversed(range(size))], dtype=np.int64)
+    found = [runs[run] for run in (codes[:whole].reshape(-1, size) @ places).tolist()]
+    return b"".join([*found, *(lines[code] for code in codes[whole:].tolist())])
+
+
+@lru_cache(maxsize=4)
+def _runs(lines: tuple[bytes, ...]) -> tuple[int, list[bytes]]:
+    """Return a number of lines, and all runs of so many of them, in the order of their codes."""
+    size, runs = 1, list(lines)
+    while size < LONGEST_RUN and len(runs) * len(lines) <= RUNS:
+        size, runs = size + 1, [before + line for before in runs for line in lines]
+    return size, runs
 
 
 def _harmless(values: Values) -> list[Any]:
@@ -134,8 +151,9 @@ def _write_parquet(path: Path, blocks: Iterable[Block]) -> int:
         for block in blocks:
             table = pyarrow.table({name: _arrow_column(values) for name, values in block.items()})
             if writer is None:
-                writer = pyarrow.parquet.ParquetWriter(path, table.schema)
-            group.append(table.cast(writer.schema))
+                # Texts with codes are written as texts: that they have codes is not stored.
+                writer = pyarrow.parquet.ParquetWriter(path, table.schema, store_schema=False)
+            group.append(table if table.schema == writer.schema else table.cast(writer.schema))
             rows, waiting = rows + table.num_rows, waiting + table.num_rows
             if waiting >= GROUP:
                 writer.write_table(pyarrow.concat_tables(group))
@@ -149,13 +167,13 @@ def _write_parquet(path: Path, blocks: Iterable[Block]) -> int:
 
 
 def _arrow_column(values: Values) -> Any:
-    """Return a column for pyarrow; few distinct texts are put together outside of Python."""
+    """Return a column for pyarrow; few distinct texts stand there once."""
     import pyarrow
 
     if isinstance(values, Coded):
         listed = values.values.tolist()
         if all(type(value) is str for value in listed):
-            return spread(values.codes, listed)
+            return coded_texts(values.codes, listed)
         return pyarrow.DictionaryArray.from_arrays(
             pyarrow.array(values.codes), pyarrow.array(listed)
         ).dictionary_decode()
