@@ -60,7 +60,7 @@ class Collected:
 
 @dataclass(frozen=True)
 class Total:
-    """What is proven for all reports of a user together.
+    """Guarantee that is proven for all reports of a user together.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Total:
 
 
 def total(collected: Sequence[Collected], within: float = 0.0, shuffled: bool = False) -> Total:
-    """Return what all reports together are proven to keep.
+    """Return the guarantee that is proven for all reports of a user together.
 
     Parameters
     ----------

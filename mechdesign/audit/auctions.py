@@ -29,7 +29,7 @@ MOST_SUBSETS = 64
 
 @dataclass(frozen=True)
 class Misreport:
-    """What a user gains by a report that is not true."""
+    """Gain of a user from a report that is not true."""
 
     user: int
     report: Report
@@ -39,7 +39,7 @@ class Misreport:
 
 @dataclass(frozen=True)
 class DeviationSearch:
-    """What was tried, and the best misreport that was found.
+    """Deviations that were tried, and the best misreport among them.
 
     Attributes
     ----------

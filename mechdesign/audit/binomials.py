@@ -26,7 +26,7 @@ LEAST_WEIGHT = 1e-290
 
 
 def radius(variance: float, tail: float) -> int:
-    """Return how far from its mean a sum of independent 0/1 variables may leave a window, by Bernstein.
+    """Return the distance from its mean at which a window of a sum of 0/1 variables may end, by Bernstein.
 
     The estimate only chooses windows; what lies outside is bounded by itself.
     """

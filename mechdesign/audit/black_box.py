@@ -31,7 +31,7 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class BlackBox(TextInNotebooks):
-    """What runs of a program have proven.
+    """Bound that runs of a program have proven.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ class ReportClass:
 
 @dataclass(frozen=True, repr=False)
 class ClassAudit(PrivacyFinding):
-    """What the audit of report classes found.
+    """Result of the audit of report classes.
 
     It holds where every weight is at most a rational lower bound of e^epsilon times the other input's. The
     witness are the reports that attain the true epsilon.

@@ -19,7 +19,7 @@ from mechdesign.core.notebook import TextInNotebooks
 
 @dataclass(frozen=True)
 class ComposedAudit(TextInNotebooks):
-    """What the audit of all reports of a person together found.
+    """Result of the audit of all reports of a user together.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class CoveringAudit(TextInNotebooks):
-    """What the check found.
+    """Result of the check of a covering.
 
     Attributes
     ----------

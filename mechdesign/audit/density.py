@@ -39,7 +39,7 @@ LEAK = (
 
 @dataclass(frozen=True)
 class DensityAudit(TextInNotebooks):
-    """What the audit of a density found.
+    """Result of the audit of a density.
 
     Attributes
     ----------

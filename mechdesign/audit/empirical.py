@@ -33,7 +33,7 @@ MOST_DISTINCT = 10_000
 
 @dataclass(frozen=True)
 class Attack:
-    """What an attack has proven.
+    """Lower bound of epsilon that an attack has proven.
 
     Attributes
     ----------

@@ -91,7 +91,7 @@ class EventBound:
 
     @property
     def method(self) -> str:
-        """How the inequality is proven."""
+        """Name of the proof of the inequality."""
         return "branch and bound over all decodings"
 
     @property

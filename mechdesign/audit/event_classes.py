@@ -152,7 +152,7 @@ class EventStates:
         return found
 
     def sizes(self, named: int) -> Array:
-        """Return how many slots each entry of a decoding stands for: 1 each, then the rest."""
+        """Return the number of slots that each entry of a decoding stands for: 1 each, then the rest."""
         return np.append(np.ones(named), float(self.slots - named))
 
     def classes(self, named: int) -> EventClasses:

@@ -12,7 +12,7 @@ from mechdesign.core.notebook import TextInNotebooks
 
 @dataclass(frozen=True, repr=False)
 class PrivacyFinding(TextInNotebooks):
-    """What an exact audit found.
+    """Result of an exact audit of privacy.
 
     Attributes
     ----------

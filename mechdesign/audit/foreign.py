@@ -122,7 +122,7 @@ class ForeignAudit(TextInNotebooks):
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """Return what was found, a line for each fact."""
+        """Return the results as strings, one line for each fact."""
         many = f" of {self.covers}" if self.covers else ""
         if self.ratio is None or self.low is None or self.high is None:
             found = [f"epsilon{many} is infinite"]

@@ -83,7 +83,7 @@ class MenuNumbers:
     type_scale: int
 
     def value(self, person: int, item: int) -> int:
-        """Return what the item is worth to the type, before the participation cost."""
+        """Return the value of the item to the type, before the participation cost."""
         return self.payment[item] - self.types[person] * self.epsilon[item]
 
     def buys(self, person: int) -> bool:

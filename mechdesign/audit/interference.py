@@ -28,7 +28,7 @@ MARGIN = 2.0**-40
 
 @dataclass(frozen=True)
 class InterferenceAudit(TextInNotebooks):
-    """What the check found.
+    """Result of the check of interference.
 
     Attributes
     ----------

@@ -54,7 +54,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class LocationAudit(TextInNotebooks):
-    """What an audit of location privacy found; epsilon is per unit of length.
+    """Result of an audit of location privacy; epsilon is per unit of length.
 
     Attributes
     ----------

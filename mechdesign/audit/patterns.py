@@ -23,7 +23,7 @@ Weights = NDArray[np.int64]
 
 
 def blank_weights(sets: Sets, low: Any, high: Any) -> Weights:
-    """Return what every type's weights lack of 2**62: the weights of the blank report, shape (n,).
+    """Return 2**62 less the weights of each type: the weights of the blank report, shape (n,).
 
     Parameters
     ----------

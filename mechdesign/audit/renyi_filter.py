@@ -97,7 +97,7 @@ def shuffled_cost(users: int, size: int, epsilon: float, order: float) -> float:
 
 
 def used(collected: Sequence[Collected], epsilon: float, delta: float, shuffled: bool) -> float:
-    """Return which part of a limit is used by collections, however they were chosen; above 1 beyond it.
+    """Return the part of a limit that collections use, however they were chosen; above 1 beyond it.
 
     Parameters
     ----------

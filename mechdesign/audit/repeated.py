@@ -93,7 +93,7 @@ class RepeatedBits:
 
 @dataclass(frozen=True)
 class RepeatedAudit(TextInNotebooks):
-    """What the audit of one-hot bits found.
+    """Result of the audit of one-hot bits.
 
     Attributes
     ----------

@@ -161,7 +161,7 @@ class ShuffleAttack:
         self.weights = share * outside * self.excess.factor
 
     def __call__(self, epsilon: float) -> float:
-        """Return what the attack achieves at a central epsilon >= 0, or less."""
+        """Return a lower bound of the delta that the attack achieves at a central epsilon >= 0."""
         if self.users > MOST_USERS:
             return 0.0
         kinds, grown = self.kinds, math.exp(epsilon)

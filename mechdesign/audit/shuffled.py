@@ -40,7 +40,7 @@ Row = tuple[Fraction, ...]
 
 @dataclass(frozen=True)
 class Randomizer:
-    """What is known of the local randomizer that all users run.
+    """Facts about the local randomizer that all users run.
 
     Attributes
     ----------

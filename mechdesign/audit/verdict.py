@@ -19,7 +19,7 @@ METRIC = "epsilon per unit of distance between the listed answers; rounding to t
 
 @frozen_value()
 class PrivacyAudit(TextInNotebooks):
-    """What an exact audit found.
+    """Result of an exact audit.
 
     Attributes
     ----------

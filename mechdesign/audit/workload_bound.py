@@ -71,7 +71,7 @@ class WorkloadBound:
 
     @property
     def method(self) -> str:
-        """How the inequality is proven for all patterns."""
+        """Name of the proof of the inequality for all patterns."""
         if self.corners is not None:
             return "a positive semidefinite form"
         return "all estimates" if self.is_by_estimates else "all patterns"

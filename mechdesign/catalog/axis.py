@@ -12,7 +12,7 @@ from mechdesign.core.errors import ParameterError
 
 @dataclass(frozen=True)
 class Axis:
-    """How the values of a parameter stand on an axis.
+    """Placement of the values of a parameter on an axis.
 
     Attributes
     ----------

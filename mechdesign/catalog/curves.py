@@ -55,7 +55,7 @@ class CurvePoints:
         return found
 
     def row(self, parameters: Mapping[str, Any]) -> SweepRow | None:
-        """Return what was solved at these parameters."""
+        """Return the row that was solved at these parameters."""
         for row in self.rows:
             if set(row.parameters) == set(parameters) and all(
                 row.parameters[name] == value for name, value in parameters.items()

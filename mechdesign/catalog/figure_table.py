@@ -40,7 +40,7 @@ def _path(name: str, value: Any) -> tuple[Any, ...]:
 
 @frozen_value()
 class FigureTable:
-    """What one figure of a model shows.
+    """Content of one figure of a model.
 
     Attributes
     ----------

@@ -77,7 +77,7 @@ def model_figures(
 
 
 def figure_tables(model: Model) -> tuple[FigureTable, ...]:
-    """Return what the figures of a model show: as it declares, or its sweep or its methods as they are."""
+    """Return the contents of a model's figures: as it declares, or of its sweep or its methods."""
     return model.figures or _default(model)
 
 

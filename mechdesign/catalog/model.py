@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @frozen_value()
 class Simulation:
-    """How a sweep runs the mechanism on simulated users."""
+    """Settings of a sweep that runs the mechanism on simulated users."""
 
     users: int
     repetitions: int = 1

@@ -52,11 +52,11 @@ class Interrupts:
         self._hook, sys.unraisablehook = sys.unraisablehook, self._unraisable
 
     def begin(self) -> None:
-        """Say that the command begins: from here on an interrupt is an exception."""
+        """Start the command: from here on an interrupt is an exception."""
         self._begun = True
 
     def end(self) -> None:
-        """Say that the work is done or given up: from here on an interrupt changes nothing."""
+        """End the work, done or given up: from here on an interrupt changes nothing."""
         self._ended = True
         if self._installed:  # Python forgets a handler of its own before its own end
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -127,7 +127,7 @@ def _end_workers() -> None:
 
 
 def interrupts_of(arguments: Sequence[str] | None) -> Interrupts:
-    """Return what handles the interrupts of a command line; that of this process takes them.
+    """Return the handler of a command line's interrupts; the one of this process takes them.
 
     A caller who gives arguments, or has a handler of its own, keeps it; so does a shell that has said that
     interrupts are to be ignored.

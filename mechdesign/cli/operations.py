@@ -30,7 +30,7 @@ from mechdesign.report.writing import write_blocks
 
 
 def operations_table(path: str, mechanism: Mechanism) -> str:
-    """Return what a mechanism does with tables, for people."""
+    """Return the table operations of a mechanism as text."""
     found = mechanism.operations()
     if not found:
         return f"{path}: a {mechanism.type} has no operations on tables; load it in Python instead"

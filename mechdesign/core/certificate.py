@@ -125,7 +125,7 @@ class Certificate(_Judged):
 
 @frozen_value()
 class CertificateAudit(TextInNotebooks):
-    """What the audit of a mechanism found, where it is not about privacy alone: all its certificates.
+    """Result of the audit of a mechanism, where it is not about privacy alone: all its certificates.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ Status = Literal["optimal", "feasible", "infeasible", "unbounded", "failed"]
 
 @frozen_value()
 class Outcome:
-    """What a method hands back; :func:`mechdesign.solve` turns it into a checked Solution.
+    """Result of a method; :func:`mechdesign.solve` turns it into a checked Solution.
 
     Parameters
     ----------

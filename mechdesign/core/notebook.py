@@ -40,10 +40,10 @@ def html_list(caption: str, lines: Iterable[str]) -> str:
 
 
 class Explained:
-    """What a notebook shows as its ``repr`` and the sentences that explain it."""
+    """Objects that a notebook shows as their ``repr`` and the sentences that explain them."""
 
     def explained(self) -> tuple[str, ...]:
-        """Return what it does, in sentences."""
+        """Return an explanation of the object, in sentences."""
         return ()
 
     def _repr_html_(self) -> str:
@@ -51,7 +51,7 @@ class Explained:
 
 
 class TextInNotebooks:
-    """What a notebook shows line by line, as ``print`` does."""
+    """Objects that a notebook shows line by line, as ``print`` does."""
 
     def _repr_html_(self) -> str:
         return html_list(type(self).__name__, str(self).splitlines())

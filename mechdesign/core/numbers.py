@@ -320,7 +320,7 @@ def _read(field: str, values: Any, dimensions: int) -> NDArray[Any]:
 
 
 def shape_name(dimensions: int) -> str:
-    """Return what an array with this number of dimensions is called in a message."""
+    """Return the name of an array with this number of dimensions in a message."""
     return {0: "a number", 1: "a list", 2: "a matrix (a list of rows of equal length)"}[dimensions]
 
 

@@ -47,26 +47,26 @@ class Watcher(Protocol):
     """Follows the work; :class:`mechdesign.core.watch.Watch` draws a bar."""
 
     def begin(self, total: int, kept: int) -> None:
-        """Say how many pieces there are and how many of them were finished before."""
+        """Take the number of pieces, and of those that were finished before."""
 
     def started(self, label: str) -> None:
-        """Say that a piece has been handed out."""
+        """Take note that a piece has been handed out."""
 
     def finished(self, label: str) -> None:
-        """Say that a piece is done."""
+        """Take note that a piece is done."""
 
 
 class Silent:
     """A watcher that says nothing."""
 
     def begin(self, total: int, kept: int) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
     def started(self, label: str) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
     def finished(self, label: str) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 def run_tasks(
@@ -220,7 +220,7 @@ def _backend_is_chosen() -> bool:
 
 
 def worker_count(jobs: int | None) -> int:
-    """Return how many processes are asked for: the number, the environment's, or one per core."""
+    """Return the requested number of processes: as given, as in the environment, or one per core."""
     text = os.environ.get(VARIABLE, "") if jobs is None else jobs
     if text == "":
         return available_cores()
@@ -235,7 +235,7 @@ def worker_count(jobs: int | None) -> int:
 
 
 def available_cores() -> int:
-    """Return how many cores this process may use.
+    """Return the number of cores that this process may use.
 
     Examples
     --------

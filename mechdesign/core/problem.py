@@ -87,7 +87,7 @@ class Problem(ABC, Generic[MechanismT_co]):
         """Return the certificates of a solution of this problem."""
 
     def value_label(self) -> str:
-        """Return what ``value`` is: :attr:`value_name`, unless parameters choose among several goals."""
+        """Return the name of ``value``: :attr:`value_name`, unless parameters choose among several goals."""
         return self.value_name
 
     def __repr__(self) -> str:
@@ -145,7 +145,7 @@ class Problem(ABC, Generic[MechanismT_co]):
         raise NotImplementedError(f"{type(self).__name__}: defines neither mechanism nor why_no_mechanism")
 
     def why_no_mechanism(self) -> str | None:
-        """Say why nothing runs and what to build instead; None where something does."""
+        """Return why there is no mechanism to run and what to build instead; None where there is one."""
         runs = type(self).mechanism is not Problem.mechanism
         return None if runs else "its solution is a set of numbers, and 'mechdesign solve' prints them"
 

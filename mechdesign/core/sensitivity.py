@@ -65,7 +65,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Worth:
-    """What one parameter is worth.
+    """Worth of one parameter.
 
     Attributes
     ----------
@@ -200,7 +200,7 @@ class Worth:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What the parameters of a solution are worth, which constraints bind, or which of them conflict.
+    """Worth of a solution's parameters, and its constraints that bind or that conflict.
 
     ``reason`` states in one line why there is none of these.
     """
@@ -237,7 +237,7 @@ class Sensitivity:
 
 
 def sensitivity(solution: Solution[Any], seconds: float = SECONDS) -> Sensitivity:
-    """Return what the parameters of a solution are worth; of an infeasible problem, what conflicts.
+    """Return the worth of a solution's parameters; of an infeasible problem, the conflicting ones.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from mechdesign.core.solution import Solution
 
 
 def simulate(solution: Solution, users: int, repetitions: int, rng: np.random.Generator) -> dict[str, float]:
-    """Return what is measured when a solution's mechanism runs on simulated users.
+    """Return measurements of a solution's mechanism on simulated users.
 
     The problem's package, or its folder in a home, holds it: ``simulation.py`` with a function
     ``simulation(problem, solution, users, repetitions, rng)``.

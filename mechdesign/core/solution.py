@@ -144,7 +144,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
 
     @cached_property
     def sensitivity(self) -> Sensitivity:
-        """What parameters are worth and which constraints bind; of an infeasible problem, what conflicts.
+        """Worth of the parameters and binding constraints; of an infeasible problem, the conflicting ones.
 
         The slopes come from the multipliers that prove the bound, and are checked by solving again nearby.
 
@@ -176,7 +176,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         return found
 
     def outlook(self, users: int | None = None) -> Outlook | None:
-        """Return what is known before anything is collected, from ``outlook.py`` next to the problem.
+        """Return the forecast before anything is collected, from ``outlook.py`` next to the problem.
 
         None where the problem has no more to say than :meth:`forecast`. By default for the planned users.
 

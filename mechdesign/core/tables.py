@@ -53,7 +53,7 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What errors call it: the path of a file."""
+        """Name of the source in errors: the path of a file."""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ Matrix: TypeAlias = Sequence[Sequence[float]] | NDArray[np.floating[Any]] | NDAr
 
 
 class Verdict(Protocol):
-    """What ``audit()`` of every mechanism returns: ``print`` it, or ask whether it holds."""
+    """Result of ``audit()`` of every mechanism: ``print`` it, or ask whether it holds."""
 
     @property
     def holds(self) -> bool:
@@ -35,7 +35,7 @@ class Verdict(Protocol):
 
 
 class PrivacyVerdict(Verdict, Protocol):
-    """What ``audit()`` of a mechanism that collects returns."""
+    """Result of ``audit()`` of a mechanism that collects."""
 
     @property
     def epsilon(self) -> float:
@@ -47,7 +47,7 @@ class PrivacyVerdict(Verdict, Protocol):
 
 
 class Estimate(Protocol):
-    """What ``estimate`` returns, a number or an array of numbers; ``print`` it for a table."""
+    """Result of ``estimate``, a number or an array of numbers; ``print`` it for a table."""
 
     @property
     def value(self) -> Any:
@@ -59,7 +59,7 @@ class Estimate(Protocol):
 
     @property
     def users(self) -> int:
-        """How many people reported."""
+        """Number of users who reported."""
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return the ends of confidence intervals."""
@@ -78,18 +78,18 @@ class Estimate(Protocol):
 
 
 class Outlook(Protocol):
-    """What is known before anything is collected: ``print`` it."""
+    """Forecast before anything is collected: ``print`` it."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
 
 
 class Counter(Protocol[EstimateT_co]):
-    """What ``aggregator()`` returns: add reports, merge with others, estimate."""
+    """Result of ``aggregator()``: add reports, merge with others, estimate."""
 
     @property
     def users(self) -> int:
-        """How many people's reports were added."""
+        """Number of users whose reports were added."""
 
     def update(self, reports: Any) -> None:
         """Add reports: an array, a data frame or a series."""

@@ -80,7 +80,7 @@ def integer(field: str, value: Any, low: int, high: int | None = None) -> int:
 
 
 def user_count(value: Any) -> int:
-    """Return how many users there are, from 1 to ``MOST_USERS``."""
+    """Return the number of users, from 1 to ``MOST_USERS``."""
     return integer("users", value, 1, MOST_USERS)
 
 

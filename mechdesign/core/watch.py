@@ -52,18 +52,18 @@ class Watch:
             error.add_note(f"{what}; the same command resumes from there")
 
     def begin(self, total: int, kept: int) -> None:
-        """Say how many pieces there are and how many of them were finished before."""
+        """Take the number of pieces, and of those that were finished before."""
         self.total, self.done, self.kept = total, kept, kept
         if total - kept > 1 and self.stream.isatty():
             self._draw()
 
     def started(self, label: str) -> None:
-        """Say that a piece has been handed out."""
+        """Take note that a piece has been handed out."""
         self.running.append(label)
         self._update()
 
     def finished(self, label: str) -> None:
-        """Say that a piece is done."""
+        """Take note that a piece is done."""
         if label in self.running:
             self.running.remove(label)
         self.done += 1

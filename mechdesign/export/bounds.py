@@ -37,7 +37,7 @@ def _kary_bounds(steps: Steps) -> list[int]:
 
 
 def step_bounds(steps: Steps) -> list[int]:
-    """Return what the first integer of a step is compared with."""
+    """Return the bounds that the first integer of a step is compared with."""
     kind = steps["step"]
     if kind == "row":
         rows = steps["rows"][:: -(-len(steps["rows"]) // 64)]

@@ -22,7 +22,7 @@ MARK = "mechdesign-export: "
 
 @dataclass(frozen=True)
 class ExportSettings:
-    """What an export shows and where it sends reports, next to the mechanism itself.
+    """Texts and address of an export, next to the mechanism itself.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ MORE = {
 
 
 def more(steps: Steps, to: str) -> str:
-    """Return what the client needs next to the usual steps: for few mechanisms only, to be small."""
+    """Return the client's additional steps: few mechanisms have any, so that most clients are small."""
     names = ["alone.js"] if to == "html" or steps["step"] == "joint" else []
     names += [MORE[steps["step"]]] if steps["step"] in MORE else []
     if steps["step"] == "survey" and any(

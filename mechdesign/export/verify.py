@@ -20,7 +20,7 @@ SHEET = re.compile(r'\{"fingerprint":"[^\n]*"format":"mechdesign-client"[^\n]*\}
 
 @dataclass(frozen=True)
 class ExportCheck:
-    """What came of comparing an export with a mechanism.
+    """Result of comparing an export with a mechanism.
 
     Attributes
     ----------

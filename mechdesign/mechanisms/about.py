@@ -30,7 +30,7 @@ def _line(name: str, text: object) -> str:
 
 @frozen_value()
 class About:
-    """What people call a survey. It stands in the mechanism's file, but no guarantee depends on it.
+    """Title, question and planned users of a survey, in its mechanism's file; no guarantee depends on them.
 
     Attributes
     ----------
@@ -61,23 +61,23 @@ class About:
 
     @property
     def heading(self) -> str:
-        """What a page about it is headed by: the question, or else the title; empty without both."""
+        """Return the heading of a page about it: the question, or else the title; empty without both."""
         return self.question or self.title
 
     def as_json(self) -> dict[str, Any]:
-        """Return what there is as plain values."""
+        """Return the entries as plain values."""
         return {name: value for name, value in vars(self).items() if value}
 
     @classmethod
     def from_json(cls, document: object) -> About:
-        """Return what :meth:`as_json` gave; anything else is refused."""
+        """Return an object from the output of :meth:`as_json`; anything else is refused."""
         if not isinstance(document, Mapping) or not set(document) <= {"title", "question", "users"}:
             raise ParameterError("about", "expected title, question and users", "rebuild it")
         return cls(**document)
 
 
 class WithAbout(Sealed):
-    """What has a title, a question and planned users: every mechanism."""
+    """Objects with a title, a question and planned users: every mechanism."""
 
     about: About = About()
 

@@ -92,7 +92,7 @@ class Attributes(Sealed):
         return self._names.shown()
 
     def choices(self) -> tuple[AskedChoice, ...]:
-        """Return what a client asks: one choice an attribute."""
+        """Return the questions that a client asks: one choice per attribute."""
         return tuple(AskedChoice.of(*pair) for pair in zip(self.labels, self.shown(), strict=True))
 
     def positions(self, wanted: Iterable[Any]) -> tuple[int, ...]:
@@ -137,7 +137,7 @@ class Attributes(Sealed):
         return tuple(self.sizes[place] for place in view)
 
     def cells(self, view: Sequence[int]) -> int:
-        """Return how many cells the table over these attributes has."""
+        """Return the number of cells of the table over these attributes."""
         return math.prod(self.shape(view))
 
     def cell_of(self, codes: Any, view: Sequence[int]) -> Codes:

@@ -110,7 +110,7 @@ class Mechanism(Explained, WithTables, WithAbout):
         return f"fingerprint {self.fingerprint[:12]}"
 
     def explained(self) -> tuple[str, ...]:
-        """Return what it does, in sentences for people who will not read the code.
+        """Return an explanation of the mechanism, in sentences for readers who do not read code.
 
         Examples
         --------
@@ -124,7 +124,7 @@ class Mechanism(Explained, WithTables, WithAbout):
         return (re.sub(MARKUP, r"\1", purpose),)
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return what the mechanism does with tables: the columns each operation takes and gives."""
+        """Return the table operations of the mechanism: the columns that each takes and gives."""
         return ()
 
     @property
@@ -200,7 +200,7 @@ class Mechanism(Explained, WithTables, WithAbout):
         return digest(self.type, self.content())
 
     def stream(self) -> str:
-        """Return what tells the random stream of a seed from that of another mechanism."""
+        """Return the label that separates the random stream of a seed from that of another mechanism."""
         return self.fingerprint
 
     @cached_property

@@ -93,7 +93,7 @@ class CategoryMechanism(CollectingMechanism[EstimateT_co]):
         return plain_report(self.written(self.draw(self.labels.encode([answer]), source)))
 
     def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
-        """Return how many codes its column takes; 0 where answers have names."""
+        """Return the number of codes that its column takes; 0 where answers have names."""
         return ((None, self.labels.size if self.labels.names is None else 0),)
 
     def is_value(self, text: str) -> bool:

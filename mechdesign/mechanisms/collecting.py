@@ -322,7 +322,7 @@ def estimated(mechanism: CollectingMechanism, sources: Sequence[Source], setting
 
 
 def count_outside(values: Any, low: Any, high: Any) -> int:
-    """Return how many numbers lie outside a range.
+    """Return the number of values outside a range.
 
     Examples
     --------

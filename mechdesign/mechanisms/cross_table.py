@@ -36,7 +36,7 @@ class CrossTable(Tidy):
 
     @property
     def title(self) -> str:
-        """What the shares are of."""
+        """Name of the shares in the table."""
         return " x ".join(self.attributes)
 
     def _axes(self) -> list[str]:

@@ -74,7 +74,7 @@ def settings_of(operation: Operation, given: Mapping[str, Any]) -> Settings:
 
 
 def missing_rule(mechanism: Mechanism, rule: str | None = None, codes: tuple[str, ...] = ()) -> MissingRule:
-    """Return what a mechanism does with rows without a value: as asked, or as it was built."""
+    """Return the treatment of rows without a value: as requested, or as the mechanism was built."""
     from mechdesign.mechanisms.missing import MissingRule
 
     chosen = rule or mechanism.intake.missing
@@ -116,7 +116,7 @@ def in_python(operation: Operation) -> Iterator[None]:
 
 
 class WithTables:
-    """What runs its operations on data frames: every mechanism."""
+    """Objects that run their operations on data frames: every mechanism."""
 
     def run(self, operation: str, *tables: Any, **options: Any) -> Any:
         """Run an operation on data frames or series, as the command ``run`` does it on files.

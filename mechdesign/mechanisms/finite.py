@@ -129,7 +129,7 @@ class FiniteChannel(FrequencyMechanism):
         return ", ".join(parts)
 
     def possible_reports(self) -> NDArray[np.bool_]:
-        """Return which reports have a positive weight for some answer."""
+        """Return the reports that have a positive weight for some answer."""
         possible: NDArray[np.bool_] = self.weights.max(axis=0) > 0
         return possible
 
@@ -319,7 +319,7 @@ class FiniteChannel(FrequencyMechanism):
         return shares if self.labels.shown() == self.report_labels.shown() else None
 
     def limits(self, value: NDArray[np.float64], users: int, population: bool) -> FrequencyLimits:
-        """Return what intervals of estimated frequencies are made of; (..., n) for several estimates."""
+        """Return the limits of estimated frequencies, for intervals; (..., n) for several estimates."""
         from mechdesign.mechanisms.frequency_estimate import project_to_simplex
         from mechdesign.mechanisms.frequency_limits import FrequencyLimits, limit_moments, score_steps
 

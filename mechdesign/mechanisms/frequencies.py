@@ -137,7 +137,7 @@ class FrequencyMechanism(ReportMechanism["FrequencyEstimate"]):
         return self.report_labels.size
 
     def count(self, reports: Codes) -> Codes:
-        """Return how often each report was made."""
+        """Return the count of each report."""
         return np.bincount(reports, minlength=self.counters).astype(np.int64)
 
     @abstractmethod

@@ -44,7 +44,7 @@ DOUBLINGS = 200
 
 
 class Limits(Protocol):
-    """How far the limits of an interval are from the estimate."""
+    """Distances of the limits of an interval from the estimate."""
 
     def distances(self, tail: float) -> tuple[Array, Array]:
         """Return the distances down and up, each >= 0, for the probability ``tail`` of each side."""
@@ -194,7 +194,7 @@ def law_of_average(
 
 
 def not_rejected(law: AverageLaw, distance: Array, tail: float) -> NDArray[np.bool_]:
-    """Return which hypotheses at a distance from the estimate the score test does not reject.
+    """Return the hypotheses at a distance from the estimate that the score test does not reject.
 
     Kurtosis enters as in the expansion of Cornish and Fisher, an estimated variance as in that of Student's
     law: the quantile z grows by (z^3 - 3 z) kurtosis/24 and (z^3 + z)/(4 freedom); distances count for less.
@@ -211,7 +211,7 @@ def not_rejected(law: AverageLaw, distance: Array, tail: float) -> NDArray[np.bo
 def score_distances(
     law: Callable[[Array, Array], AverageLaw], start: Array, tail: float
 ) -> tuple[Array, Array]:
-    """Return how far hypotheses below and above the estimate reach before the score test rejects them.
+    """Return the distances below and above the estimate at which the score test begins to reject.
 
     The distance is doubled until it is rejected, then bisected; the next halvings of small arrays are
     tested together, which gives the same limits sooner.

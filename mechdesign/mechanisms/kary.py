@@ -300,7 +300,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return f"{counted(self.weights.size, 'answer')}{kept}, epsilon={self.epsilon:g}{delta}"
 
     def possible_reports(self) -> NDArray[np.bool_]:
-        """Return which reports can be made at all."""
+        """Return the reports that are possible."""
         return np.ones(self.weights.size, dtype=bool) if self.weights.own else self.is_kept
 
     def draw(self, codes: Codes, source: BitSource) -> Codes:

@@ -47,7 +47,7 @@ class KaryEstimator:
 
     @property
     def gain(self) -> float:
-        """How much likelier a kept answer is reported by itself than by another; differences of integers."""
+        """Difference of the probabilities of the own report and of another one; of integers."""
         return (self.own + self.high - self.low) / TOTAL if len(self.kept) > 1 else 1.0
 
     def estimate(self, counts: NDArray[np.int64], population: bool) -> tuple[Array, Array, RepeatedLimits]:

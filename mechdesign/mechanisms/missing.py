@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass
 class MissingRule:
-    """What to do with rows without a value, and how often it was done.
+    """Treatment of rows without a value, and the number of rows that were treated.
 
     An empty field of a CSV file, a null or NaN of a Parquet file are missing; so are the ``codes``.
 
@@ -80,7 +80,7 @@ class MissingRule:
         return {name: values[kept] for name, values in block.items()}, kept
 
     def said(self) -> str:
-        """Return what was done, in a few words; empty when nothing was."""
+        """Return the treatment of rows in a few words; empty when there were none."""
         if not self.rows:
             return ""
         if self.rule == "category" and self.word != MISSING_CATEGORY:

@@ -78,7 +78,7 @@ class AskedNumber:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a client needs in order to make reports of a mechanism.
+    """Steps of a client that makes reports of a mechanism.
 
     Attributes
     ----------

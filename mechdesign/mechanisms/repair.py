@@ -43,7 +43,7 @@ def _distance(name: str, value: object) -> Array:
 
 @frozen_value()
 class PrivacyTarget:
-    """What a channel has to satisfy: (epsilon, delta), a distance for metric privacy, the notion of delta.
+    """Guarantee that a channel must satisfy: (epsilon, delta), a distance, the notion of delta.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class ReportMechanism(CategoryMechanism[EstimateT_co]):
 
     @abstractmethod
     def possible_reports(self) -> NDArray[np.bool_]:
-        """Return which reports can be made at all."""
+        """Return the reports that are possible."""
 
     @abstractmethod
     def read(self, reports: Any) -> Codes:

@@ -10,7 +10,7 @@ from mechdesign.core.tables import Block
 
 
 class SavedCounts:
-    """What a server wrote down, in the place of a table of reports; it has no rows.
+    """Saved counts of a server, in place of a table of reports; it has no rows.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ EstimatedT = TypeVar("EstimatedT", bound="Estimated")
 
 
 class Server(ABC, Generic[MechanismT]):
-    """What a server keeps of the reports of a mechanism; no report can be read from it.
+    """Counts that a server keeps of a mechanism's reports; no report can be read from them.
 
     A subclass counts (``update``), estimates, and says how counts are added, written and read.
 
@@ -137,7 +137,7 @@ class Server(ABC, Generic[MechanismT]):
             raise DataError("reports", "there are none", self.nothing)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is kept as plain values, with the mechanism's fingerprint."""
+        """Return the counts as plain values, with the mechanism's fingerprint."""
         return {"mechanism": self.mechanism.fingerprint, **self._written()}
 
     @classmethod

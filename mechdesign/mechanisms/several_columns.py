@@ -80,7 +80,7 @@ def encoded(
 
 
 def people(names: Sequence[str], what: str = "a value") -> Column:
-    """Return what an operation takes that reads a column an attribute."""
+    """Return the columns of an operation that reads one column per attribute."""
     more = ", ..." if len(names) > 6 else ""
     return Column("columns", f"{what} each: {', '.join(names[:6])}{more}", any_name=True)
 

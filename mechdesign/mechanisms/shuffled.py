@@ -48,7 +48,7 @@ NEEDS = (
 
 
 def known_randomizer(local: CollectingMechanism) -> Randomizer:
-    """Return what is known of a mechanism that users run; its true epsilon, and its channel if it is finite.
+    """Return the facts about a mechanism that users run: its true epsilon, and its channel if it is finite.
 
     Raises
     ------
@@ -137,7 +137,7 @@ class Shuffled(CollectingMechanism):
         return *self.local.certificates(), self.central
 
     def audit(self) -> PrivacyVerdict:
-        """Return what an audit says about a user's own reports; ``central`` is that of all reports."""
+        """Return the audit of a user's own reports; ``central`` is that of all reports."""
         return self.local.audit()
 
     def _figures(self) -> str:
@@ -168,7 +168,7 @@ class Shuffled(CollectingMechanism):
         return self.local.forecast(self.promise.users if users is None else users)
 
     def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
-        """Return how many codes each column takes, as the local mechanism says."""
+        """Return the number of codes that each column takes, as for the local mechanism."""
         return self.local.bare_codes()
 
     def is_value(self, text: str) -> bool:

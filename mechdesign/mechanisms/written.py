@@ -42,7 +42,7 @@ def written(value: Any) -> Any:
 
 
 def read(value: Any) -> Any:
-    """Return what :func:`written` was given.
+    """Return the value that :func:`written` was given.
 
     Examples
     --------

@@ -76,7 +76,7 @@ def problem_classes() -> dict[str, type[Problem]]:
 
 @cache
 def exported_names() -> dict[str, Any]:
-    """Return what ``mechdesign`` offers by name: the problem classes and what families list in ``EXPORTS``.
+    """Return the names that ``mechdesign`` exports: the problem classes and the ``EXPORTS`` of families.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def exported_names() -> dict[str, Any]:
 
 
 def exported(name: str) -> Any:
-    """Return what ``mechdesign`` offers by this name, or None; a folder of its name costs one family alone.
+    """Return the object that ``mechdesign`` exports by this name, or None; imports one family at most.
 
     Examples
     --------

@@ -17,7 +17,7 @@ PROPERTY = "privacy"
 
 
 def collected_of(mechanism: Mechanism, name: str, times: int = 1) -> Collected:
-    """Return what a user reveals by answering a mechanism ``times`` times.
+    """Return the privacy loss of a user who answers a mechanism ``times`` times.
 
     Parameters
     ----------

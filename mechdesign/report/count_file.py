@@ -34,7 +34,7 @@ WRITTEN_BY = "name a file written by count or merge"
 
 @dataclass(frozen=True)
 class CountFile:
-    """What a count file holds.
+    """Content of a count file.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ def count_file_of(server: Any, files: Sequence[CountedFile], mechanism: Mechanis
 
 
 def load_counts(path: str) -> CountFile:
-    """Return what a count file holds.
+    """Return the content of a count file.
 
     Raises
     ------

@@ -30,7 +30,7 @@ from mechdesign.report.randomizing import randomize_one, seeded
 
 @dataclass(frozen=True)
 class Order:
-    """What all pieces share.
+    """Settings that all pieces share.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Counts:
-    """What comes of a piece, or of several."""
+    """Counts of a piece, or of several."""
 
     document: dict[str, Any]
     question: str
@@ -82,7 +82,7 @@ def _mechanism(text: str, owner: str) -> Mechanism:
 def order_of(
     mechanism: Mechanism, owner: str, settings: Settings, missing: MissingRule, paths: Sequence[str]
 ) -> Order:
-    """Return what all pieces share; refuse the standard input, which workers do not have."""
+    """Return the settings that all pieces share; refuse the standard input, which workers do not have."""
     if STANDARD_INPUT in paths:
         raise ParameterError("--dask", "workers cannot read the standard input", "save it to files")
     rule = (missing.rule, missing.codes, missing.category)

@@ -51,7 +51,7 @@ def legend_labels(panel: Panel) -> list[str]:
 
 
 def entries(labels: Sequence[str]) -> list[str]:
-    """Return what a legend says for these labels: each shortened, and of very many the first.
+    """Return the entries of a legend for these labels: each shortened, and of very many the first.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def _shortened(text: str, most: int) -> str:
 
 
 def named_places(names: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Return which places of an axis are named and how: all of them, or some at even distances.
+    """Return the named positions of an axis and their names: all of them, or some at even distances.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def named_places(names: Sequence[str]) -> tuple[list[int], list[str]]:
 
 
 def legend_columns(panel: Panel) -> int:
-    """Return how many columns fit under a panel; each is as wide as its own longest name."""
+    """Return the number of columns under a panel; each is as wide as its own longest name."""
     labels = legend_labels(panel)
     for count in range(min(4, len(labels)), 1, -1):
         columns = (max(map(len, column)) + SAMPLE for column in np.array_split(labels, count))
@@ -96,7 +96,7 @@ def legend_columns(panel: Panel) -> int:
 
 
 def legend_rows(panel: Panel) -> int:
-    """Return how many lines the legend has."""
+    """Return the number of lines of the legend."""
     return -(-len(legend_labels(panel)) // legend_columns(panel))
 
 

@@ -44,7 +44,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Ledger:
-    """What was collected, by groups.
+    """Record of what was collected, by groups.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Ledger:
         return replace(self, groups={**self.groups, group: found})
 
     def used(self, group: str) -> float:
-        """Return which part of the limit a group has used, however its collections were chosen."""
+        """Return the part of the limit that a group has used, however its collections were chosen."""
         collected = [entry.collected for entry in self.groups.get(group, ())]
         return used(collected, self.epsilon, self.delta, self.shuffled)
 

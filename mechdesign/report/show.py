@@ -11,7 +11,7 @@ from mechdesign.core.text import table
 
 
 def problem_text(problem_class: type[Problem], width: int | None = None) -> str:
-    """Return what a problem is, a table of its parameters with their meaning, and its methods.
+    """Return a description of a problem: its purpose, a table of its parameters, and its methods.
 
     Examples
     --------

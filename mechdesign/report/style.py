@@ -11,7 +11,7 @@ INK = "#010203"
 
 @dataclass(frozen=True)
 class Style:
-    """How one series looks: colour-blind readers and grey print have dash, marker and hatch to go by."""
+    """Look of one series: dash, marker and hatch tell it apart without colors."""
 
     colour: str
     dash: Any

@@ -41,7 +41,7 @@ STEPS = 60
 
 @dataclass(frozen=True)
 class TradeoffRow:
-    """What one epsilon gives.
+    """Result at one epsilon.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ CLOSED = 1e-10
 
 @dataclass(frozen=True)
 class Proof:
-    """What branching has proven.
+    """Result of branching: a proven bound.
 
     Attributes
     ----------

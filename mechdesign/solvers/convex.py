@@ -125,7 +125,7 @@ class ConvexPrices:
         scale: float,
         names: Sequence[str],
     ) -> ConvexPrices | None:
-        """Return what a program holds after it was solved; None where the solver left something out."""
+        """Return the prices of a solved program; None where the solver did not return all of them."""
         values = [variable.value for variable in solved.variables()]
         duals = [constraint.dual_value for constraint in solved.constraints]
         if any(item is None for item in [*values, *duals]):

@@ -44,7 +44,7 @@ class BinaryProgram:
 
 @dataclass(frozen=True)
 class BinaryResult:
-    """What the solver returned.
+    """Result of the solver.
 
     ``status`` is ``optimal`` where the solver says so (a claim, not a proof), ``feasible`` where it stopped
     at a limit with a solution, ``infeasible``, or ``failed``. ``variables`` is empty without a solution.
@@ -183,7 +183,7 @@ class MixedProgram:
 
 @dataclass(frozen=True)
 class MixedResult:
-    """What the solver returned; ``stated`` is its own bound of the optimum, a claim and no proof."""
+    """Result of the solver; ``stated`` is its own bound of the optimum, a claim and no proof."""
 
     status: Status
     variables: NDArray[np.float64]

@@ -63,7 +63,7 @@ class LinearProgram:
 
 @dataclass(frozen=True)
 class LinearResult:
-    """What HiGHS returned, with the proven upper bound of the maximum.
+    """Result of HiGHS, with the proven upper bound of the maximum.
 
     ``upper_multipliers`` are >= 0; ``equal_multipliers`` are free.
     """

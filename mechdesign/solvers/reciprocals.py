@@ -38,7 +38,7 @@ CENTERING = 30
 
 @dataclass(frozen=True)
 class ErrorTerms:
-    """What is wanted, the ways to ask, and how much one report of each way tells of what is wanted.
+    """Targets, the ways to ask, and the information of one report of each way about the targets.
 
     Attributes
     ----------

@@ -68,7 +68,7 @@ class SeparableProgram:
 
 @dataclass(frozen=True, eq=False)
 class SeparableResult:
-    """What the solver returned; multipliers >= 0 of the upper rows, free ones of the equations.
+    """Result of the solver; multipliers >= 0 of the upper rows, free ones of the equations.
 
     ``price`` is the multiplier of the bound on weights . f(x), 1 where that is the objective.
     """

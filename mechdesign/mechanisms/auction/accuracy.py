@@ -9,7 +9,7 @@ from mechdesign.core.validation import in_range
 
 
 def needed(epsilon: float, alpha: float, delta: float, value_range: float = 1.0) -> int:
-    """Return how many users make the average of a task accurate, by Chebyshev's inequality.
+    """Return the number of users that makes the average of a task accurate, by Chebyshev's inequality.
 
     Laplace noise for values in an interval of length zeta has variance 2 zeta^2 / epsilon^2. So the average
     of r reports is within alpha of that of the values with probability at least 1 - delta once r >= 2

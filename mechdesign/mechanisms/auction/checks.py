@@ -38,7 +38,7 @@ def user_names(bids: Mapping[str, Bid]) -> list[str]:
 
 
 def bids_digest(names: Sequence[str], bids: Mapping[str, Bid], needs: Sequence[int]) -> str:
-    """Return what tells the bids of a slot, and what was asked for, from others."""
+    """Return a digest of the bids of a slot and of its requirements."""
     rows = [
         [name, float(bids[name].sensing), float(bids[name].privacy), sorted(bids[name].tasks)]
         for name in names

@@ -163,14 +163,14 @@ def too_much_work(slot: Slot) -> str:
 
 
 def winners(slot: Slot) -> tuple[int, ...]:
-    """Return who wins, without computing what they are paid."""
+    """Return the winners, without computing their payments."""
     ahead = preselected(slot)
     stages = covering_choices(Covering(slot, remaining(slot, ahead), competing(slot, ahead)))
     return (*ahead, *(stage.user for stage in stages))
 
 
 def paid(slot: Slot, user: int) -> int | None:
-    """Return what :func:`award` pays one user; None if it does not win."""
+    """Return the payment of one user by :func:`award`; None if it does not win."""
     ahead = preselected(slot)
     weights = competing(slot, ahead)
     stages = covering_choices(Covering(slot, remaining(slot, ahead), weights.copy()))
@@ -181,7 +181,7 @@ def paid(slot: Slot, user: int) -> int | None:
 
 
 def preselected(slot: Slot) -> tuple[int, ...]:
-    """Return who wins before phase 2: those who are forced, and those without a positive weight."""
+    """Return the winners before phase 2: those who are forced, and those without a positive weight."""
     weights, forced = slot.weights, slot.forced
     return tuple(user for user in slot.admitted.nonzero()[0].tolist() if weights[user] <= 0 or user in forced)
 
@@ -196,7 +196,7 @@ def competing(slot: Slot, ahead: Iterable[int]) -> Doubles:
 
 
 def remaining(slot: Slot, winners: Iterable[int]) -> list[int]:
-    """Return how many winners each task needs besides these."""
+    """Return the number of winners that each task needs besides these."""
     covered = slot.able[list(winners)].sum(axis=0, dtype=np.int64)
     found: list[int] = np.maximum(slot.requirements - covered, 0).tolist()
     return found

@@ -272,7 +272,7 @@ class OnlineAuction(Mechanism):
         return [self._place[name] for name in tasks]
 
     def randomizer(self, low: float, high: float, noise: str = "laplace") -> MeanMechanism:
-        """Return what a winner's device does with its value for one task, and the server with the reports.
+        """Return the mechanism for one task: it randomizes on a winner's device and estimates on the server.
 
         Each report spends epsilon: a winner that reports on several tasks spends it for each of them.
 
@@ -306,7 +306,7 @@ class OnlineAuction(Mechanism):
         return slot_certificates(slot, self.rule.name)
 
     def largest_backlog(self, cost: float) -> float:
-        """Return what the virtual queue of a user who costs at most this much never exceeds.
+        """Return an upper bound of the virtual queue of a user who costs at most this much.
 
         Who has a backlog of gamma * cost wins at once, so it is at most gamma * cost + D. Infinite where
         backlogs do not count, where the others decide up to which price they do, or where the cost is above
@@ -333,7 +333,7 @@ class OnlineAuction(Mechanism):
         return always and (self.reserve is None or cost <= self.reserve)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return what the rule does on a drawn slot with these very settings: coverage, IR, truthfulness."""
+        """Return certificates of the rule on a random slot with these settings: coverage, IR, truth."""
         return self._certificates
 
     @cached_property
@@ -345,7 +345,7 @@ class OnlineAuction(Mechanism):
         )
 
     def explained(self) -> tuple[str, ...]:
-        """Return what it does, and over what its truthfulness holds."""
+        """Return an explanation of the rule, and of the scope of its truthfulness."""
         if self.participation == 0 or self.policy == "static":
             return super().explained()
         most = "reserve price" if self.owed == "reserve" else f"{self.owed} price that others ask"

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Bid:
-    """What a user asks in a slot: a cost of sensing, a cost of a unit of epsilon, and what it can do."""
+    """Bid of a user in a slot: a cost of sensing, a cost per unit of epsilon, and the tasks it can do."""
 
     sensing: float
     privacy: float
@@ -41,7 +41,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a slot decided.
+    """Decision about one slot.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Decision:
 
     @property
     def paid(self) -> float:
-        """What the winners are paid together."""
+        """Payment of all winners together."""
         return sum(self.payments)
 
     def __str__(self) -> str:

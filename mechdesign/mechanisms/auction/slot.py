@@ -119,7 +119,7 @@ class Slot:
         return Fraction(sum(self.weights[user] for user in winners), self.scale)
 
     def cost(self, winners: Sequence[int]) -> Fraction:
-        """Return what the winners cost together."""
+        """Return the cost of the winners together."""
         return sum(self.prices[user] for user in winners) * UNIT
 
     def obstacle(self, names: Sequence[str] | None = None) -> str:
@@ -202,7 +202,7 @@ def bid_prices(
 
 
 def called(user: int, names: Sequence[str] | None) -> str:
-    """Return what errors call a user."""
+    """Return the name of a user in errors."""
     return f"user {user}" if names is None else shown(names[user])
 
 
@@ -254,7 +254,7 @@ def checked_tasks(value: Any, users: int, tasks: int) -> tuple[tuple[int, ...], 
 
 
 def checked_requirements(value: Any) -> Wholes:
-    """Return how many users each task needs, integers >= 0."""
+    """Return the number of users that each task needs, integers >= 0."""
     numbers = wholes("requirements", value, 1)
     if not len(numbers):
         raise ParameterError("requirements", "is empty", "give a number for each task")
@@ -280,7 +280,7 @@ def checked_reserve(value: Any) -> float | None:
 
 
 def able_of(tasks: Sequence[Sequence[int]], count: int) -> Flags:
-    """Return who can do what as a table of users and tasks."""
+    """Return a table of users and tasks: True where the user can do the task."""
     able = np.zeros((len(tasks), count), dtype=np.bool_)
     sizes = [len(numbers) for numbers in tasks]
     able[np.repeat(np.arange(len(tasks)), sizes), [number for numbers in tasks for number in numbers]] = True

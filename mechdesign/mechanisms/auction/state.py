@@ -24,7 +24,7 @@ LARGEST_SUM = float(1 << 1000)
 
 
 class StateError(ValueError):
-    """What is wrong with the content of a file, as a clause."""
+    """Description of an error in the content of a file, as a clause."""
 
 
 def decisions_of(entries: Any) -> list[Decision]:

@@ -205,7 +205,7 @@ class Auctioneer:
         return Award(winners, tuple(self.price(user) for user in winners))
 
     def paid(self, user: int) -> int | None:
-        """Return what a user is paid; None if it does not win."""
+        """Return the payment of a user; None if it does not win."""
         return self.price(user) if user in (*self.ahead, *self.best.users) else None
 
 

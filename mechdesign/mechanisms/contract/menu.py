@@ -163,7 +163,7 @@ class ContractMenu(Mechanism):
         return float(pay - Fraction(theta) * level)
 
     def payments(self, chosen: Any) -> Array:
-        """Return what is owed for chosen item numbers; 0 for those who stay out."""
+        """Return the payments for chosen item numbers; 0 for users who stay out."""
         numbers = self._checked_items(chosen)
         return np.where(numbers == NOT_BUYING, 0.0, self.items[numbers, 1])
 
@@ -245,7 +245,7 @@ class ContractMenu(Mechanism):
 
     @property
     def total_payment(self) -> float:
-        """What all designed users together are paid."""
+        """Payment of all designed users together."""
         return math.fsum(self.terms.counts * self.payment)
 
     @cached_property

@@ -44,7 +44,7 @@ class Posted:
 
 @dataclass(frozen=True)
 class Rules:
-    """What the payments of one menu have to respect.
+    """Constraints on the payments of one menu.
 
     Parameters
     ----------

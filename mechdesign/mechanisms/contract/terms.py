@@ -23,7 +23,7 @@ _finite = partial(in_range, low=0.0, high=math.inf, high_open=True)
 
 @frozen_value(eq=False)
 class Terms:
-    """What a menu was designed for and what it promises; everything but the items.
+    """Terms of a menu: its design setting and its guarantees, without the items.
 
     Attributes
     ----------

@@ -200,7 +200,7 @@ class EventRelease(ReportMechanism[EventEstimate]):
         return self.weights.reports
 
     def possible_reports(self) -> NDArray[np.bool_]:
-        """Return which numbers are those of a report: it names no slot twice."""
+        """Return the report numbers that are possible: those that name no slot twice."""
         return self.weights.is_report
 
     def read(self, reports: Any) -> Codes:

@@ -230,7 +230,7 @@ def _differ(slots: Codes) -> NDArray[np.bool_]:
 
 
 def met(states: EventStates, classes: EventClasses, number: int) -> int:
-    """Return how many reports of an orbit meet one state in a class.
+    """Return the number of reports of an orbit that meet one state in a class.
 
     Examples
     --------

@@ -20,7 +20,7 @@ WHAT = "count of reports"
 
 
 def promised(mechanism: JointResponse) -> str:
-    """Return how many reports the guarantee is for, as a text."""
+    """Return the number of reports that the guarantee covers, as a string."""
     return counted(mechanism.reports_per_user, "report")
 
 

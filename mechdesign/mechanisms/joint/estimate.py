@@ -136,7 +136,7 @@ class JointEstimate(Tidy):
         return self._again(places, self.estimator, self.penalty, self.reference)
 
     def by(self, estimator: str, penalty: Any = None, reference: str | None = None) -> JointEstimate:
-        """Return what the same reports say by another estimator, penalty or reference; see the class."""
+        """Return the estimate from the same reports by another estimator, penalty or reference."""
         return self._again(self.view, estimator, penalty, reference)
 
     def _again(self, places: tuple[int, ...], *options: Any) -> JointEstimate:
@@ -189,7 +189,7 @@ class JointEstimate(Tidy):
 
     @property
     def distance(self) -> float | None:
-        """How far at most the penalized distribution is from the exact one, in variation distance."""
+        """Upper bound of the variation distance between the penalized distribution and the exact one."""
         return self.penalized.distance if self.is_penalized else None
 
     @cached_property

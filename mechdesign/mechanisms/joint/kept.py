@@ -29,7 +29,7 @@ IDENTITY = ("mechanism", "bits", "kept")
 
 
 def responses_digest(bits: Packed) -> str:
-    """Return what tells permanent responses from others: a digest of all their bits.
+    """Return a digest of all bits of permanent responses.
 
     Examples
     --------

@@ -19,7 +19,7 @@ Codes = NDArray[np.int64]
 
 
 def titles(attributes: Attributes) -> list[str]:
-    """Return what stands above tables: the attributes' names, or their numbers as such.
+    """Return the headings of tables: the attributes' names, or their numbers.
 
     Examples
     --------

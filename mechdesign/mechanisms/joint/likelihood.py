@@ -33,7 +33,7 @@ MOST_NUMBERS = 1 << 27
 
 
 def parts(sizes: Sequence[int]) -> int:
-    """Return how many attributes go into the first part, so that the larger part has few cells.
+    """Return the number of attributes in the first part, such that the larger part has few cells.
 
     Examples
     --------

@@ -84,7 +84,7 @@ class JointTable(CrossTable):
 
     @property
     def title(self) -> str:
-        """What the shares are of."""
+        """Name of the shares in the table."""
         head = " x ".join(self.attributes)
         return head if not self.given else f"{head} given {' x '.join(self.given)}"
 

@@ -65,7 +65,7 @@ class JointTables(CrossTables):
 
 
 def kept_mark(fingerprint: str) -> str:
-    """Return what marks permanent responses: no report's mark, so that neither is taken for the other."""
+    """Return the fingerprint of permanent responses; it differs from that of all reports."""
     return hashlib.sha256(f"permanent {fingerprint}".encode()).hexdigest()
 
 

@@ -56,7 +56,7 @@ class LocationMechanism(Mechanism):
 
     @abstractmethod
     def audit(self) -> LocationAudit:
-        """Return what an audit says about the privacy."""
+        """Return the result of an audit of location privacy."""
 
     @property
     @abstractmethod
@@ -151,7 +151,7 @@ class LocationMechanism(Mechanism):
         return self.replaced(intake=intake)
 
     def figures(self) -> list[Figure]:
-        """Return how far reports are from the true place."""
+        """Return figures of the distance between reports and the true location."""
         marks = [
             Circles(x=[0.0], y=[0.0], radius=[self.mean_distance], label="mean distance", filled=False),
             Circles(x=[0.0], y=[0.0], radius=[self.radius], label=f"{1 - self.beta:.4g} of the reports"),

@@ -82,7 +82,7 @@ class RadialWeights:
 
     @cached_property
     def excess(self) -> tuple[int, ...]:
-        """What all vectors of each length together have above the floor."""
+        """Weights of all vectors of each length together above the floor."""
         pairs = zip(self.counts, self.weights, strict=True)
         return tuple(count * (weight - self.floor) for count, weight in pairs)
 

@@ -60,7 +60,7 @@ CLUSTERED = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleasedMarginals(Tidy):
-    """What the views say, from which any marginal can be had.
+    """Estimates from the views, from which any marginal can be had.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class ReleasedMarginals(Tidy):
         penalty: float | None = PENALTY,
         parts: Sequence[Counts] = (),
     ) -> Self:
-        """Return what the server's counts say; refuse fewer users than views.
+        """Return the estimates from the server's counts; refuse fewer users than views.
 
         With ``parts``, the counts of parts of the users that make up all, the penalty can be chosen by
         cross-validation.

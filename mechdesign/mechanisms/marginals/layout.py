@@ -34,7 +34,7 @@ class Drawn:
 
 
 class Layout(Sealed):
-    """How the reports of oracles stand in records ``(view, report)``: bytes, filled up with zeros.
+    """Layout of the reports of oracles in records ``(view, report)``: bytes, filled up with zeros.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class Observed:
         self._latest: dict[View, tuple[EffectTransform, NDArray[np.int64]]] = {}
 
     def again(self, tables: Sequence[Array], precision: Array) -> Self:
-        """Return what other reports of the same views say."""
+        """Return the estimates from other reports of the same views."""
         other = copy(self)
         other._space = self._space.reweighted(precision)
         other.values, other.mass = other._space.average(tables), other._space.mass
@@ -98,7 +98,7 @@ class Observed:
         return found
 
     def tie(self, first: int, second: int) -> float:
-        """Return how far the dependence of two attributes stands out: 1 on average where there is none."""
+        """Return the dependence of two attributes in units of its noise: 1 on average without any."""
         effect = (min(first, second), max(first, second))
         if first == second or effect not in self._starts:
             return 0.0

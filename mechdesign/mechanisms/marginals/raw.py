@@ -37,7 +37,7 @@ BOUNDED = (
 
 @dataclass(frozen=True)
 class Part:
-    """What a view adds to the average: its share of the users, its factor, and moments of its scores."""
+    """Contribution of a view to the average: its share of users, factor, and moments of scores."""
 
     share: float
     factor: float

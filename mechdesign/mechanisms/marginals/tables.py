@@ -148,7 +148,7 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
 def collected(
     mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings, population: bool = False
 ) -> ReleasedMarginals:
-    """Return what the reports of tables say; with parts of the users where the penalty is to be chosen."""
+    """Return the estimates from tables of reports; with parts of the users to choose the penalty."""
     penalty = settings["penalty"]
     if read_penalty(penalty) is not None:
         server = mechanism.aggregator()

@@ -87,7 +87,7 @@ def require_cells(wanted: Sequence[int], sizes: Sequence[int], most_cells: int =
 
 
 def memory(cells: int) -> str:
-    """Return how much memory ``cells`` doubles take, in words.
+    """Return the memory that ``cells`` doubles take, in words.
 
     Examples
     --------

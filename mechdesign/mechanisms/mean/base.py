@@ -85,7 +85,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
     @property
     @abstractmethod
     def offset(self) -> Fraction:
-        """What has to be added to it."""
+        """Constant that is added to it."""
 
     @property
     @abstractmethod
@@ -95,7 +95,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
     def limits(
         self, sums: ReportSums, rounding: float = 0.0, times: float = 1.0
     ) -> ScoreLimits | BinomialLimits:
-        """Return what standard errors and confidence limits are made of; the sums may be arrays.
+        """Return the distribution that standard errors and limits are made of; the sums may be arrays.
 
         Parameters
         ----------
@@ -226,7 +226,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         return float(result[0]) if values.ndim == 0 else result.reshape(values.shape)
 
     def explained(self) -> tuple[str, ...]:
-        """Return what goes in and comes out, what is done in between, and how little one report says."""
+        """Return an explanation of input, output, the steps between and the protection of a report."""
         low, high = f"{self.domain.low:g}", f"{self.domain.high:g}"
         error = math.sqrt(self.worst_variance())
         return (

@@ -178,7 +178,7 @@ def lower_envelope(places: Array, values: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class ReportSums:
-    """What the server knows: how many reports, and the averages of y and y^2; floats or arrays of one shape.
+    """State of the server: number of reports, averages of y and y^2; floats or arrays of one shape.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ class SupportOracle(Oracle):
         return reports
 
     def explained(self) -> tuple[str, ...]:
-        """Return what is done to an answer, and by the thousand how seldom a report fits it."""
+        """Return an explanation of the randomizer, with the rate at which a report fits the answer."""
         own, other = (round(1000 * share) for share in self.support_shares())
         return (
             f"One of {self.labels.size} possible answers is replaced by a report, drawn at random; the "
@@ -161,7 +161,7 @@ class SupportOracle(Oracle):
         return f"{counted(self.labels.size, 'category')}{middle}, epsilon={self.epsilon:g}"
 
     def parameters(self) -> dict[str, int]:
-        """Return what it was made with next to categories and epsilon."""
+        """Return the parameters besides categories and epsilon."""
         return {}
 
     def content(self) -> dict[str, Any]:

@@ -123,12 +123,12 @@ class NumberedBlocks(BlockOracle):
         return self.design.blocks
 
     def count(self, reports: NDArray[Any]) -> Codes:
-        """Return how often each block was reported."""
+        """Return the count of each block among the reports."""
         return np.bincount(reports, minlength=self.counters).astype(np.int64)
 
     @abstractmethod
     def supports(self, counts: Codes, users: int) -> Codes:
-        """Return how many of the reported blocks go through each point."""
+        """Return the number of reported blocks through each point."""
 
     def require_counts(self, counts: Sequence[int], users: int) -> None:
         """Raise DataError unless there are as many reports as users."""

@@ -46,7 +46,7 @@ def below(limit: int, count: int, source: BitSource) -> Codes:
 
 
 def one_below(limit: int, source: BitSource | Again) -> int:
-    """Return what :func:`below` does for one number.
+    """Return one number as :func:`below` draws it.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def draw_subsets(without: Codes, categories: int, size: int, source: BitSource) 
 
 
 def packed_subsets(without: Codes, categories: int, size: int, source: BitSource) -> NDArray[np.uint8]:
-    """Return what :func:`draw_subsets` does as packed bits, category 0 the highest bit of the first byte.
+    """Return subsets as :func:`draw_subsets` draws them, as packed bits; category 0 is the highest of byte 0.
 
     Examples
     --------

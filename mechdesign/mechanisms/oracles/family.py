@@ -108,7 +108,7 @@ class AffineFamily:
         return _remainder(value, self.buckets)
 
     def supports(self, seeds: Codes, values: Codes, categories: int) -> Codes:
-        """Return how many pairs (seed, value) each category fits: those whose map takes it to the value.
+        """Return the number of pairs (seed, value) that each category fits: its map gives the value.
 
         Of two exact ways the one with less work is taken; neither holds an array of reports by categories.
         """

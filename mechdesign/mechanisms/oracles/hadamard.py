@@ -98,7 +98,7 @@ class HadamardResponse(NumberedBlocks):
         return {"step": "parity", "order": self.order, "even": whole_hex(self.even)}
 
     def supports(self, counts: Codes, users: int) -> Codes:
-        """Return how many reports each row marks: (users + transform) / 2."""
+        """Return the number of reports that each row supports: (users + transform) / 2."""
         return (users + hadamard_transform(counts)[1 : self.labels.size + 1]) // 2
 
 

@@ -145,7 +145,7 @@ class LocalHashing(SupportOracle):
         return Labels(self.reports).encode(reports, "reports")
 
     def count(self, reports: NDArray[Any]) -> Codes:
-        """Return how many reports each category fits; the server's whole work, in blocks."""
+        """Return the number of reports that each category fits; the server's whole work, in blocks."""
         if self.reports + self.family.seeds * self.labels.size <= 4 * len(reports):  # each report many times
             times = np.bincount(reports, minlength=self.reports).reshape(-1, self.family.buckets)
             return self.family.supports_of_counts(times, self.labels.size)

@@ -69,10 +69,10 @@ class Oracle(CategoryMechanism["FrequencyEstimate"]):
 
     @abstractmethod
     def count(self, reports: NDArray[Any]) -> Codes:
-        """Return what reports add to the server's counters."""
+        """Return the increments of the server's counters for these reports."""
 
     def supports(self, counts: Codes, users: int) -> Codes:
-        """Return how many reports support each category, from the server's counters."""
+        """Return the number of reports that support each category, from the server's counters."""
         return counts
 
     @abstractmethod

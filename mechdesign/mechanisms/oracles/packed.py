@@ -40,7 +40,7 @@ def padding(categories: int) -> int:
 
 
 def member_counts(packed: Packed, categories: int) -> NDArray[np.int64]:
-    """Return how many of the sets each category is in.
+    """Return the number of sets that contain each category.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def _planes(words: NDArray[np.uint64]) -> Iterator[tuple[int, NDArray[np.uint64]
 
 
 def set_sizes(packed: Packed) -> NDArray[np.int64]:
-    """Return how many members each set has.
+    """Return the number of members of each set.
 
     Examples
     --------

@@ -121,7 +121,7 @@ class ProjectiveGeometry(NumberedBlocks):
         return {"step": "hyperplane", **space, "include": whole_hex(self.include)}
 
     def supports(self, counts: Codes, users: int) -> Codes:
-        """Return how many of the reported hyperplanes go through each point."""
+        """Return the number of reported hyperplanes through each point."""
         return self.space.covered(counts, self.labels.size)
 
 

@@ -153,7 +153,7 @@ class SubsetSelection(BlockOracle):
         return packed
 
     def count(self, reports: NDArray[Any]) -> Codes:
-        """Return how many sets hold each category."""
+        """Return the number of sets that contain each category."""
         return member_counts(reports, self.labels.size)
 
     def require_counts(self, counts: Sequence[int], users: int) -> None:

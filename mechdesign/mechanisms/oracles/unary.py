@@ -161,7 +161,7 @@ class UnaryEncoding(SupportOracle):
         return read_sets(reports, self.labels.size)
 
     def count(self, reports: NDArray[Any]) -> Codes:
-        """Return how many reports have each bit."""
+        """Return the number of reports with each bit."""
         return member_counts(reports, self.labels.size)
 
     def written(self, reports: NDArray[Any]) -> Values:

@@ -57,11 +57,11 @@ class CountedParts(Sealed):
         self.counters: int = ends[-1]
 
     def cells(self, part: View) -> int:
-        """Return how many cells the table over some factors has."""
+        """Return the number of cells of the table over some factors."""
         return math.prod(self.factors[place][0] for place in part)
 
     def held(self, part: View) -> int:
-        """Return how many cells of a part every report holds."""
+        """Return the number of cells of a part that every report holds."""
         return math.prod(self.factors[place][1] for place in part)
 
     def group(self, place: int) -> slice:

@@ -120,7 +120,7 @@ def match_chances(law: SetLaw, place: int) -> tuple[list[int], tuple[int, ...]]:
 
 
 def draw_matches(law: SetLaw, count: int, source: BitSource) -> Member | None:
-    """Return which factors match the answer, drawn among the sets that hold it; None where all have to.
+    """Return the factors that match the answer, drawn among the sets that hold it; None where all must match.
 
     Factor after factor, each with the exact chance that it matches given how many more have to.
     """

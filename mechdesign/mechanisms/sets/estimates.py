@@ -34,7 +34,7 @@ class SetTable(CountedTable):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SetEstimate(Tidy):
-    """What the reports say: each attribute by itself, and any table that was counted.
+    """Estimates from the reports: each attribute by itself, and any table that was counted.
 
     Attributes
     ----------

@@ -146,7 +146,7 @@ class SetLaw:
 
 
 def ways(factor: Factor, match: bool) -> int:
-    """Return how many subsets of a factor hold a value, or do not."""
+    """Return the number of subsets of a factor that hold a value, or that do not."""
     size, width = factor
     return math.comb(size - 1, width - 1) if match else math.comb(size - 1, width)
 

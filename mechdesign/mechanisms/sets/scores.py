@@ -218,7 +218,7 @@ class CellScore(TableScore):
 
     @property
     def other(self) -> Fraction:
-        """How likely a report names a cell that is not the user's."""
+        """Probability that a report names a cell other than the user's."""
         return Fraction(self.width, self.size) - self.gain / self.size
 
     def moments(self, pattern: Pattern) -> Moments:

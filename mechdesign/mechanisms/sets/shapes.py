@@ -41,7 +41,7 @@ class SetShape:
 
     @abstractmethod
     def least(self, attributes: Attributes) -> int:
-        """Return how many factors have to match an answer for the set to hold it."""
+        """Return the least number of factors that match an answer in a set that holds it."""
 
     @abstractmethod
     def as_json(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class MatchSet(SetShape):
         return _singles(attributes, self.widths)
 
     def least(self, attributes: Attributes) -> int:
-        """Return how many attributes have to match."""
+        """Return the least number of attributes that must match."""
         return integer("matches", self.matches, 1, attributes.count)
 
     def as_json(self) -> dict[str, Any]:

@@ -80,11 +80,11 @@ class Protocol(ProtocolClient):
     # What a protocol has to say of itself
 
     def parameters(self) -> dict[str, Any]:
-        """Return what the clients run on, as plain values, next to the guarantee."""
+        """Return the parameters of the clients as plain values, without the guarantee."""
         return self.noise.parameters()
 
     def setting(self) -> dict[str, Any]:
-        """Return what users' values are, next to the guarantee: categories, labels, a precision."""
+        """Return the setting of the users' values, without the guarantee: categories, labels, a precision."""
         return {}
 
     @property

@@ -168,7 +168,7 @@ class BatchShuffler(Mechanism):
         return audit_channel(rows, self.epsilon, self.delta)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return what of the number of messages is private; the messages are the protocol's concern."""
+        """Return certificates about the number of messages; the messages are the protocol's concern."""
         if self.hide == "nothing":
             note = "the number of messages is seen; the protocol protects their content"
             return (Certificate("batch", True, True, {"threshold": self.threshold}, note=note),)

@@ -35,7 +35,7 @@ LARGEST_RING = 1 << 52
 
 
 class ProtocolClient(Mechanism):
-    """What a protocol says to those who write its client."""
+    """Texts of a protocol for the author of its client."""
 
     noise: Noise
 

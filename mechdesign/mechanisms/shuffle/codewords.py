@@ -199,7 +199,7 @@ class PRHR(HistogramProtocol):
         return table
 
     def tally(self, messages: Messages) -> NDArray[np.int64]:
-        """Return how many messages each category fits; messages that fit none are dropped on the way."""
+        """Return the number of messages that each category fits; messages that fit none are dropped."""
         if self.noise.entries > self.noise.digits:
             messages = self._deficient(messages)
         return self._fitting(messages)
@@ -239,7 +239,7 @@ class PRHR(HistogramProtocol):
 
 
 def spans_all(entries: Sequence[NDArray[np.int64]], digits: int) -> NDArray[np.bool_]:
-    """Return which messages have entries that span all binary vectors of ``digits`` digits.
+    """Return the messages whose entries span all binary vectors of ``digits`` digits.
 
     Such a message fits no category: its number would be orthogonal to everything. Gaussian elimination, one
     entry after the other, of many messages at a time.

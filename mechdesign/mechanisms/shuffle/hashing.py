@@ -181,7 +181,7 @@ class SOLH(HistogramProtocol):
         return self.noise.variance_of(count)
 
     def tally(self, messages: Messages) -> NDArray[np.int64]:
-        """Return how many messages each category fits; the whole work of the analyzer."""
+        """Return the number of messages that each category fits; the whole work of the analyzer."""
         return self.noise.family.supports(messages[:, 0], messages[:, 1], self.labels.size)
 
     def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
@@ -342,7 +342,7 @@ class MURS(SOLH):
         return self.noise.added(messages, self.noise.all_fakes, self.source(rng, "shuffle"))
 
     def mix(self, messages: Any, rng: Rng = None) -> Messages:
-        """Return what one of the shufflers passes on: its fakes added, and all messages sorted.
+        """Return the output of one of the shufflers: its fakes added, and all messages sorted.
 
         The shufflers stand in a row: each mixes what the one before has passed on, and the analyzer gets the
         messages of the last one.

@@ -37,13 +37,13 @@ NoiseT = TypeVar("NoiseT", bound="Noise")
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a user may send: the most messages, and their largest epsilon before they are shuffled."""
+    """Limits of a user: the most messages, and their largest epsilon before they are shuffled."""
 
     max_messages: int | None = None
     local_cap: float | None = None
 
     def most(self, limit: int, rows: int = 1) -> int:
-        """Return how many messages next to the user's own are allowed, for each of some rows.
+        """Return the number of messages besides the user's own that are allowed, for each of some rows.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class Noise(ABC):
         return (cls.fitting if calibration == "exact" else cls.printed)(promise, size, allowed)
 
     def parameters(self) -> dict[str, Any]:
-        """Return what clients run on, as plain values."""
+        """Return the parameters of the clients as plain values."""
         kind: Any = type(self)
         given = {item.name: getattr(self, item.name) for item in attrs.fields(kind)[2:]}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
@@ -118,7 +118,7 @@ class Noise(ABC):
     @property
     @abstractmethod
     def proof(self) -> str:
-        """How that bound is proven, in a few words."""
+        """Name of the proof of that bound, in a few words."""
 
     @property
     def telling_delta(self) -> float:

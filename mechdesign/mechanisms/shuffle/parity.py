@@ -94,7 +94,7 @@ class Parities(Noise):
 
     @cached_property
     def least_delta(self) -> float:
-        """What mixing costs: (1 + e^epsilon) times its distance, for two categories."""
+        """Delta that mixing costs: (1 + e^epsilon) times its distance, for two categories."""
         distance = 2 * parity_distance(self.promise.honest_users, self.shares)
         return min(1.0, float_up((1 + exp_upper(self.promise.epsilon)) * distance))
 
@@ -109,7 +109,7 @@ class Parities(Noise):
 
     @cached_property
     def gain(self) -> float:
-        """How much more often the parity of a category that somebody holds is odd: (1 - 2 q)^n / 2."""
+        """Excess probability of an odd parity of a category that a user holds: (1 - 2 q)^n / 2."""
         return 0.5 * math.exp(self.promise.users * math.log1p(-2.0 * self.flip / TOTAL))
 
     @property
@@ -203,7 +203,7 @@ class DistinctParity(HistogramProtocol):
         return 2 * self.labels.size
 
     def tally(self, messages: Messages) -> NDArray[np.int64]:
-        """Return how many shares of each category are 1, then how many there are."""
+        """Return the number of shares of each category that are 1, then the number of shares."""
         counts = np.bincount(messages[:, 0], minlength=2 * self.labels.size).reshape(-1, 2)
         return np.concatenate([counts[:, 1], counts.sum(axis=1)]).astype(np.int64)
 

@@ -82,7 +82,7 @@ class Presence(Noise):
         return Sum((Group.bits(self.promise.users, 1 - self.chance),))
 
     def senders(self, users: int, source: BitSource) -> int:
-        """Return how many of these users are not silent."""
+        """Return the number of these users who are not silent."""
         return users - int(bits(users, self.silent, source).sum())
 
 

@@ -150,7 +150,7 @@ def least_within(
     digits: int = 12,
     end: int | None = None,
 ) -> int | None:
-    """Return what :func:`least_passing` does where a falling curve is at most a level, by few of its values.
+    """Return the result of :func:`least_passing` for a falling curve and a level, from few of its values.
 
     Examples
     --------
@@ -187,7 +187,7 @@ class OutOfReachError(MechDesignError, ValueError):
 
 
 def remedy(promise: Promise, possible: Callable[[Promise], bool], digits: int = 40) -> str:
-    """Return which number of users, and which epsilon, would be enough; the least, where that is soon found.
+    """Return a number of users and an epsilon that would be enough; the least, where that is soon found.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ class PureNoise(Noise):
 
 
 class PureProtocol(TotalProtocol):
-    """What keeps its guarantee with delta 0, and says so."""
+    """Protocols that keep their guarantee with delta 0, and state so."""
 
     is_pure: ClassVar[bool] = True
 

@@ -161,7 +161,7 @@ class RSumPURE(PureProtocol, SumProtocol):
         return 2 * len(self.noise.digits)
 
     def tally(self, messages: Messages) -> NDArray[np.int64]:
-        """Return how many bits of each digit are 1, then how many there are."""
+        """Return the number of bits of each digit that are 1, then the number of bits."""
         counts = np.bincount(messages[:, 0], minlength=2 * len(self.noise.digits)).reshape(-1, 2)
         return np.concatenate([counts[:, 1], counts.sum(axis=1)]).astype(np.int64)
 

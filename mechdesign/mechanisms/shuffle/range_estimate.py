@@ -62,7 +62,7 @@ class RangeEstimate(Tidy):
     notes: tuple[str, ...] = ()
 
     def count(self, first: int, last: int) -> tuple[float, float]:
-        """Return how many users hold a category from the first to the last one, and the standard error."""
+        """Return the number of users with a category in this range, and its standard error."""
         size = len(self.names)
         low, high = integer("first", first, 0, size - 1), integer("last", last, 0, size - 1)
         if (low, high) == (0, size - 1):
@@ -74,7 +74,7 @@ class RangeEstimate(Tidy):
         return value, error
 
     def limits(self, first: int, last: int) -> Limits:
-        """Return what the interval of a range is made from: the exact law of its dummies."""
+        """Return the limits of a range's interval, from the exact distribution of its dummies."""
         _, error = self.count(first, last)
         noise = self._noise(self._parts(first, last)) if error else None
         return NormalLimits(error) if noise is None else NoiseLimits(noise, noise.mean)
@@ -186,7 +186,7 @@ def dyadic(low: int, high: int, levels: int) -> Iterator[tuple[int, int]]:
 
 
 def most_parts(levels: int) -> int:
-    """Return how many nodes a range takes at most; all categories together take none.
+    """Return the largest number of nodes that a range takes; all categories together take none.
 
     Examples
     --------

@@ -139,7 +139,7 @@ class RangeTree(RowsProtocol):
 
 
 def level_sizes(categories: int) -> tuple[int, ...]:
-    """Return how many nodes each level below the root has.
+    """Return the number of nodes of each level below the root.
 
     Examples
     --------

@@ -157,7 +157,7 @@ class Rows(Noise):
 
     @abstractmethod
     def own_of(self, row: int) -> Steps:
-        """Return what the value becomes in a row, as plain values."""
+        """Return the steps from the value to its entry in a row, as plain values."""
 
     def client_parts(self) -> list[Steps]:
         """Return the parts of a client that make the same messages."""

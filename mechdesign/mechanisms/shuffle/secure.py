@@ -141,7 +141,7 @@ class SecureNoise(Noise):
 
     @property
     def margin(self) -> int:
-        """How much room the ring has for the noise on each side."""
+        """Room of the ring for the noise on each side."""
         return margin_of(self.promise, self.alpha)
 
     @cached_property
@@ -156,7 +156,7 @@ class SecureNoise(Noise):
 
     @property
     def proof(self) -> str:
-        """How the guarantee is kept, in a few words."""
+        """Name of the proof of the guarantee, in a few words."""
         mixing = "distance of mixed shares" if self.is_computed else "theorem of split-mix"
         return f"discrete Laplace noise; {mixing} and total variation of the tables"
 

@@ -317,7 +317,7 @@ class HistogramProtocol(Protocol):
         return self.labels.size
 
     def tally(self, messages: Messages) -> NDArray[np.int64]:
-        """Return how often each message was sent."""
+        """Return the count of each message."""
         return np.bincount(messages[:, 0], minlength=self.tally_size).astype(np.int64)
 
     def forecast(self, users: int | None = None) -> Forecast:

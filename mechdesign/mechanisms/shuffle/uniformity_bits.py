@@ -66,7 +66,7 @@ class UniformityBits(UniformityProtocol):
 
     @cached_property
     def rmse(self) -> float:
-        """What its problem minimises: the least total variation distance that is sure to be found."""
+        """Objective of its problem: the least total variation distance that is sure to be found."""
         users, size = self.promise.users, self.labels.size
         noise, square = self.largest_noise
 
@@ -200,7 +200,7 @@ class SecureCounts(Noise):
 
     @property
     def least_delta(self) -> float:
-        """What mixing and the tables cost for two counts; the noise itself is private with delta 0."""
+        """Delta that mixing and the tables cost for two counts; the noise itself is private with delta 0."""
         return min(1.0, 2.0 * self.each.least_delta)
 
     @property
@@ -210,7 +210,7 @@ class SecureCounts(Noise):
 
     @property
     def proof(self) -> str:
-        """What the certificate rests on."""
+        """Name of the proof of the certificate."""
         return f"two counts, each with half of epsilon: {self.each.proof}"
 
     @property

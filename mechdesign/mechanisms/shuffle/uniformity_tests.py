@@ -172,7 +172,7 @@ class UniformityDump(UniformityProtocol):
 
     @cached_property
     def rmse(self) -> float:
-        """What its problem minimises: the least total variation distance that is sure to be found."""
+        """Objective of its problem: the least total variation distance that is sure to be found."""
         return found_distance(self.promise.users, self.labels.size, self._most_dummies, self.error)
 
     @property

@@ -298,7 +298,7 @@ class HistFlip(HistogramProtocol):
         return np.full(len(count), self.noise.variance)
 
     def tally(self, messages: Messages) -> NDArray[np.int64]:
-        """Return how many vectors have each bit."""
+        """Return the number of vectors with each bit."""
         size, rows = self.labels.size, max(1, PART // (self.noise.words * WORD))
         total = np.zeros(size, dtype=np.int64)
         for start in range(0, len(messages), rows):

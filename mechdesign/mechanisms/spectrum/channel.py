@@ -100,7 +100,7 @@ class Channel:
         return self.price * math.pi / self.radius
 
     def revenue(self, radii: Array) -> Array:
-        """Return what each user pays, eq. (6.7)."""
+        """Return the payment of each user, eq. (6.7)."""
         paid: Array = self.factor * radii * (self.privacy + radii) ** 2
         return paid
 
@@ -140,7 +140,7 @@ class Channel:
 
     @cached_property
     def rounding(self) -> float:
-        """What the optimum of real distances may exceed that of the rounded ones by.
+        """Upper bound of the optimum of real distances less that of the rounded ones.
 
         Distances are below the true ones by at most delta: they are rounded as distances, wherever the
         origin is. From an optimum of the true ones, all radii and L less delta are allowed here; that costs

@@ -132,14 +132,14 @@ class SpectrumCloak(Mechanism):
         )
 
     def registration(self, x: float, y: float, protection: float | None = None) -> Registered:
-        """Return what one owner registers; its place is compared with its tiles once more, exactly."""
+        """Return the registration of one owner; its location is compared with its tiles again, exactly."""
         found = Registered(self._tiles_of(x, y), self._class_of(protection))
         if self.tiling.nearest(found.tiles, x, y) != 0:
             raise CertificateError("cloak", "a location outside its own tile", "report this as a bug")
         return found
 
     def register(self, owners: Iterable[Mapping[str, Any]]) -> dict[str, Registered]:
-        """Return what owners register, by name; several places of one name make a union.
+        """Return the registrations of owners, by name; several locations of one name make a union.
 
         Parameters
         ----------

@@ -126,5 +126,5 @@ class CutTiling:
         return self.groups[self.root_of(x, y)]
 
     def counts(self, places: Sequence[Vertex]) -> Counter[Tile]:
-        """Return how many of some places each group has; groups without any are left out."""
+        """Return the number of some locations in each group; groups without any are omitted."""
         return Counter(self.root_of(*place) for place in places)

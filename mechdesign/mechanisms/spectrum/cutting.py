@@ -221,7 +221,7 @@ class CuttingPlanes:
 
     @property
     def proven(self) -> float:
-        """What no allocation exceeds: the program's bound, or the cutoff where columns were closed."""
+        """Upper bound of all allocations: the program's bound, or the cutoff where columns were closed."""
         return max(self.bound, self.cutoff) if not self.open.all() else self.bound
 
     def _close(self, poor: NDArray[np.bool_]) -> None:

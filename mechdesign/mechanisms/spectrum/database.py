@@ -137,7 +137,7 @@ class SpectrumDatabase(Mechanism):
         return None if owner is None else Region(self.tiling, owner)
 
     def room(self, channel: str, x: float, y: float) -> float:
-        """Return how far a user at a place may send as far as the owner is concerned; infinite if it is idle.
+        """Return the radius that the owner leaves to a user at a location; infinite if it is idle.
 
         For a user's own device, at its true place: tiles are public, so nothing has to be reported for it,
         and no privacy radius is lost. Other users are not considered; for those it has to ask.

@@ -39,7 +39,7 @@ class Region:
         return len(self.registered.tiles) * self.tiling.area
 
     def room(self, x: float, y: float, privacy: float = 0.0) -> float:
-        """Return how far somebody may send who is within ``privacy`` of a place; below 0 where it may not.
+        """Return the radius left to a user within ``privacy`` of a location; below 0 where it may not send.
 
         The distance to the nearest point of the tiles, less protection and privacy radius, rounded down.
 

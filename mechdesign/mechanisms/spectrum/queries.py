@@ -138,7 +138,7 @@ def checked_queries(
 
 @dataclass(frozen=True)
 class Answer:
-    """What becomes of a query.
+    """Result of a query.
 
     Attributes
     ----------

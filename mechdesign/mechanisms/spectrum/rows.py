@@ -46,7 +46,7 @@ class RowTable:
         return found
 
     def costs(self, prices: Array, users: Places, low: Array, paid: Array) -> Array:
-        """Return what columns cost at prices of the rows."""
+        """Return the costs of columns at prices of the rows."""
         cost = np.zeros(len(users))
         priced = prices > 0
         for user in np.unique(users).tolist():

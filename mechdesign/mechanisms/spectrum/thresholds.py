@@ -114,7 +114,7 @@ class Thresholds:
 
     @property
     def proven(self) -> float:
-        """What no allocation exceeds: the program's bound, or the cutoff where columns were closed."""
+        """Upper bound of all allocations: the program's bound, or the cutoff where columns were closed."""
         return max(self.bound, self.cutoff) if self.closed else self.bound
 
     # One round

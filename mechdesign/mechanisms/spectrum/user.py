@@ -196,7 +196,7 @@ class SpectrumUser(Mechanism):
         return Certificate("reach", holds, True, figures, note=note)
 
     def figures(self) -> list[Figure]:
-        """Return how far reports are from the true place."""
+        """Return figures of the distance between reports and the true location."""
         return self.noise.figures()
 
     def _figures(self) -> str:

@@ -34,7 +34,7 @@ Expression = tuple[Value, Value]
 
 @dataclass(frozen=True)
 class Users:
-    """What a search needs of users: factors c_j, privacy radii, wanted radii, reaches a_j and margins."""
+    """Users of a search: factors c_j, privacy radii, requested radii, reaches a_j and margins."""
 
     factor: Sequence[float]
     privacy: Sequence[float]
@@ -55,7 +55,7 @@ Leaf = Callable[[Sequence[int]], float]
 
 
 class Way(NamedTuple):
-    """What one user does: the choice, and the least and the largest radius and revenue it can mean."""
+    """Action of one user: the choice, and the least and the largest radius and revenue it can mean."""
 
     choice: int
     least: float

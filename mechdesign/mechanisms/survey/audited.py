@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class SurveyAudit(PrivacyFinding):
-    """What a user gives away at most, over all that the survey reports.
+    """Result of the audit of a survey: the largest epsilon of a user over all reports.
 
     The true epsilon is that of the design that gives away most; the witness names it, and for each of its
     parts two answers and a report that attain it.

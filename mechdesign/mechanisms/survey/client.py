@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class SurveyClient(CollectingMechanism[SurveyResults]):
-    """What a survey says to those who write its client; a number in bins is asked as a choice of its bins."""
+    """Texts of a survey for the author of its client; a number in bins is asked as a choice of its bins."""
 
     questions: Questions
 

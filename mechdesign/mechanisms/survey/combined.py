@@ -32,7 +32,7 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What the reports of one design tell of some shares.
+    """Information about some shares in the reports of one design.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ SMALL_GROUP = 4.0
 
 @dataclass(frozen=True)
 class Told:
-    """What the reports of one part tell of a table.
+    """Information about a table in the reports of one part.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Told:
 
 @dataclass(frozen=True)
 class ToldInOrder:
-    """What the reports of an ordered part tell of its question."""
+    """Information about its question in the reports of an ordered part."""
 
     part: OrderedPart
     counts: Codes
@@ -146,7 +146,7 @@ def _telling(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> Iterator[t
 
 
 def told_of(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> list[Told]:
-    """Return what the reports of all designs tell of the table of some questions."""
+    """Return the information about the table of some questions in the reports of all designs."""
     found = []
     for part, counter, information in _telling(survey, counts, wanted):
         if isinstance(part, TablePart):

@@ -29,7 +29,7 @@ Asked = tuple[tuple[int, ...], ...]
 
 
 def survey_figures(survey: Survey) -> list[Figure]:
-    """Return who is asked what, and the expected errors with the planned users."""
+    """Return figures of the plan of questions, and of the expected errors with the planned users."""
     return [_asked(survey), _errors(survey)]
 
 
@@ -74,7 +74,7 @@ def _boxes(places: Sequence[int], bottom: float, top: float, kind: int, label: s
 
 
 def shares_of(survey: Survey) -> list[tuple[Asked, float]]:
-    """Return which questions are reported together, in each report, with their shares; the largest first."""
+    """Return the questions that are reported together, with their shares; the largest first."""
     found: dict[Asked, float] = {}
     for number, design in enumerate(survey.designs):
         asked = tuple(sorted(part.places for part in design.parts))

@@ -92,7 +92,7 @@ class OrderedPart(SurveyPart):
         return np.asarray(self.channel.query_errors(np.eye(self.sizes[0])).sum(axis=1))
 
     def evidence(self, counts: Codes, cells: Cells, information: float) -> Evidence:
-        """Return what the reports tell of the shares of several sets of categories.
+        """Return the information about the shares of several sets of categories in the reports.
 
         The moments of a score depend on the category; those of users in a set, and of the others, are
         averages at the estimated shares.

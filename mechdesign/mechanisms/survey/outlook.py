@@ -67,7 +67,7 @@ class SurveyOutlook:
 
     @property
     def ledger(self) -> str:
-        """What each user gives away."""
+        """Epsilon of each user, as text."""
         return f"each user gives away epsilon = {self.survey.epsilon:g} in total, over all questions together"
 
     def __str__(self) -> str:
@@ -110,7 +110,7 @@ class SurveyOutlook:
 def outlook_of(
     survey: Survey, users: int, wanted: Sequence[float | None] = (), remarks: Sequence[str] = ()
 ) -> SurveyOutlook:
-    """Return what is known before any user is asked.
+    """Return the forecast before any user is asked.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def outlook_of(
 
 
 def users_for(alone: float, error: float) -> int | None:
-    """Return how many users take the standard error from that of one user to this; None where none do.
+    """Return the number of users for a standard error, from that of one user; None if none does.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def users_for(alone: float, error: float) -> int | None:
 
 
 def asked_in_words(survey: Survey, number: int) -> str:
-    """Return what the users of a design report: 'a with b' in one report, 'a and b' in two."""
+    """Return the questions of a design in words: 'a with b' in one report, 'a and b' in two."""
     parts = survey.designs[number].parts
     texts = []
     for part in parts:

@@ -52,7 +52,7 @@ class SurveyPart(Sealed):
 
     @property
     def epsilon(self) -> float:
-        """What of the budget of its user it takes."""
+        """Part of its user's budget that it takes."""
         found: float = self.audit().epsilon
         return found
 
@@ -129,11 +129,11 @@ class TablePart(SurveyPart):
         return found
 
     def cells(self, wanted: Sequence[int]) -> int:
-        """Return how many cells the table over some of its questions has."""
+        """Return the number of cells of the table over some of its questions."""
         return math.prod(self.sizes[self.places.index(place)] for place in wanted)
 
     def supports(self, counts: Codes, users: int, wanted: Sequence[int]) -> Codes:
-        """Return how many cells the reports support within each cell of the table over some questions."""
+        """Return the number of cells that reports support within each cell of some questions' table."""
         table = np.asarray(self.oracle.supports(counts, users)).reshape(self.sizes)
         rest = tuple(axis for axis, place in enumerate(self.places) if place not in wanted)
         summed: Codes = table.sum(axis=rest).ravel()
@@ -180,7 +180,7 @@ class SetPart(SurveyPart):
         return of_sets(share + (1 - share) * Fraction(width, size), size, width, cells)
 
     def supports(self, counts: Codes, place: int) -> Codes:
-        """Return how many sets hold each category of a question."""
+        """Return the number of sets that contain each category of a question."""
         held: Codes = counts[self.response.layout.places[(self.places.index(place),)]]
         return held
 

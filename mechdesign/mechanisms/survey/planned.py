@@ -41,7 +41,7 @@ def effective_share(part: TablePart) -> float:
 
 
 def part_information(questions: Questions, wanted: Wanted, part: SurveyPart) -> float:
-    """Return what one report of a part tells of a requested result; 0 where it does not."""
+    """Return the information of one report of a part about a requested result; 0 where it has none."""
     if not set(wanted.places) <= set(part.places):
         return 0.0
     if isinstance(part, NumberPart):
@@ -162,7 +162,7 @@ def unit(questions: Questions, wanted: Wanted) -> float:
 
 
 def users_needed(survey: Survey, errors: Sequence[float | None]) -> int | None:
-    """Return how many users take every standard error to what is wanted; None where that cannot be had."""
+    """Return the number of users for all requested standard errors; None where no number does."""
     reached = expected_errors(survey, 1)
     needed = [
         (float(one) / error) ** 2 for one, error in zip(reached, errors, strict=True) if error is not None

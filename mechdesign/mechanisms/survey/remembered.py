@@ -72,12 +72,12 @@ class RememberedReports:
 
     @property
     def users(self) -> tuple[str, ...]:
-        """Whose reports are kept."""
+        """Users whose reports are kept."""
         return tuple(self._kept)
 
     @property
     def ledger(self) -> str:
-        """What each user gives away, however often the reports are sent."""
+        """Epsilon of each user as text, however often the reports are sent."""
         epsilon = self.survey.epsilon
         return f"each user gives away epsilon = {epsilon:g} in total, however often the report is sent"
 

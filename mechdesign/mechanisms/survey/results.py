@@ -162,7 +162,7 @@ class SurveyResults(Tidy):
 
     @property
     def ledger(self) -> str:
-        """What each user has given away."""
+        """Epsilon that each user has spent, as text."""
         return f"each user has given away epsilon = {self.epsilon:g} in total, over all questions together"
 
     def figures(self) -> list[Figure]:

@@ -53,7 +53,7 @@ PIECE = 1 << 16
 
 @dataclass(frozen=True)
 class Design:
-    """What some of the users are asked: parts about different questions.
+    """Questions to some of the users: parts about different questions.
 
     Attributes
     ----------
@@ -152,15 +152,15 @@ class Survey(SurveyClient):
         return self.designs[number].weight / TOTAL
 
     def told(self, wanted: Wanted, part: SurveyPart) -> float:
-        """Return what one report of a part was planned to tell of a requested result."""
+        """Return the planned information of one report of a part about a requested result."""
         return part_information(self.questions, wanted, part)
 
     def information(self, wanted: Wanted, number: int) -> float:
-        """Return what one report of a design was planned to tell of a requested result."""
+        """Return the planned information of one report of a design about a requested result."""
         return sum(self.told(wanted, part) for part in self.designs[number].parts)
 
     def names(self) -> tuple[str, ...]:
-        """Return what the requested results are called."""
+        """Return the names of the requested results."""
         return tuple(wanted.name(self.questions) for wanted in self.wanted)
 
     @property
@@ -291,11 +291,11 @@ class Survey(SurveyClient):
         return survey_operations(self)
 
     def figures(self) -> list[Figure]:
-        """Return who is asked what, and the expected errors over the number of users."""
+        """Return figures of the plan of questions, and of the expected errors over the number of users."""
         return survey_figures(self)
 
     def explained(self) -> tuple[str, ...]:
-        """Return what a user is asked and what leaves the device."""
+        """Return an explanation of the questions of a user and of the reports that leave the device."""
         lines = [
             f"{len(self.questions)} questions, of which a random choice is reported: the device draws one of "
             f"{self.count} designs, without looking at the answers, and reports the answers to its questions "

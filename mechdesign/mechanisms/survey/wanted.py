@@ -32,7 +32,7 @@ class Wanted:
     number: int | None = None
 
     def name(self, questions: Questions) -> str:
-        """Return what it is called.
+        """Return the name of the requested result.
 
         Examples
         --------
@@ -115,7 +115,7 @@ _EXAMPLE = 'write [{ number = "age", by = "sex" }]'
 
 
 def wanted_of(questions: Questions, document: Sequence[Any]) -> tuple[Wanted, ...]:
-    """Return what :meth:`Wanted.as_json` of tables and group means describes, checked."""
+    """Return the requested tables and group means of the output of :meth:`Wanted.as_json`, checked."""
     found = []
     for item in document:
         names = [questions[place].name for place in item["questions"]]

@@ -17,7 +17,7 @@ from mechdesign.mechanisms.workload.weights import PatternWeights
 
 
 class PatternClient(ReportMechanism[QueryEstimate]):
-    """What a workload says to those who write its client; with a range a number is asked, for its bin."""
+    """Texts of a workload for the author of its client; with a range a number is asked, for its bin."""
 
     weights: PatternWeights | OrbitWeights
     domain: Domain | None

@@ -66,7 +66,7 @@ class Translations:
         return np.fft.fft(rows, axis=1) if self.kind == "cycle" else self._walsh(rows)
 
     def back(self, rows: NDArray[Any]) -> Array:
-        """Return what has these transforms."""
+        """Return the rows that have these transforms."""
         found = np.real(np.fft.ifft(rows, axis=1)) if self.kind == "cycle" else self._walsh(rows) / self.size
         return np.asarray(found)
 

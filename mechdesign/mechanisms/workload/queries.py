@@ -185,7 +185,7 @@ class Workload:
         return (found + found.T) / 2.0
 
     def as_json(self) -> Any:
-        """Return what the workload was made from, as plain values."""
+        """Return the source of the workload, as plain values."""
         return dict(self.given) if self.named is not None else self.given.tolist()
 
 

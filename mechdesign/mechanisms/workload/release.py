@@ -206,7 +206,7 @@ class WorkloadRelease(PatternClient):
         return reports
 
     def possible_reports(self) -> NDArray[np.bool_]:
-        """Return which reports can be made: all."""
+        """Return the reports that are possible: all."""
         return np.ones(self.counters, dtype=np.bool_)
 
     def read(self, reports: Any) -> Codes:
@@ -326,7 +326,7 @@ class WorkloadRelease(PatternClient):
         return self.draw(self._codes(answers, clip), bit_source(rng))
 
     def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
-        """Return how many codes its column takes; none where it takes numbers of a range."""
+        """Return the number of codes that its column takes; none where it takes numbers of a range."""
         return super().bare_codes() if self.domain is None else ()
 
     def is_value(self, text: str) -> bool:

@@ -65,7 +65,7 @@ def _gain(slot: Slot, user: int, wanted: np.ndarray[tuple[int, ...], np.dtype[np
 
 
 def payment(slot: Slot, user: int) -> Fraction:
-    """Return what algorithm 5.3 pays a winner, in units; the reserve price where nobody can replace it."""
+    """Return the payment of a winner by algorithm 5.3, in units; irreplaceable: the reserve price."""
     chosen = selected(slot, user)
     if chosen is None:
         assert slot.reserve is not None

@@ -24,7 +24,7 @@ from mechdesign.papers.claims.witness import Figures, figures_of, lost, needs_fi
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """What was found for a claim.
+    """Result of checking a claim.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class ClaimResult:
 
     @property
     def lost(self) -> str:
-        """What of the recorded witness was not found again; empty when all is well."""
+        """Entries of the recorded witness that were not found again; empty when all were."""
         is_recorded = self.outcome == self.claim.expected and self.claim.verdict != "holds"
         return lost(self.claim, self.figures) if is_recorded else ""
 
@@ -100,17 +100,17 @@ class ClaimResult:
 
     @property
     def subject(self) -> str:
-        """What the claim is about, with its method and its parameters."""
+        """Subject of the claim, with its method and its parameters."""
         return subject(self.claim)
 
     @property
     def stated(self) -> str:
-        """What is stated, with the relation: ``0.83``, ``<= 0.83`` or ``increasing over epsilon``."""
+        """Stated value with its relation: ``0.83``, ``<= 0.83`` or ``increasing over epsilon``."""
         return stated(self.claim, self.found.over if isinstance(self.found, Series) else None)
 
     @property
     def shown(self) -> str:
-        """What was found, as text."""
+        """Computed value, as text."""
         return _short(self.found) if self.is_evaluated else "-"
 
     @property
@@ -153,7 +153,7 @@ class ModelCheck(TextInNotebooks):
 
     @property
     def problems(self) -> list[str]:
-        """What is not as it should be, one sentence each; empty when all is well."""
+        """Deviations from the record, one sentence each; empty when all is well."""
         texts = [f"disagreement: {text}" for text in self.comparison.disagreements]
         texts += [f"failed: {text}" for text in self.comparison.failures]
         for run in self.comparison.runs:
@@ -264,7 +264,7 @@ def _check(claim: Claim, solver: Solver) -> ClaimResult:
 
 
 def subject(claim: Claim) -> str:
-    """Return what a claim is about, with its method and its parameters.
+    """Return the subject of a claim, with its method and its parameters.
 
     Examples
     --------
@@ -278,7 +278,7 @@ def subject(claim: Claim) -> str:
 
 
 def stated(claim: Claim, over: str | None = None) -> str:
-    """Return what a claim states, with its relation; ``over`` is the swept parameter of a trend, if known.
+    """Return the stated value with its relation; ``over`` is the swept parameter of a trend, if known.
 
     Examples
     --------
@@ -312,7 +312,7 @@ def claim_line(claim: Claim) -> str:
 
 
 def decided_text(claim: Claim) -> str:
-    """Return what would decide a claim, as half a sentence.
+    """Return the evidence that would decide a claim, as half a sentence.
 
     Examples
     --------

@@ -158,7 +158,7 @@ class Claim:
 
     @property
     def expected(self) -> str:
-        """What the comparison of the stated with the found has to give: ``holds`` or ``refuted``."""
+        """Required result of comparing the stated with the computed value: ``holds`` or ``refuted``."""
         return self.outcome or self.verdict
 
     @property
@@ -179,7 +179,7 @@ class Claim:
 
 
 def kind_of(value: Any) -> str:
-    """Return what a plain value, or every entry of a list, is: number, text or truth value.
+    """Return the kind of a plain value, or of every entry of a list: number, text or truth value.
 
     Examples
     --------

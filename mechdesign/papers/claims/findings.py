@@ -60,7 +60,7 @@ class Finding:
 
     @property
     def statement(self) -> str:
-        """What is stated of what: ``static_left at generator = redrawn: stated <= 0.5``."""
+        """Statement with its subject: ``static_left at generator = redrawn: stated <= 0.5``."""
         return f"{subject(self.claim)}: stated {stated(self.claim, self.over)}"
 
     @property
@@ -70,7 +70,7 @@ class Finding:
 
     @property
     def counted_as(self) -> tuple[str, ...]:
-        """What is equal for the claims that count as one: their source and statement, else their place."""
+        """Key that is equal for claims that count as one: their source and statement, else their place."""
         words = self.claim.statement
         return (self.cite, words) if words else (self.cite, self.model.slug, str(self.number))
 
@@ -123,7 +123,7 @@ def findings(family: str | None = None, verdict: str = "refuted") -> list[Findin
 
 
 def statements(found: Sequence[Finding]) -> int:
-    """Return how many distinct statements these are: claims that are parts of one statement count once."""
+    """Return the number of distinct statements: claims that are parts of one statement count once."""
     return len({finding.counted_as for finding in found})
 
 

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Series:
-    """What was found along a sweep: a number at each value of the swept parameter, in the sweep's order."""
+    """Computed values along a sweep: a number at each value of the swept parameter, in the sweep's order."""
 
     over: str
     points: tuple[Any, ...]

@@ -36,7 +36,7 @@ ROUNDING = 1e-9
 
 
 def figures_of(claim: Claim, found: Any, solution: Solution | None) -> Figures:
-    """Return what a witness of a claim can name: ``found``, entries of its certificate, quantities.
+    """Return the figures that a claim's witness can name: ``found``, entries of its certificate, quantities.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def needs_figures(claim: Claim) -> bool:
 
 
 def lost(claim: Claim, figures: Figures) -> str:
-    """Return what of a recorded witness was not found again, as half a sentence; empty when all was.
+    """Return the entries of a recorded witness that were not found again, as half a sentence; empty if none.
 
     A claim without a witness has none to lose.
 

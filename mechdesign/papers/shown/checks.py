@@ -174,7 +174,7 @@ def _filled(text: str, width: int | None) -> str:
 
 
 def summary(checks: Sequence[ModelCheck], width: int | None = None) -> str:
-    """Return how many models, runs, claims and certificates there were, how they came out, what is wrong.
+    """Return the numbers of models, runs, claims and certificates, their results, and any deviations.
 
     Certificates that fail although they should hold, and methods that disagree, are problems and listed.
     Those of published formulas, and those that a claim of the model records as failing, are expected.
@@ -195,7 +195,7 @@ def summary(checks: Sequence[ModelCheck], width: int | None = None) -> str:
 
 
 def claims_counted(claims: Sequence[ClaimResult]) -> str:
-    """Return how many claims there are, how many are refuted, and how many not decidable here, if any.
+    """Return the numbers of claims, of refuted ones, and of those that are not decidable here, if any.
 
     Examples
     --------

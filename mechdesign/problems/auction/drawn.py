@@ -44,7 +44,7 @@ def accurate(
     value_range: float = 1.0,
     seed: int = 0,
 ) -> list[int]:
-    """Return how many users each task needs for an (alpha, delta) that is uniform in these ranges."""
+    """Return the number of users of each task for an (alpha, delta) drawn from these ranges."""
     kinds = integer("requirements: tasks", tasks, 1, 10_000)
     rng = np.random.default_rng([integer("requirements: seed", seed, 0), 3])
     goals = accuracies(kinds, alpha, delta, rng)

@@ -39,7 +39,7 @@ MAX_TURNS = 200
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """What a unit of epsilon costs for each type: users ``weights``, unit costs ``prices`` (non-decreasing).
+    """Cost of a unit of epsilon for each type: users ``weights``, unit costs ``prices`` (non-decreasing).
 
     ``factor`` is kappa: the true cost of a menu is at least ``factor * weights @ (prices * epsilon)``.
     """
@@ -146,7 +146,7 @@ def shadow_prices(
     budget: float | None,
     error: float,
 ) -> Array | None:
-    """Return what a unit of epsilon is worth for each type at the optimum, the proof that a menu is optimal.
+    """Return the worth of a unit of epsilon for each type at the optimum, the proof that a menu is optimal.
 
     Parameters
     ----------

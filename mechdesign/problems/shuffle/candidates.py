@@ -33,7 +33,7 @@ Reason = str
 
 @dataclass(frozen=True)
 class ProtocolSetting:
-    """What a protocol has to fit.
+    """Requirements that a protocol must fit.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ class Choosing:
 
     @cached_property
     def promise(self) -> Promise:
-        """What the shuffled messages have to keep."""
+        """Guarantee that the shuffled messages must keep."""
         return Promise(self.users, self.epsilon, self.delta, self.honest)
 
     @property
@@ -228,12 +228,12 @@ class Choosing:
 
     @property
     def case(self) -> ProtocolSetting:
-        """What protocols have to fit."""
+        """Requirements that protocols must fit."""
         return ProtocolSetting(self.promise, self.max_messages)
 
     @property
     def drawn(self) -> dict[str, Any]:
-        """What was given of that which protocols otherwise draw when they are built."""
+        """Parameters that were given, of those that protocols otherwise draw when they are built."""
         return {}
 
     @property
@@ -270,7 +270,7 @@ class Choosing:
 
     @property
     def setting(self) -> dict[str, Any]:
-        """What the problem says of users' values; it is not a variable."""
+        """Setting of the users' values; it is not a variable."""
         return {}
 
     def error_of(self, protocol: Protocol) -> float:

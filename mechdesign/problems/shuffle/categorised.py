@@ -33,7 +33,7 @@ class Categorised(Choosing):
 
     @property
     def case(self) -> ProtocolSetting:
-        """What protocols have to fit."""
+        """Requirements that protocols must fit."""
         names = None if self.labels is None else tuple(self.labels)
         return replace(super().case, size=self.categories, labels=names)
 

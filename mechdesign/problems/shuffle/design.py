@@ -76,7 +76,7 @@ class ShuffledDesign:
 
     @cached_property
     def gain(self) -> Mapping[str, float]:
-        """What the shuffler brings, in numbers.
+        """Gain from the shuffler, in numbers.
 
         ``local_epsilon``, the problem's ``value`` with the shuffler and ``value_unshuffled`` without; where
         something is estimated, the largest standard error with the promised users, ``error`` and

@@ -69,7 +69,7 @@ class Setting:
 
 
 def case_of(setting: Setting) -> TheoremSetting:
-    """Return what closed forms are asked about."""
+    """Return the setting of the closed forms."""
     randomizer = setting.randomizer
     return TheoremSetting(setting.users, setting.delta, randomizer.size if randomizer.kind == "k-ary" else 0)
 

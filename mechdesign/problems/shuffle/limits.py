@@ -32,7 +32,7 @@ class Limited(Choosing):
 
     @property
     def case(self) -> ProtocolSetting:
-        """What protocols have to fit."""
+        """Requirements that protocols must fit."""
         return replace(super().case, max_bits=self.max_bits, pure=self.pure)
 
 
@@ -57,5 +57,5 @@ class LocallyLimited(Limited):
 
     @property
     def case(self) -> ProtocolSetting:
-        """What protocols have to fit."""
+        """Requirements that protocols must fit."""
         return replace(super().case, local_cap=self.local_cap)

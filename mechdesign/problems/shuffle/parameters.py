@@ -32,7 +32,7 @@ def epsilon_of(field: str, value: Any) -> float:
 
 
 def honest_users(users: int, honest: float) -> int:
-    """Return how many users are honest at least: the fraction of all, rounded up.
+    """Return the least number of honest users: the fraction of all, rounded up.
 
     A fraction such as 0.1 is the decimal that is written, or the double next to it, whichever gives fewer.
 

@@ -23,7 +23,7 @@ MOST_REPORTS = 64
 
 @dataclass(frozen=True)
 class KnownRandomizer:
-    """What is known of the local randomizer.
+    """Facts about the local randomizer.
 
     Attributes
     ----------

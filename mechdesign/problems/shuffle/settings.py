@@ -8,15 +8,15 @@ from mechdesign.problems.shuffle.candidates import ProtocolSetting
 
 
 def precision(case: ProtocolSetting) -> dict[str, Any]:
-    """Return what a sum has to know: its steps, or 0."""
+    """Return the parameters of a sum: its steps, or 0."""
     return {"precision": case.size}
 
 
 def categories(case: ProtocolSetting) -> dict[str, Any]:
-    """Return what a histogram has to know."""
+    """Return the parameters of a histogram."""
     return {"categories": case.size, "labels": case.labels}
 
 
 def tested(case: ProtocolSetting) -> dict[str, Any]:
-    """Return what a test of uniformity has to know."""
+    """Return the parameters of a test of uniformity."""
     return {**categories(case), "error": case.error}

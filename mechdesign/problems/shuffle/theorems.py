@@ -20,7 +20,7 @@ Answer = float | str
 
 @dataclass(frozen=True)
 class TheoremSetting:
-    """What a theorem is asked about.
+    """Setting of a theorem.
 
     Attributes
     ----------

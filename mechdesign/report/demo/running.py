@@ -56,7 +56,7 @@ class Written:
 
 @dataclass(frozen=True, eq=False)
 class Demonstrated:
-    """What came of a demonstration.
+    """Result of a demonstration.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ def _answered(question: DemoQuestion, people: dict[str, list[str]], result: Any)
 
 
 def truth(question: DemoQuestion, people: dict[str, list[str]]) -> float:
-    """Return what the data say: the mean of a column, or the share of the rows with these answers."""
+    """Return the true value: the mean of a column, or the share of the rows with these answers."""
     columns = [people[name] for name in question.columns]
     if not question.answers:
         return float(np.mean([float(value) for value in columns[0]]))

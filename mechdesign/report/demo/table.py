@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class DemoQuestion:
-    """What is estimated, and what the data say: a share of the rows, or a mean.
+    """Question of the demonstration, with its true value: a share of the rows, or a mean.
 
     Attributes
     ----------

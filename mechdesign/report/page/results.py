@@ -33,7 +33,7 @@ HEADINGS = {
 
 @dataclass(frozen=True)
 class Estimation:
-    """What was estimated, from which files, and by which command.
+    """Estimates on a page, with their files and their command.
 
     Attributes
     ----------

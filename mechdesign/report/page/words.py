@@ -21,7 +21,7 @@ LARGEST_OF_SHARE = 0.2
 
 
 def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) -> list[str]:
-    """Return what the certificate of privacy guarantees, in sentences; empty where there is none.
+    """Return the guarantee of the certificate of privacy, in sentences; empty where there is none.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) 
 
 
 def limits_in_words(mechanism: Mechanism) -> list[str]:
-    """Return what no certificate of privacy covers."""
+    """Return the limits of the guarantee, as sentences."""
     limits = [
         "The fact that a respondent takes part is not hidden.",
         "Reports add up. If a respondent is asked again, by this mechanism or another, the epsilons add up.",

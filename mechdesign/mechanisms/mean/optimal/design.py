@@ -67,7 +67,7 @@ class ChannelDesign:
 
     @property
     def constant(self) -> float:
-        """What the average criterion subtracts: the mean of p^2 over [-1, 1]."""
+        """Constant of the average criterion: the mean of p^2 over [-1, 1], which is subtracted."""
         return 1.0 / 3.0 if self.criterion == "average" else 0.0
 
     # Columns

@@ -18,7 +18,7 @@ def run(problem: AuctionSlot) -> Outcome:
 
 
 def why_not(problem: AuctionSlot) -> str | None:
-    """Say that it would take too long, if so."""
+    """Return why the method takes too long, or None."""
     return published.too_many_users(problem.slot) or None
 
 

@@ -23,7 +23,7 @@ MOST_USERS = 12
 
 
 def printed_bounds(problem: AuctionSlot, solution: Solution[Any]) -> dict[str, Any]:
-    """Return how far both inequalities are from failing; negative where they fail, nothing for large slots.
+    """Return the slack of both inequalities; negative where they fail, nothing for large slots.
 
     ``lemma_slack`` is P* + m n - M*; ``printed_bound`` the right side of the theorem, ``printed_sum`` its
     left side P for the winners and payments of the solution, and ``printed_slack`` their difference.

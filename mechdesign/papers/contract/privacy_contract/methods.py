@@ -32,7 +32,7 @@ def run(problem: PrivacyContract) -> Outcome:
 
 
 def why_not(problem: PrivacyContract) -> str | None:
-    """Say what the theorem does not know."""
+    """Return why the theorem does not apply, or None."""
     if problem.information == "complete":
         return "the theorem is about incomplete information"
     if problem.budget is None:

@@ -55,7 +55,7 @@ def _tidy(numbers: Array) -> Array:
 
 
 def why_not(problem: PrivacyContractContinuous) -> str | None:
-    """Say what the section does not know."""
+    """Return why the section does not apply, or None."""
     if problem.noise_model is not LAPLACE:
         return "the section is about Laplace noise"
     if problem.epsilon_min > 0 or problem.epsilon_max is not None or problem.participation_cost > 0:

@@ -99,7 +99,7 @@ def run(problem: JointDistribution) -> Outcome:
 
 
 def why_not(problem: JointDistribution) -> str | None:
-    """Say why it does not apply, if so."""
+    """Return why the method does not apply, or None."""
     numbers = math.prod(problem.attributes) * sum(problem.attributes)
     if numbers > MOST_NUMBERS:
         return f"its design matrix has {numbers} numbers; the limit is {MOST_NUMBERS}"

@@ -25,7 +25,7 @@ def choice(problem: FrequencyOracle) -> dict[str, Any]:
 
 
 def run(problem: FrequencyOracle) -> Outcome:
-    """Return what the rule chooses; it claims no optimum."""
+    """Return the choice of the rule; it claims no optimum."""
     reason = impossible(problem)
     if reason is not None:
         return Outcome(status="infeasible", solver="rule", message=reason)
@@ -33,7 +33,7 @@ def run(problem: FrequencyOracle) -> Outcome:
 
 
 def why_not(problem: FrequencyOracle) -> str | None:
-    """Say why the rule does not apply, if so."""
+    """Return why the rule does not apply, or None."""
     if impossible(problem) is None and problem.residuals(choice(problem))["report_bits"] > 0:
         return "it has no frequency oracle with reports of this few bits"
     return None

@@ -25,14 +25,14 @@ class ByRival:
         return rival_designs.value(self.problem, self.variables["rival"])
 
     def residuals(self) -> dict[str, float]:
-        """Return how many requested marginals are not answered, and by how much the groups are too many."""
+        """Return the numbers of requested marginals without an answer and of superfluous groups."""
         return rival_designs.residuals(self.problem, self.variables)
 
     def mechanism(self) -> MarginalRival:
-        """Return what runs."""
+        """Return the mechanism to run."""
         return rival_designs.mechanism(self.problem, self.variables["rival"])
 
 
 def otherwise(problem: MarginalViews, variables: Mapping[str, Any]) -> ByRival:
-    """Return what judges a candidate that collects otherwise."""
+    """Return the evaluation of a candidate that collects by other means than views."""
     return ByRival(problem, variables)

@@ -24,7 +24,7 @@ MOST_EFFECTS = 6
 
 
 def quantities(problem: MarginalViews, solution: Solution[Any]) -> dict[str, Any]:
-    """Return what claims and readers ask for besides views and shares.
+    """Return the quantities for claims and readers besides views and shares.
 
     ``size_and_count`` is [l, m], as in table 3.3 of the thesis. ``noise_of_size_3`` and the like are order x
     NE for views of 3 attributes, (3.6), where there is an order; ``least_noise_step`` is the least ratio of

@@ -79,7 +79,7 @@ def value(problem: MarginalViews, name: str) -> float:
 
 
 def residuals(problem: MarginalViews, variables: Mapping[str, Any]) -> dict[str, float]:
-    """Return how many requested marginals are not answered, and by how much the groups are too many."""
+    """Return the numbers of requested marginals without an answer and of superfluous groups."""
     unanswered = sum(len(one) > variables["order"] for one in problem.wanted)
     return {
         "unanswered": float(unanswered),
@@ -88,7 +88,7 @@ def residuals(problem: MarginalViews, variables: Mapping[str, Any]) -> dict[str,
 
 
 def mechanism(problem: MarginalViews, name: str) -> MarginalRival:
-    """Return what runs."""
+    """Return the mechanism to run."""
     attributes = Attributes(problem.sizes, problem.names, problem.labels)
     return MarginalRival(attributes, rival_of(problem, name), problem.users)
 

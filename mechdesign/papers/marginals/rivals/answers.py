@@ -34,7 +34,7 @@ DECODED = "made consistent and decoded from tables of bits; the stated error is 
 
 
 class Erring(Protocol):
-    """What estimates need to know of a rival."""
+    """Inputs of the estimates of a rival."""
 
     setting: RivalSetting
 
@@ -115,7 +115,7 @@ class RivalEstimate(CrossTable):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RivalMarginals(Tidy):
-    """What was collected, from which any marginal of at most the rival's order can be had.
+    """Collected data, from which any marginal of at most the rival's order can be had.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ LARGEST = 700.0
 
 
 class Learned(Protocol):
-    """What the server learned: any marginal table, unbiased unless said otherwise."""
+    """Estimates of the server: any marginal table, unbiased unless stated otherwise."""
 
     def marginal(self, attributes: Sequence[int]) -> Array:
         """Return the shares of people by the attributes' values, one axis an attribute."""
@@ -67,7 +67,7 @@ def cell_numbers(codes: Codes, sizes: Sequence[int], attributes: Sequence[int]) 
 
 
 def gibibytes(numbers: int) -> str:
-    """Return how much memory ``numbers`` numbers of 8 bytes take.
+    """Return the memory that ``numbers`` numbers of 8 bytes take.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def spaced(number: int) -> str:
 
 @dataclass(frozen=True)
 class RivalSetting:
-    """What every rival is made from.
+    """Setting from which every rival is made.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class RivalSetting:
         return len(self.sizes)
 
     def cells(self, attributes: Sequence[int]) -> int:
-        """Return how many cells a table has."""
+        """Return the number of cells of a table."""
         return math.prod(self.sizes[attribute] for attribute in attributes)
 
     def wanted(self, attributes: Sequence[int], most: int | None = None) -> tuple[int, ...]:
@@ -192,7 +192,7 @@ class Rival(Sealed, ABC):
         return f"{type(self).__name__}({len(sizes)} attributes, epsilon={epsilon:g}, order={order})"
 
     def why_not(self) -> str | None:
-        """Say why it cannot be done, with the size it would need; None if it can."""
+        """Return why it is impossible, with the size it would need; None if it is possible."""
         return None
 
     # The oracles
@@ -240,10 +240,10 @@ class Rival(Sealed, ABC):
 
     @abstractmethod
     def estimate(self, reports: Any) -> Learned:
-        """Return what the server learns from the reports."""
+        """Return the server's estimates from the reports."""
 
     def release(self, codes: Any, rng: Rng = None) -> Learned:
-        """Return what the server learns about people, shape (n, d), from their reports."""
+        """Return the server's estimates about users, shape (n, d), from their reports."""
         return self.estimate(self.randomize(codes, rng))
 
     @abstractmethod

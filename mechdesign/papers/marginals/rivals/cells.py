@@ -99,7 +99,7 @@ class CellOracle:
         return self.mechanism.draw(codes, source)
 
     def count(self, reports: NDArray[Any]) -> Codes:
-        """Return how many reports support each cell."""
+        """Return the number of reports that support each cell."""
         return self.mechanism.count(reports)
 
     def simulate(self, people: Codes, generator: np.random.Generator) -> Codes:

@@ -87,7 +87,7 @@ class PriView(Rival):
         super().__init__(sizes, epsilon, order)
 
     def why_not(self) -> str | None:
-        """Say how large the views are."""
+        """Return why the views are too large, or None."""
         cells = sum(self.setting.cells(view) for view in self.views)
         if cells <= MOST_CELLS:
             return None

@@ -41,7 +41,7 @@ class Grouped(Protocol):
         """Return the cell that each person reports."""
 
     def answers(self, counts: Mapping[int, Codes], users: Codes) -> Learned:
-        """Return what counts of support of each group say."""
+        """Return the estimates from counts of support of each group."""
 
     def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:
         """Return the expected squared error of a marginal."""

@@ -59,7 +59,7 @@ class FullContingency(Rival):
     name: ClassVar[str] = "FC"
 
     def why_not(self) -> str | None:
-        """Say how large the table would be."""
+        """Return why the table would be too large, or None."""
         cells = math.prod(self.setting.sizes)
         if cells <= MOST_CELLS:
             return None
@@ -91,7 +91,7 @@ class FullContingency(Rival):
         return cell_numbers(codes, self.setting.sizes, range(self.setting.attributes))
 
     def answers(self, counts: Mapping[int, Codes], users: Codes) -> FullTable:
-        """Return what counts of support of each group say."""
+        """Return the estimates from counts of support of each group."""
         return self._answer(counts[0], int(users[0]))
 
     def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:

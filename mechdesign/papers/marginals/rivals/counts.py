@@ -122,7 +122,7 @@ class RivalCounts(Server["MarginalRival"]):
             self.rows[row] = self.rows.get(row, 0) + count
 
     def estimate(self, population: bool = False) -> RivalMarginals:
-        """Return what any marginal is estimated from."""
+        """Return the data that any marginal is estimated from."""
         self.require_some()
         collection = self.mechanism.collection
         if isinstance(collection, ProductCollection):

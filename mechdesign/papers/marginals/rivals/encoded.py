@@ -88,7 +88,7 @@ class BinaryEncoded(Rival):
         return BinaryEncoding(self.setting.sizes)
 
     def why_not(self) -> str | None:
-        """Say how large a requested marginal of bits would be."""
+        """Return why a requested marginal of bits would be too large, or None."""
         cells = 1 << sum(sorted(self.encoding.bits)[-self.setting.order :])
         if cells <= MOST_CELLS:
             return None
@@ -130,7 +130,7 @@ class BinaryEncoded(Rival):
         return cells
 
     def answers(self, counts: Mapping[int, Codes], users: Codes) -> DecodedMarginals:
-        """Return what counts of support of each view say."""
+        """Return the estimates from counts of support of each view."""
         release = self.views_of_bits
         every = [
             counts.get(number, np.zeros(oracle.labels.size, dtype=np.int64))

@@ -43,7 +43,7 @@ STARTS = ("unbiased", "uniform")
 
 @dataclass(frozen=True, eq=False)
 class ProductReports:
-    """What people reported, and the tables that fit it.
+    """Reports of the users, and the tables that fit them.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class ExpectationMaximization(Rival):
     name: ClassVar[str] = "EM"
 
     def why_not(self) -> str | None:
-        """Say that the shares of the budget are too small."""
+        """Return why the shares of the budget are too small, or None."""
         if self.share < 2.0**-30:
             return f"epsilon / {self.setting.attributes} is below {2.0**-30:.3g}; give a larger epsilon"
         return None
@@ -188,7 +188,7 @@ class ExpectationMaximization(Rival):
         return np.column_stack(columns)
 
     def estimate(self, reports: Codes) -> ProductReports:
-        """Return what any marginal is estimated from."""
+        """Return the data that any marginal is estimated from."""
         return ProductReports(self.setting, self.oracles, self.setting.people(reports))
 
     def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:

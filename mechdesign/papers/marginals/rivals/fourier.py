@@ -35,7 +35,7 @@ MOST_BITS = 62
 
 @dataclass(frozen=True)
 class SignReports:
-    """What people report: the number of a coefficient, which does not depend on them, and a random sign."""
+    """Reports of the users: the number of a coefficient, which does not depend on them, and a random sign."""
 
     coefficients: Codes
     odd: NDArray[Any]
@@ -122,7 +122,7 @@ class FourierCoefficients(Rival):
         return sum(elementary(others, order) for order in range(1, self.setting.order + 1))
 
     def why_not(self) -> str | None:
-        """Say how many coefficients there would be."""
+        """Return why there would be too many coefficients, or None."""
         total = sum(self.encoding.bits)
         if total <= MOST_BITS and self.count <= MOST_COEFFICIENTS:
             return None
@@ -166,7 +166,7 @@ class FourierCoefficients(Rival):
         return (self.oracle.certificate(),)
 
     def group_users(self, users: int) -> Codes:
-        """Return how many users each coefficient has: as equal as possible."""
+        """Return the number of users of each coefficient: as equal as possible."""
         if users < self.count:
             raise DataError(
                 self.name,
@@ -191,7 +191,7 @@ class FourierCoefficients(Rival):
         return odd
 
     def answers(self, counts: Mapping[int, Codes], users: Codes) -> Coefficients:
-        """Return what counts of both signs of each group say; NaN where nobody reported."""
+        """Return the estimates from counts of both signs of each group; NaN where nobody reported."""
         values = np.full(self.count, np.nan)
         for number, (_, odd) in counts.items():
             values[number] = (1.0 - 2.0 * float(odd) / float(users[number])) / self.oracle.gain

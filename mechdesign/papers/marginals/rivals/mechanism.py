@@ -232,7 +232,7 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
 
 @dataclass(frozen=True)
 class RivalAudit(TextInNotebooks):
-    """What an audit of all that a user reports says; of several oracles the least private one."""
+    """Result of an audit of all that a user reports; of several oracles, that of the least private one."""
 
     epsilon: float
     worst: Certificate

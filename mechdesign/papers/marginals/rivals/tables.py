@@ -75,7 +75,7 @@ class AllMarginals(Rival):
     name: ClassVar[str] = "AM"
 
     def why_not(self) -> str | None:
-        """Say how many tables there would be."""
+        """Return why there would be too many tables, or None."""
         d, k = self.setting.attributes, self.setting.order
         count = math.comb(d, k)
         cells = elementary(self.setting.sizes, k)
@@ -125,7 +125,7 @@ class AllMarginals(Rival):
         return cells
 
     def answers(self, counts: Mapping[int, Codes], users: Codes) -> AllTables:
-        """Return what counts of support of each group say; groups without users are left out."""
+        """Return the estimates from counts of support of each group; groups without users are omitted."""
         tables, people = {}, {}
         for number, counted in counts.items():
             group = self.groups[number]
@@ -135,7 +135,7 @@ class AllMarginals(Rival):
         return AllTables(self.setting, tables, people)
 
     def group_users(self, users: int) -> Codes:
-        """Return how many users each group has: as equal as possible."""
+        """Return the number of users of each group: as equal as possible."""
         count = len(self.groups)
         if users < count:
             raise DataError(

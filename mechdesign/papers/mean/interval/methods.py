@@ -26,7 +26,7 @@ def printed(problem: MeanInterval) -> Outcome:
 
 
 def why_not(problem: MeanInterval) -> str | None:
-    """Say why the printed formula does not apply, if so."""
+    """Return why the printed formula does not apply, or None."""
     if problem.delta > 0.0:
         return "the paper's formula is for delta = 0"
     if problem.epsilon == 0.0:

@@ -76,7 +76,7 @@ def rank_sum(printed: str, data_sets: int) -> int | None:
 
 
 def possible_ranks(printed: Ranks, data_sets: int) -> int:
-    """Return how many of the printed mean ranks are possible with ``data_sets`` data sets.
+    """Return the number of printed mean ranks that are possible with ``data_sets`` data sets.
 
     Examples
     --------

@@ -135,7 +135,7 @@ def errors_outside(epsilon: float, reading: str = CENTRED) -> dict[str, float]:
 
 
 def possible_cells(reading: str) -> int:
-    """Return how many of the 45 numbers of table 8 lie within 3.3 standard errors of what data give.
+    """Return the number of the 45 numbers of table 8 within 3.3 standard errors of those of data.
 
     Examples
     --------

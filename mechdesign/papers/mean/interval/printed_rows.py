@@ -46,7 +46,7 @@ NO_DP_ERROR = 0.004289
 
 
 def rows_that_follow() -> int:
-    """Return how many of the six printed rows of table 5 are the ranks of their row of table 4.
+    """Return the number of the six printed rows of table 5 that are the ranks of their row of table 4.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def rows_that_follow() -> int:
 
 
 def means_repeated() -> int:
-    """Return how many of the ten means of tables 4 and 5 tables 8 and 6 print unchanged."""
+    """Return the number of the ten means of tables 4 and 5 that tables 8 and 6 print unchanged."""
     errors = sum(a == b for a, b in zip(PRINTED_MEANS, PRINTED_ERRORS[EPSILON], strict=True))
     both = zip(PRINTED_MEAN_RANKS, PRINTED_RANKS[EPSILON], strict=True)
     sums = (

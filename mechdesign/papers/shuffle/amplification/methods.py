@@ -20,7 +20,7 @@ def run(problem: ShuffleAmplification) -> Outcome:
 
 
 def why_not(problem: ShuffleAmplification) -> str | None:
-    """Say why it does not apply, if so."""
+    """Return why the method does not apply, or None."""
     setting = problem.setting
     if setting.randomizer.kind != "k-ary" or setting.randomizer.size < 3:
         return "it is for k-ary response with three values or more"

@@ -16,7 +16,7 @@ SHARE = 0.01
 
 
 def normal_counts(users: int, categories: int) -> NDArray[np.float64]:
-    """Return how many users are expected in each category when these are a rounded normal number.
+    """Return the expected number of users in each category when these are a rounded normal number.
 
     Its mean is the middle of the categories, its standard deviation a sixth of their number; what is beyond
     them is drawn again.

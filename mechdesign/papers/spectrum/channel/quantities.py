@@ -47,7 +47,7 @@ def quantities(problem: SpectrumChannel, solution: Solution[Any]) -> dict[str, A
 
 
 def shared_margin(channel: Channel) -> dict[str, float]:
-    """Return what the revenue of problem 6.5.1 does on its interval of R_1, where R_2 = M - R_1.
+    """Return the behavior of the revenue of problem 6.5.1 on its interval of R_1, where R_2 = M - R_1.
 
     ``best_end`` is the larger revenue at the ends, the optimum of that problem. ``middle_over_chord`` is the
     revenue in the middle less the mean of those at the ends: at least 0 for any concave function.

@@ -186,7 +186,7 @@ def attack_errors(
     protection: float = 1.0,
     known: bool = False,
 ) -> Array:
-    """Return how far the attacker's guesses are from the owner's place, attack by attack.
+    """Return the distances between the attacker's guesses and the owner's location, attack by attack.
 
     Parameters
     ----------

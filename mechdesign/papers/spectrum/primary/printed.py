@@ -38,7 +38,7 @@ def quartic(problem: SpectrumPrimary) -> list[Fraction]:
 
 
 def stationary_points(problem: SpectrumPrimary) -> tuple[int, int]:
-    """Return how many different real roots the quartic has, and how many of them problem 6.4.5 admits.
+    """Return the number of different real roots of the quartic, and of those that problem 6.4.5 admits.
 
     Examples
     --------

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 def quantities(problem: SurveyDesign, solution: Solution[Any]) -> dict[str, Any]:
-    """Return what claims, figures and readers ask for besides designs and shares.
+    """Return the quantities for claims, figures and readers besides designs and shares.
 
     ``errors`` are the expected standard errors of all wanted results with the planned users, in their order:
     of a table the root mean square over its cells, of a mean in its units. For goal ``mean`` without cross

@@ -11,7 +11,7 @@ from mechdesign.problems.survey.limit.problem import SurveyLimit
 
 
 def fake_data(name: str, kinds: tuple[Randomizer, ...]) -> Callable[[SurveyLimit], Outcome]:
-    """Return what runs a method: for each attribute the randomizer with the smaller variance."""
+    """Return the run of a method: for each attribute the randomizer with the smaller variance."""
 
     def solved(problem: SurveyLimit) -> Outcome:
         if problem.epsilon == 0.0:
@@ -24,7 +24,7 @@ def fake_data(name: str, kinds: tuple[Randomizer, ...]) -> Callable[[SurveyLimit
 
 
 def why_not(problem: SurveyLimit) -> str | None:
-    """Say that it is for tables of single questions."""
+    """Return why the method does not apply (it is for tables of single questions), or None."""
     return None if problem.effects.singles else "it is for tables of single questions"
 
 

@@ -44,6 +44,6 @@ class ByFakeData:
 
 
 def otherwise(problem: SurveyLimit, variables: Mapping[str, Any]) -> ByFakeData:
-    """Return what judges a candidate that is not a mixture of sets."""
+    """Return the evaluation of a candidate that is not a mixture of sets."""
     kinds = tuple(variables["randomizers"])
     return ByFakeData(problem, FakeData(problem.sizes, problem.epsilon, kinds))

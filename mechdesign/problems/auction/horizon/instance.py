@@ -15,7 +15,7 @@ ALPHA, DELTA, COSTS = (1.0, 2.0), (0.1, 0.2), (1.0, 2.0)
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """What happens in each slot.
+    """Bids, tasks and users of each slot.
 
     Attributes
     ----------

@@ -44,7 +44,7 @@ def run(problem: AuctionHorizon, nodes: int = NODES) -> Outcome:
 
 
 def why_not(problem: AuctionHorizon) -> str | None:
-    """Say that there are too many variables, if so."""
+    """Return why there are too many variables, or None."""
     count = problem.slots * problem.users
     if count > MOST_VARIABLES:
         return f"{count} slots times users are too many; the limit is {MOST_VARIABLES}"

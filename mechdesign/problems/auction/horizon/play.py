@@ -24,7 +24,7 @@ QUEUED = ("online", "deadline")
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """What came of it.
+    """Result of playing all slots.
 
     Attributes
     ----------

@@ -127,7 +127,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
         return math.fsum(self.instance.costs[chosen].tolist())
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return how many selections are missing, for tasks and for users' shares."""
+        """Return the numbers of missing selections, for tasks and for users' shares."""
         chosen = (np.asarray(variables["selected"]) > 0).astype(np.int64)
         has = np.einsum("tn,tnk->tk", chosen, self.instance.able.astype(np.int64))
         missing = np.maximum(self.instance.needs - has, 0)

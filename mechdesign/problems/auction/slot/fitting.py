@@ -30,7 +30,7 @@ def harmonic(count: int) -> float:
 
 
 def largest_gain(slot: Slot) -> int:
-    """Return how many open tasks a user of phase 2 has at most."""
+    """Return the largest number of open tasks of a user of phase 2."""
     needs = np.array(greedy.remaining(slot, greedy.preselected(slot)))
     return int(slot.able[:, needs > 0].sum(axis=1).max(initial=0))
 

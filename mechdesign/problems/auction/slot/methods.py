@@ -30,7 +30,7 @@ def two_phases(problem: AuctionSlot) -> Outcome:
 
 
 def why_not_greedy(problem: AuctionSlot) -> str | None:
-    """Say that the slot is too large for the greedy rule, if so."""
+    """Return why the slot is too large for the greedy rule, or None."""
     return None if problem.slot.obstacle() else greedy.too_much_work(problem.slot) or None
 
 

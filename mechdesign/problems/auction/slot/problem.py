@@ -210,7 +210,7 @@ class AuctionSlot(Problem[OnlineAuction]):
         return float(self.slot.value(np.asarray(variables["winners"]).tolist()))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return how many winners are missing for tasks, and what a winner loses at most."""
+        """Return the number of winners that tasks lack, and the largest loss of a winner."""
         winners = np.asarray(variables["winners"], dtype=np.int64)
         missing = np.maximum(self.requirements - self.slot.able[winners].sum(axis=0), 0)
         payments = np.asarray(variables["payments"]).tolist()
@@ -264,7 +264,7 @@ class AuctionSlot(Problem[OnlineAuction]):
 def outcome(
     problem: AuctionSlot, award: Decided, rule: str, solver: str, bound: tuple[float, str] | None = None
 ) -> Outcome:
-    """Return what a rule decided: ``optimal`` only where a proven bound is met.
+    """Return the outcome of a rule's award: ``optimal`` only where a proven bound is met.
 
     Parameters
     ----------

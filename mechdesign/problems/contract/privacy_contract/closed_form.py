@@ -41,7 +41,7 @@ class SizedMenu:
 
 
 def rules_of(problem: PrivacyContract, people: Population, printed: bool = False) -> Rules:
-    """Return what the payments of the problem have to respect."""
+    """Return the constraints on the payments of the problem."""
     limits = problem.limits
     return Rules(
         people.types, people.counts, people.cost, problem.information, limits.low, limits.high, printed
@@ -49,7 +49,7 @@ def rules_of(problem: PrivacyContract, people: Population, printed: bool = False
 
 
 def fixed_cost(problem: PrivacyContract, people: Population) -> float:
-    """Return what taking part costs the budget: every user's own, or with private types the highest."""
+    """Return the participation costs in the budget: each user's own, or with private types the highest."""
     if problem.information == "complete":
         return math.fsum(people.counts * people.cost)
     return people.users * float(people.cost.max())
@@ -113,7 +113,7 @@ def padded(problem: PrivacyContract, array: Array) -> Array:
 
 
 def sizes(problem: PrivacyContract) -> range:
-    """Return how many of the lowest types may be the buyers."""
+    """Return the possible numbers of buyers, which are the lowest types."""
     people = problem.population
     if problem.minimum_buyers is None:
         return range(len(people.types), len(people.types) + 1)
@@ -122,7 +122,7 @@ def sizes(problem: PrivacyContract) -> range:
 
 
 def infeasible(problem: PrivacyContract) -> Outcome:
-    """Say what would make the problem feasible: the least budget, or the least error."""
+    """Return an infeasible outcome with the change that would help: the least budget, or the least error."""
     people = problem.population.first(sizes(problem)[0])
     if problem.budget is not None:
         floor = problem.limits.low

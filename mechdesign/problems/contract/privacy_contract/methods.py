@@ -19,7 +19,7 @@ def reduced_program(problem: PrivacyContract) -> Outcome:
 
 
 def why_not_reduced(problem: PrivacyContract) -> str | None:
-    """Say why the reduced program does not apply, if so."""
+    """Return why the reduced program does not apply, or None."""
     size = len(problem.population.types)
     too_many = f"{size} types are more than {MOST_TYPES}; use closed-form" if size > MOST_TYPES else None
     return why_not(problem) or too_many
@@ -31,7 +31,7 @@ def full_program(problem: PrivacyContract) -> Outcome:
 
 
 def why_not_full(problem: PrivacyContract) -> str | None:
-    """Say why the full program does not apply, if so."""
+    """Return why the full program does not apply, or None."""
     size = len(problem.population.types)
     fits = size <= MOST_TYPES_IN_FULL or problem.information == "complete"
     too_many = f"{size} types make {size * (size - 1)} rows; use reduced-program or closed-form"

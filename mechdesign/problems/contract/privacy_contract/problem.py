@@ -233,11 +233,11 @@ class PrivacyContract(Problem[ContractMenu]):
         return total if buys.all() else total * (people.users / bought) ** 2
 
     def cost(self, payment: Array) -> float:
-        """Return what all users together are paid."""
+        """Return the payment of all users together."""
         return math.fsum(self.population.counts * payment)
 
     def value_label(self) -> str:
-        """Return what is minimised: the payments where the error is given."""
+        """Return the name of the objective: the payments where the error is given."""
         return self.value_name if self.target_error is None else "sum of all payments"
 
     def objective(self, variables: Variables) -> float:

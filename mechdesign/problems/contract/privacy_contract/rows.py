@@ -136,7 +136,7 @@ def _matrix(entries: Entries, rows: int, size: int) -> csr_array:
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """What a solver says the rows are worth: ``upper`` >= 0, ``equal`` free, ``error`` for the error row."""
+    """Prices of the rows by a solver: ``upper`` >= 0, ``equal`` free, ``error`` for the error row."""
 
     upper: Array
     equal: Array

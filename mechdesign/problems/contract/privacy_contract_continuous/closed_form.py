@@ -86,7 +86,7 @@ def too_small(problem: PrivacyContractContinuous) -> bool:
 
 
 def infeasible(problem: PrivacyContractContinuous) -> Outcome:
-    """Say which budget would do."""
+    """Return an infeasible outcome with the budget that would be enough."""
     top = np.array([problem.types.high])
     cost = np.array([problem.participation_cost])
     floor = problem.limits.low

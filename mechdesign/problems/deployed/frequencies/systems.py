@@ -29,7 +29,7 @@ REAL = "for real numbers, as published; what a client's generator does with them
 
 
 class System(ABC):
-    """What a real system sends, with its public parameters."""
+    """Reports of a real system, with its public parameters."""
 
     name: ClassVar[str]
 

@@ -64,7 +64,7 @@ def as_deployed(problem: DeployedHistogram) -> Outcome:
 
 
 def not_stated(problem: DeployedHistogram) -> str | None:
-    """Say why there is nothing deployed, if so."""
+    """Return why there is nothing deployed, or None."""
     return None if problem.stated_local_epsilon is not None else "no local epsilon is stated"
 
 

@@ -30,7 +30,7 @@ def run(problem: JointCollection) -> Outcome:
 
 
 def value_lower_bound(problem: JointCollection) -> float:
-    """Return what the value is at least: all reports' ratio bounds it, and so does one report's divided by R.
+    """Return a lower bound of the value: all reports' ratio bounds it, and so does one report's divided by R.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def _least_variance(ratio: float) -> float:
 
 
 def why_not(problem: JointCollection) -> str | None:
-    """Say why it does not apply, if so."""
+    """Return why the method does not apply, or None."""
     single = problem.reports_per_user == 1
     enough = (
         problem.report_epsilon is not None

@@ -32,7 +32,7 @@ def run(problem: JointDistribution) -> Outcome:
 
 
 def why_not(problem: JointDistribution) -> str | None:
-    """Say why it does not apply, if so."""
+    """Return why the method does not apply, or None."""
     numbers = len(problem.model.counts) * problem.model.cells
     if numbers > MOST_NUMBERS:
         return f"its matrix has {numbers} numbers; the limit is {MOST_NUMBERS}"

@@ -23,7 +23,7 @@ def proximal_newton(problem: JointDistribution) -> Outcome:
 
 
 def why_no_effects(problem: JointDistribution) -> str | None:
-    """Say that nothing is penalized, if so."""
+    """Return why the method does not apply (nothing is penalized), or None."""
     return None if problem.penalty else "there is no penalty"
 
 

@@ -328,7 +328,7 @@ class JointDistribution(Problem[Mechanism]):
         return np.asarray(variables["distribution"], dtype=np.float64).ravel()
 
     def why_no_mechanism(self) -> str:
-        """Say what the result is for."""
+        """Return the use of the result in place of a mechanism."""
         return (
             "it estimates from reports that were collected: build a joint-collection model, and use estimate "
             "on its reports"

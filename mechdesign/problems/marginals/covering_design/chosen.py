@@ -67,6 +67,6 @@ def chosen_points() -> tuple[ChosenPoints, ...]:
 
 @cache
 def kept_sizes(chosen: ChosenPoints) -> Counts:
-    """Return how many blocks keep 0, 1, 2 and so on of the points."""
+    """Return the number of blocks that keep 0, 1, 2 and so on of the points."""
     counts: Counts = np.bincount(chosen.members().sum(axis=1)).astype(np.float64)
     return counts

@@ -86,7 +86,7 @@ def _flats(order: int, most: int) -> Iterator[CoveringBlocks]:
 
 
 def gaussian(dimension: int, part: int, size: int) -> int:
-    """Return how many subspaces of dimension ``part`` a space over GF(size) has.
+    """Return the number of subspaces of dimension ``part`` in a space over GF(size).
 
     Examples
     --------

@@ -149,7 +149,7 @@ def run(problem: CoveringDesign, nodes: int = NODES) -> Outcome:
 
 
 def why_not(problem: CoveringDesign) -> str | None:
-    """Say that the problem is too large, if so."""
+    """Return why the problem is too large, or None."""
     count = math.comb(problem.points, problem.order)
     if problem.points > MOST_POINTS or count > MOST_SUBSETS:
         return (

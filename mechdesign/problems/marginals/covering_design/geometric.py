@@ -199,7 +199,7 @@ def run(problem: CoveringDesign) -> Outcome:
 
 
 def why_not(problem: CoveringDesign) -> str | None:
-    """Say that the covering would be too large, if so."""
+    """Return why the covering would be too large, or None."""
     size = tables(problem.points, problem.order, problem.block)[-1].size[problem.points, problem.block]
     if size > MOST_BLOCKS:
         return f"its covering has {size:.0f} blocks, more than {MOST_BLOCKS} that can be written down"

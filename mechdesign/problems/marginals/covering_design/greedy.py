@@ -142,7 +142,7 @@ def run(problem: CoveringDesign, effort: int | None = None) -> Outcome:
 
 
 def why_not(problem: CoveringDesign) -> str | None:
-    """Say that there are too many subsets or blocks, if so."""
+    """Return why there are too many subsets or blocks, or None."""
     count = math.comb(problem.points, problem.order)
     if count > MOST_SUBSETS:
         return f"{count} subsets are more than {MOST_SUBSETS}: the search would take minutes"

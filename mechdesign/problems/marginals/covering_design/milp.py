@@ -75,7 +75,7 @@ def _incidence(rows: Wholes, count: int) -> csr_array:
 
 
 def why_not(problem: CoveringDesign) -> str | None:
-    """Say that there are too many candidates, if so."""
+    """Return why there are too many candidates, or None."""
     count = math.comb(problem.points, problem.block)
     if count > MOST_CANDIDATES:
         return f"{count} blocks to choose from are too many; {MOST_CANDIDATES} at most"

@@ -85,7 +85,7 @@ class CoveringDesign(Problem[Mechanism]):
         return audit_covering(variables["blocks"], self.points, self.order, self.block)
 
     def why_no_mechanism(self) -> str:
-        """Say what the result is for."""
+        """Return the use of the result in place of a mechanism."""
         return (
             "its blocks are sets of attributes, which the views of a release can be: build a marginal-views "
             "model with these points as attributes"
@@ -96,7 +96,7 @@ class CoveringDesign(Problem[Mechanism]):
         return float(len(variables["blocks"]))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return how many subsets are uncovered and how many blocks are not sets of ``block`` points."""
+        """Return the number of uncovered subsets, and of blocks that are not sets of ``block`` points."""
         found = self.audit(variables)
         return {"uncovered": float(found.uncovered), "malformed": float(found.malformed)}
 
@@ -114,7 +114,7 @@ class CoveringDesign(Problem[Mechanism]):
 def outcome(
     problem: CoveringDesign, blocks: NDArray[np.int64], solver: str, better: tuple[int, str] = (0, "")
 ) -> Outcome:
-    """Return what a method found: ``optimal`` only where a proven bound is met.
+    """Return the outcome of a method: ``optimal`` only where a proven bound is met.
 
     Parameters
     ----------

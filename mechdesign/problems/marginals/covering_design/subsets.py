@@ -64,7 +64,7 @@ class Subsets:
         return found
 
     def halves(self, rest: Wholes) -> Halves:
-        """Return what :meth:`joined` needs of (..., order - 1) points: their part of the place in the table.
+        """Return the part that (..., order - 1) points have in a place of the table, for :meth:`joined`.
 
         Without a table that is the points themselves.
         """
@@ -104,7 +104,7 @@ class Subsets:
         return self.ranks(blocks[:, places(blocks.shape[1], self.order)])
 
     def times_covered(self, blocks: Wholes) -> Wholes:
-        """Return how many blocks cover each subset."""
+        """Return the number of blocks that cover each subset."""
         return np.bincount(self.of_blocks(blocks).ravel(), minlength=self.count)
 
 

@@ -17,7 +17,7 @@ SAFETY = 2.0**-46
 
 
 def variance_lower_bound(categories: int, epsilon: float) -> float:
-    """Return what users times the variance is at least, for every private channel, any reports.
+    """Return a lower bound of users times the variance, for every private channel and any reports.
 
     Examples
     --------

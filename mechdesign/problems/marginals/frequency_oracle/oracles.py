@@ -65,7 +65,7 @@ class OracleKind:
     parameter: str | None = None
 
     def build(self, case: FrequencyOracle, parameters: Parameters) -> Oracle:
-        """Return what runs, with exact integer weights."""
+        """Return the mechanism, with exact integer weights."""
         given = {} if self.parameter is None else {self.parameter: parameters[self.parameter]}
         return BUILT[self.name](case.categories, case.epsilon, labels=case.labels, **given)
 

@@ -182,7 +182,7 @@ class FrequencyOracle(Problem[Oracle]):
 
 
 def candidate(problem: FrequencyOracle, kind: OracleKind) -> Outcome:
-    """Return what a method for one kind of oracle hands back: its best parameters and the proven bound.
+    """Return the outcome of a method for one kind of oracle: its best parameters and the proven bound.
 
     The status is ``optimal`` where the variance equals the bound, else ``feasible``.
     """

@@ -77,7 +77,7 @@ def staircase_columns(
 
 
 def why_not(problem: FrequencyOracle) -> str | None:
-    """Say why the program does not apply, if so."""
+    """Return why the program does not apply, or None."""
     if impossible(problem) is not None:
         return None
     if problem.categories > MOST_CATEGORIES:

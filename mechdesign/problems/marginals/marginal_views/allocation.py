@@ -30,5 +30,5 @@ def run(problem: MarginalViews) -> Outcome:
 
 
 def why_not(problem: MarginalViews) -> str | None:
-    """Say that it is for the mean error."""
+    """Return why the method does not apply (it is for the mean error), or None."""
     return None if problem.criterion == "mean" else f"it is for criterion 'mean', not '{problem.criterion}'"

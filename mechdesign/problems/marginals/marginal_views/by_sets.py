@@ -71,7 +71,7 @@ class BySets:
         return mean_error(self.problem, self.sets, self.shares) / self.problem.users
 
     def residuals(self) -> dict[str, float]:
-        """Return how many requested marginals are not answered, and how far the shares are from a split."""
+        """Return the number of marginals without an answer, and the shares' distance from a split."""
         told = [_of_parts(self.problem, column) for column in self.sets]
         left = [table for table in self.problem.wanted if not any(each(table) > 0.0 for each in told)]
         return {"unanswered": float(len(left)), "shares": abs(math.fsum(self.shares) - 1.0)}

@@ -40,7 +40,7 @@ def run(problem: MarginalViews) -> Outcome:
 
 
 def why_not(problem: MarginalViews) -> str | None:
-    """Say that it is for few views, and not for the thesis's rule."""
+    """Return why the method does not apply (it is for few views, not for the thesis's rule), or None."""
     if problem.criterion == "rule":
         return "it is for criterion 'mean' or 'worst', not 'rule'"
     if impossible(problem) is None:

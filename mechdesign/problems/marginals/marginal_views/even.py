@@ -20,7 +20,7 @@ def run(problem: MarginalViews) -> Outcome:
 
 
 def why_not(problem: MarginalViews) -> str | None:
-    """Say that it is not for the thesis's rule, or that there are too few users, if so."""
+    """Return why the method does not apply (the thesis's rule, or too few users), or None."""
     if problem.criterion == "rule":
         return "it is for criterion 'mean' or 'worst', not 'rule'"
     views = len(problem.wanted if problem.views is None else problem.views)

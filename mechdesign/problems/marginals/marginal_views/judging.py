@@ -34,10 +34,10 @@ class Otherwise(Protocol):
         """Return the error by the problem's criterion."""
 
     def residuals(self) -> dict[str, float]:
-        """Return how many requested marginals are not answered, and by how much the groups are too many."""
+        """Return the numbers of requested marginals without an answer and of superfluous groups."""
 
     def mechanism(self) -> Any:
-        """Return what runs."""
+        """Return the mechanism to run."""
 
 
 def is_otherwise(variables: Variables) -> bool:
@@ -46,7 +46,7 @@ def is_otherwise(variables: Variables) -> bool:
 
 
 def otherwise(problem: Any, variables: Variables) -> Otherwise | None:
-    """Return what judges a candidate that collects otherwise, by ``otherwise`` next to the problem."""
+    """Return the evaluation of a candidate of another kind, by ``otherwise`` next to the problem."""
     if not is_otherwise(variables):
         return None
     if "sets" in variables:
@@ -70,7 +70,7 @@ def terms(problem: MarginalViews, views: Any) -> ErrorTerms:
 
 
 def residuals(problem: MarginalViews, variables: Variables) -> dict[str, float]:
-    """Return how many views are improper, how many too many, and how far the shares are from a split."""
+    """Return the numbers of improper and superfluous views, and the distance of the shares from a split."""
     other = otherwise(problem, variables)
     if other is not None:
         return other.residuals()
@@ -110,7 +110,7 @@ def without_covering(problem: MarginalViews) -> tuple[int, int]:
 
 
 def uncovered(problem: MarginalViews, views: Sequence[View]) -> tuple[int, list[View]]:
-    """Return how many requested marginals lie in no view, and the first few of them; exact."""
+    """Return the number of requested marginals that lie in no view, and the first few of them; exact."""
     if problem.order is not None and len({len(view) for view in views}) == 1:
         points, size = len(problem.sizes), len(views[0])
         if size < problem.order:
@@ -124,7 +124,7 @@ def uncovered(problem: MarginalViews, views: Sequence[View]) -> tuple[int, list[
 
 
 def marginals_of(problem: MarginalViews) -> int:
-    """Return how many marginals are wanted."""
+    """Return the number of requested marginals."""
     return math.comb(len(problem.sizes), problem.order) if problem.order is not None else len(problem.wanted)
 
 

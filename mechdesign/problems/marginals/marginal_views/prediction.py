@@ -37,7 +37,7 @@ class Plan:
 
     @property
     def parameters(self) -> dict[str, int]:
-        """What the oracle needs besides."""
+        """Parameters of the oracle besides categories and epsilon."""
         return {"size": self.size} if self.kind == "subset-selection" else {}
 
 

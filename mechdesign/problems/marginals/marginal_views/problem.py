@@ -339,7 +339,7 @@ class MarginalViews(Problem[MarginalRelease]):
     # Judging candidates
 
     def objective(self, variables: Variables) -> float:
-        """Return what ``criterion`` says, for the views and shares, or for another way to collect."""
+        """Return the value of ``criterion`` for the views and shares, or for another way to collect."""
         other = judging.otherwise(self, variables)
         if other is not None:
             return other.value()
@@ -350,7 +350,7 @@ class MarginalViews(Problem[MarginalRelease]):
         return (terms.mean(shares) if self.criterion == "mean" else terms.worst(shares)) / self.users
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return how far the views are from proper ones, and the shares from adding up to 1."""
+        """Return the distances of the views from proper ones, and of the sum of the shares from 1."""
         return judging.residuals(self, variables)
 
     def among(self) -> str:

@@ -58,7 +58,7 @@ def run(problem: MarginalViews) -> Outcome:
 
 
 def why_not(problem: MarginalViews) -> str | None:
-    """Say what it is not for."""
+    """Return why the method does not apply, or None."""
     if problem.criterion != "mean":
         return f"it is for criterion 'mean', not '{problem.criterion}'"
     if problem.views is not None:

@@ -72,5 +72,5 @@ def outcome(
 
 
 def why_not(problem: MarginalViews) -> str | None:
-    """Say that it is for its own criterion."""
+    """Return why the method does not apply (it is for its own criterion), or None."""
     return None if problem.criterion == "rule" else f"it is for criterion 'rule', not '{problem.criterion}'"

@@ -124,7 +124,7 @@ def _kept(problem: MarginalViews, views: Sequence[View], shares: Array, bound: f
 
 
 def price_left_out(problem: MarginalViews, found: Candidates, terms: ErrorTerms, shares: Array) -> float:
-    """Return what a view that is not a candidate can be worth at most.
+    """Return an upper bound of the worth of a view that is not a candidate.
 
     The price of a view v is the sum over the marginals A in it of g_A / a_vA, with g_A = c_A f_A^2. A view of
     L cells has at most l attributes, where the l smallest sizes multiply to at most L; so it contains at most

@@ -67,7 +67,7 @@ def even_views(problem: MarginalViews, size: int) -> Wholes:
 
 
 def why_not(problem: MarginalViews) -> str | None:
-    """Say what is not alike, if so."""
+    """Return why attributes or requests are not symmetric, or None."""
     if problem.criterion == "rule":
         return "it is for criterion 'mean' or 'worst', not 'rule'"
     if problem.order is None or problem.views is not None:

@@ -48,5 +48,5 @@ def run(problem: MarginalViews) -> Outcome:
 
 
 def why_not(problem: MarginalViews) -> str | None:
-    """Say that it is for the worst error."""
+    """Return why the method does not apply (it is for the worst error), or None."""
     return None if problem.criterion == "worst" else f"it is for criterion 'worst', not '{problem.criterion}'"

@@ -65,7 +65,7 @@ def run(problem: MeanChannel, accuracy: float = MeanChannel.optimal_within / 2.0
 
 
 def why_not(problem: MeanChannel) -> str | None:
-    """Say why column generation does not apply, if so."""
+    """Return why column generation does not apply, or None."""
     if 0.0 < problem.epsilon < LIMITS[0]:
         return "below epsilon = 0.001 the patterns differ by less than the solver sees; use Duchi's mechanism"
     if problem.epsilon > LIMITS[1]:

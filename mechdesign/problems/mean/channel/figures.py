@@ -13,7 +13,7 @@ from mechdesign.problems.mean.channel.problem import MeanChannel
 
 
 def figures(problem: MeanChannel, solution: Solution[Any]) -> list[Figure]:
-    """Return what each number is reported as, and the variance of a report for each number."""
+    """Return figures of the report of each number and of its variance."""
     channel = np.asarray(solution.variables["channel"], dtype=np.float64)
     outputs = np.asarray(solution.variables["output_values"], dtype=np.float64)
     knots = np.asarray(problem.knots(), dtype=np.float64)

@@ -117,7 +117,7 @@ def run(problem: MeanChannel, accuracy: float = 1e-7) -> Outcome:
 
 
 def why_not(problem: MeanChannel) -> str | None:
-    """Say why the linear program does not apply, if so."""
+    """Return why the linear program does not apply, or None."""
     if problem.outputs is None:
         return "it needs a grid of output values; give outputs, for instance 101"
     entries = len(problem.knots()) * problem.outputs

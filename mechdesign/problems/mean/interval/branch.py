@@ -78,7 +78,7 @@ def run(problem: MeanInterval, accuracy: float = 1e-9) -> Outcome:
 
 
 def why_not(problem: MeanInterval) -> str | None:
-    """Say why the border cannot be walked, if so."""
+    """Return why the border cannot be walked, or None."""
     if problem.epsilon == 0.0 and problem.delta == 0.0:
         return "no interval is independent of the value, as epsilon = 0 and delta = 0 require"
     if problem.epsilon > 0.0 and offsets.least_offset(problem.epsilon) == 0.0:

@@ -118,7 +118,7 @@ def _at(problem: MeanInterval, a: float, b: float, mean: float) -> float:
 
 
 def why_not(problem: MeanInterval) -> str | None:
-    """Say why the geometric program does not apply, if so."""
+    """Return why the geometric program does not apply, or None."""
     if problem.delta > 0.0:
         return "with delta > 0 the constraints bound posynomials from below, as no geometric program can"
     if problem.notion == "one-sided":

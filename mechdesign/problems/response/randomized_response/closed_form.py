@@ -28,7 +28,7 @@ DENSE_LIMIT = 1024
 
 
 def best_count(problem: RandomizedResponse) -> tuple[int, np.ndarray[tuple[int], np.dtype[np.int64]], float]:
-    """Return how many answers to keep, all answers by falling prior, and the optimum u*."""
+    """Return the number of answers to keep, all answers by falling prior, and the optimum u*."""
     order = np.argsort(-problem.prior, kind="stable")
     sums = np.cumsum(problem.prior[order], dtype=np.longdouble)
     # e^eps S / (e^eps + k - 1), divided through by e^eps so that nothing overflows
@@ -55,7 +55,7 @@ def run(problem: RandomizedResponse) -> Outcome:
 
 
 def why_not(problem: RandomizedResponse) -> str | None:
-    """Say why the closed form does not apply, if so."""
+    """Return why the closed form does not apply, or None."""
     if problem.is_extended:
         return "there are custom constraints or a custom utility"
     if not isinstance(problem.utility, str) or problem.utility != "truth":

@@ -257,7 +257,7 @@ def _sharper(problem: RandomizedResponse, gradient: Array) -> float | None:
 
 
 def why_not(problem: RandomizedResponse) -> str | None:
-    """Say why the convex model does not apply, if so."""
+    """Return why the convex model does not apply, or None."""
     if not problem.is_linear and not problem.is_extended:
         return "mutual information is convex in the channel, so maximising it is not a convex program"
     if not problem.is_linear and isinstance(problem, ExtendedResponse) and problem.own_utility is None:

@@ -33,7 +33,7 @@ OWN_TOLERANCE = 1e-7
 
 
 def custom_name(number: int) -> str:
-    """Return what a custom constraint is called, counted from 0 as in the list that is returned."""
+    """Return the name of a custom constraint, counted from 0 as in the list that is returned."""
     return f"custom constraint {number}"
 
 

@@ -154,7 +154,7 @@ def _margin(problem: RandomizedResponse, largest: float) -> float:
 
 
 def why_not(problem: RandomizedResponse) -> str | None:
-    """Say why enumeration does not apply, if so."""
+    """Return why enumeration does not apply, or None."""
     n, m = problem.size, problem.reports
     if problem.is_extended:
         return "there are custom constraints or a custom utility"

@@ -85,7 +85,7 @@ def _rounded_up(problem: RandomizedResponse, losses: Array) -> float:
 
 
 def why_not(problem: RandomizedResponse) -> str | None:
-    """Say why the remapped geometric channel does not apply, if so."""
+    """Return why the remapped geometric channel does not apply, or None."""
     if problem.is_extended:
         return "there are custom constraints or a custom utility"
     if not isinstance(problem.distance, str):

@@ -212,7 +212,7 @@ def _normalised(columns: Array) -> Array:
 
 
 def why_not(problem: RandomizedResponse) -> str | None:
-    """Say why the method does not apply, if so."""
+    """Return why the method does not apply, or None."""
     if problem.is_extended:
         return "there are custom constraints or a custom utility"
     distance = problem.distances()

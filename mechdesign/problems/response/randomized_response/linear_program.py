@@ -52,7 +52,7 @@ def shifted(bound: float | None, offset: float) -> float | None:
 
 
 def why_not(problem: RandomizedResponse) -> str | None:
-    """Say why the linear program does not apply, if so."""
+    """Return why the linear program does not apply, or None."""
     if problem.is_extended:
         return "there are custom constraints or a custom utility"
     if not problem.is_linear:

@@ -91,7 +91,7 @@ def nearest(problem: RandomizedResponse) -> Outcome:
 
 
 def why_no_noise(problem: RandomizedResponse) -> str | None:
-    """Say why planar noise does not apply, if so."""
+    """Return why planar noise does not apply, or None."""
     if problem.is_extended:
         return "there are custom constraints or a custom utility"
     places = problem.distance
@@ -110,7 +110,7 @@ def why_no_noise(problem: RandomizedResponse) -> str | None:
 
 
 def why_not_nearest(problem: RandomizedResponse) -> str | None:
-    """Say why the nearest place does not apply as a report, if so."""
+    """Return why the nearest location does not apply as a report, or None."""
     if problem.reports != problem.size:
         return "it is for as many reports as places"
     return why_no_noise(problem)

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @frozen_value(eq=False)
 class ChannelPrices:
-    """What HiGHS found for a response problem, variables and multipliers."""
+    """Variables and multipliers of HiGHS for a response problem."""
 
     problem: RandomizedResponse
     result: LinearResult

@@ -209,7 +209,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
         return matrix
 
     def target(self) -> PrivacyTarget:
-        """Return what a channel has to satisfy."""
+        """Return the guarantee that a channel must satisfy."""
         return self._target
 
     @cached_property

@@ -51,7 +51,7 @@ class _Triplets:
 
 
 def row_count(problem: RandomizedResponse) -> int:
-    """Return how many privacy rows the program has."""
+    """Return the number of privacy rows of the program."""
     n, m = problem.size, problem.reports
     distance = problem.distances()
     if distance is not None:

@@ -76,7 +76,7 @@ def _proven_bound(values: Array, patterns: Array, prices: Array) -> float:
 
 
 def why_not(problem: RandomizedResponse) -> str | None:
-    """Say why the staircase program does not apply, if so."""
+    """Return why the staircase program does not apply, or None."""
     if problem.is_extended:
         return "there are custom constraints or a custom utility"
     if problem.is_linear:

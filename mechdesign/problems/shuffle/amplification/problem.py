@@ -76,11 +76,11 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
 
     @property
     def case(self) -> TheoremSetting:
-        """What closed forms are asked about."""
+        """Setting of the closed forms."""
         return case_of(self.setting)
 
     def why_no_mechanism(self) -> str:
-        """Say what the result is for."""
+        """Return the use of the result in place of a mechanism."""
         return (
             "its result is the guarantee of shuffling a mechanism that users already run: build that one for "
             "shuffled reports with --shuffled, or a shuffle-local-budget model"

@@ -23,7 +23,7 @@ ANY = (
 
 
 def why_not_built(randomizer: KnownRandomizer) -> str | None:
-    """Say why a local budget has nothing to run, if so."""
+    """Return why a local budget has nothing to run, or None."""
     if randomizer.kind == "any":
         return ANY
     if randomizer.kind == "k-ary" and randomizer.size > MOST_SIZE:
@@ -32,7 +32,7 @@ def why_not_built(randomizer: KnownRandomizer) -> str | None:
 
 
 def local_mechanism(randomizer: KnownRandomizer, epsilon: float) -> KaryResponse | FiniteChannel:
-    """Return what every user runs.
+    """Return the mechanism that every user runs.
 
     Examples
     --------

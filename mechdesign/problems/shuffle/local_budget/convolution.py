@@ -25,7 +25,7 @@ def run(problem: ShuffleLocalBudget) -> Outcome:
 
 
 def why_not(problem: ShuffleLocalBudget) -> str | None:
-    """Say why it does not apply, if so."""
+    """Return why the method does not apply, or None."""
     setting = problem.setting
     if setting.randomizer.kind != "channel":
         return None

@@ -57,5 +57,5 @@ def _of_channel(problem: ShuffleLocalBudget) -> Outcome:
 
 
 def why_not(problem: ShuffleLocalBudget) -> str | None:
-    """Say why it does not apply, if so."""
+    """Return why the method does not apply, or None."""
     return why_not_exact(problem.setting, 1 if problem.setting.randomizer.kind == "channel" else STEPS)

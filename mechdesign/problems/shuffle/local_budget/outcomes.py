@@ -61,7 +61,7 @@ def search_method(
 
 
 def why_not_channel(problem: ShuffleLocalBudget) -> str | None:
-    """Say that a channel has its local epsilon, if there is one."""
+    """Return why the method does not apply (a channel has its local epsilon), or None."""
     if problem.setting.randomizer.kind == "channel":
         return "a channel has its local epsilon: see convolution"
     return None

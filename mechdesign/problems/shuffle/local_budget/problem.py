@@ -78,7 +78,7 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
 
     @property
     def case(self) -> TheoremSetting:
-        """What closed forms are asked about."""
+        """Setting of the closed forms."""
         return case_of(self.setting)
 
     def objective(self, variables: Variables) -> float:
@@ -103,7 +103,7 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
         return self.users
 
     def why_no_mechanism(self) -> str | None:
-        """Say that nothing is known of what users run, if so."""
+        """Return why there is no mechanism (nothing is known of what users run), or None."""
         return building.why_not_built(self.setting.randomizer)
 
     def mechanism(self, solution: Solution[Any]) -> Shuffled:

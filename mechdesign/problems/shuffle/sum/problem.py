@@ -59,5 +59,5 @@ class ShuffleSum(Limited, Problem[Protocol]):
 
     @property
     def case(self) -> ProtocolSetting:
-        """What protocols have to fit."""
+        """Requirements that protocols must fit."""
         return replace(super().case, size=self.precision or 0)

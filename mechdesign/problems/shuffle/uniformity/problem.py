@@ -69,7 +69,7 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
 
     @property
     def case(self) -> ProtocolSetting:
-        """What protocols have to fit."""
+        """Requirements that protocols must fit."""
         return replace(super().case, error=self.error)
 
     @property

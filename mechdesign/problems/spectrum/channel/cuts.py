@@ -39,7 +39,7 @@ def run(problem: SpectrumChannel, gap: float = GAP, seconds: float | None = None
 
 
 def why_not(problem: SpectrumChannel) -> str | None:
-    """Say that there are too many users, if so."""
+    """Return why there are too many users, or None."""
     return (
         f"{problem.size} users are too many; the limit is {MOST_USERS}" if problem.size > MOST_USERS else None
     )

@@ -34,6 +34,6 @@ def run(problem: SpectrumChannel, nodes: int = NODES) -> Outcome:
 
 
 def why_not(problem: SpectrumChannel) -> str | None:
-    """Say that there are too many users, if so."""
+    """Return why there are too many users, or None."""
     most = MOST_USERS if problem.owner is not None else MOST_IDLE
     return f"{problem.size} users are too many; the limit is {most}" if problem.size > most else None

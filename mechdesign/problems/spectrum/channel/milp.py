@@ -226,7 +226,7 @@ def _largest_crowd(channel: Channel) -> int:
 
 
 def why_not(problem: SpectrumChannel) -> str | None:
-    """Say that there are too many users, or too many pairs in each other's way, if so."""
+    """Return why there are too many users or too many pairs in conflict, or None."""
     if problem.size > MOST_USERS:
         return f"{problem.size} users are too many; the limit is {MOST_USERS}"
     channel = problem.channel

@@ -257,7 +257,7 @@ def outcome(
     source: str = "",
     notes: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """Return what a method found: ``optimal`` only where the bound proves it."""
+    """Return the outcome of a method: ``optimal`` only where the bound proves it."""
     variables = {"admitted": radii > 0, "radii": radii, "privacy": level}
     value, scale = problem.objective(variables), problem.objective_scale()
     proven = None if bound is None else rounded_up(bound, scale)

@@ -19,7 +19,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Shape:
-    """What a cloak of a shape costs and hides, for a cell of length 1.
+    """Cost and protection of a cloak of one shape, for a cell of length 1.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def _promise(problem: SpectrumPartition, channel: Any) -> list[Any]:
 
 
 def why_not(problem: SpectrumPartition) -> str | None:
-    """Say why it does not apply, if so."""
+    """Return why the method does not apply, or None."""
     if problem.notion == "partition":
         return "a partition is not a convex choice"
     unused = problem.cap * (1.0 - MARGIN) < problem.masses.max() if problem.notion == "cap" else False

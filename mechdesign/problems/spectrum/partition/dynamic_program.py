@@ -70,7 +70,7 @@ def _dual(least: list[int | None], ending: list[list[tuple[int, int, int]]]) -> 
 
 
 def why_not(problem: SpectrumPartition) -> str | None:
-    """Say why it does not apply, if so."""
+    """Return why the method does not apply, or None."""
     if not problem.on_line:
         return "the places are not on a line"
     if problem.notion not in ("partition", "cloak"):

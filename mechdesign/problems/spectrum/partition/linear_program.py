@@ -215,7 +215,7 @@ def _slack(problem: SpectrumPartition) -> tuple[LinearProgram, tuple[Places, Pla
 
 
 def why_not(problem: SpectrumPartition) -> str | None:
-    """Say why it does not apply, if so."""
+    """Return why the method does not apply, or None."""
     if problem.notion == "partition" and not problem.on_line:
         return "on a grid the best weights need not be a partition"
     if problem.notion in ("partition", "cloak"):

@@ -56,7 +56,7 @@ def run(problem: SpectrumPartition) -> Outcome:
 
 
 def why_not(problem: SpectrumPartition) -> str | None:
-    """Say why it does not apply, if so."""
+    """Return why the method does not apply, or None."""
     if problem.notion != "partition":
         return f"the notion '{problem.notion}' allows more than partitions"
     if len(problem.family) > MOST_SETS:

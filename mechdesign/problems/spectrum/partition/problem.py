@@ -221,7 +221,7 @@ class SpectrumPartition(Problem[Mechanism]):
         return losses(self.family, *self.shape, self.reach)
 
     def admissible(self, sets: Members) -> Members:
-        """Return which sets have enough mass and places and, where it is about sets, no likely place."""
+        """Return the sets with enough mass and locations and, where it is about sets, no likely location."""
         mass = sets @ self.masses
         kept = (mass >= self.least - ROUNDING) & (sets.sum(axis=1) >= self.count)
         if self.notion in ("partition", "cloak"):
@@ -273,7 +273,7 @@ class SpectrumPartition(Problem[Mechanism]):
         return f"all partitions into {sets_of(self)}" if self.notion == "partition" else channels_over(self)
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return what is promised, and that no other channel over these sets loses less."""
+        """Return the guarantee, and the proof that no other channel over these sets loses less."""
         sets = np.asarray(solution.variables["sets"], dtype=np.bool_)
         channel = np.asarray(solution.variables["channel"])
         joint = self.masses[:, None] * channel
@@ -337,11 +337,11 @@ def completed(family: Members, weights: Array, negligible: float) -> Array:
 
 
 def sets_of(problem: SpectrumPartition) -> str:
-    """Return which sets an optimum is one over."""
+    """Return the sets over which an optimum is one, in words."""
     kind = "intervals" if problem.on_line else "rectangles and discs"
     return f"{len(problem.family)} {kind}"
 
 
 def channels_over(problem: SpectrumPartition) -> str:
-    """Return which channels a bound is for."""
+    """Return the channels that a bound covers, in words."""
     return f"all channels over {sets_of(problem)}"

@@ -123,7 +123,7 @@ def _grown(problem: SpectrumPartition, exact: Exact, whole: int) -> tuple[tuple[
 
 
 def why_not(problem: SpectrumPartition) -> str | None:
-    """Say why it does not apply, if so."""
+    """Return why the method does not apply, or None."""
     return (
         None
         if problem.notion == "partition"

@@ -102,7 +102,7 @@ def run(problem: SpectrumPartition) -> Outcome:
 
 
 def why_not(problem: SpectrumPartition) -> str | None:
-    """Say why it does not apply, if so."""
+    """Return why the method does not apply, or None."""
     if problem.notion != "slack" or not problem.on_line:
         return "it is for the notion 'slack' on a line"
     if problem.delta == 0:

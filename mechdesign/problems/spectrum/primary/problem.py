@@ -114,7 +114,7 @@ class SpectrumPrimary(Problem[Mechanism]):
         return float_down(min(max(self.widened.room - Fraction(level), Fraction(0)), self.widened.radius))
 
     def revenue(self, level: float) -> float:
-        """Return what the secondary user pays, or pays on average."""
+        """Return the payment of the secondary user, or its mean."""
         if self.widening == "exponential":
             low, high = self.widened.expected(Fraction(level))
             return float((low + high) / 2)
@@ -184,7 +184,7 @@ class SpectrumPrimary(Problem[Mechanism]):
 def outcome(
     problem: SpectrumPrimary, level: float, bound: Fraction | float, source: str, solver: str
 ) -> Outcome:
-    """Return what a method found, with a bound enlarged by what evaluating the value may lose."""
+    """Return the outcome of a method; its bound includes the rounding error of the value."""
     lost = max(problem.objective_scale(), problem.privacy_cost / level)
     return Outcome(
         status="optimal",

@@ -103,7 +103,7 @@ def _ask(questions: Questions, item: Mapping[str, Any]) -> Ask:
 
 
 def target_information(setting: SurveySetting, variables: Variables) -> Array:
-    """Return what a user's report tells of each target, on average over the designs."""
+    """Return the information of a user's report about each target, on average over the designs."""
     columns = _columns_of(setting.questions, variables)
     shares = np.asarray(variables["shares"], dtype=np.float64)
     found: Array = shares @ np.array([setting.told(column) for column in columns])
@@ -111,12 +111,12 @@ def target_information(setting: SurveySetting, variables: Variables) -> Array:
 
 
 def spent(variables: Variables) -> float:
-    """Return what the most expensive design takes of epsilon."""
+    """Return the epsilon of the most expensive design."""
     return max(math.fsum(item["epsilon"] for item in design) for design in variables["designs"])
 
 
 def asked_twice(variables: Variables) -> int:
-    """Return how many designs ask a question twice."""
+    """Return the number of designs that ask a question twice."""
     count = 0
     for design in variables["designs"]:
         names = [name for item in design for name in item["questions"]]

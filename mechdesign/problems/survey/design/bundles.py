@@ -161,7 +161,7 @@ def _read_back(chosen: Chosen, bucket: int) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class Gain:
-    """What an effective share of a question is worth: price x eta / (even - eta (even - spread))."""
+    """Worth of an effective share of a question: price x eta / (even - eta (even - spread))."""
 
     price: float
     even: float

@@ -70,7 +70,7 @@ def run(problem: SurveyDesign) -> Outcome:
 
 
 def why_not(problem: SurveyDesign) -> str | None:
-    """Say where the grid is too large, or the goal another one."""
+    """Return why the grid is too large or the goal another one, or None."""
     if problem.goal == "epsilon":
         return "it is not for goal 'epsilon'"
     if len(problem.targets) > len(problem.asked):

@@ -32,7 +32,7 @@ SAID = {
 
 
 def outlook(problem: SurveyDesign, solution: Solution[Survey], users: int | None = None) -> SurveyOutlook:
-    """Return what is known before any user is asked; for the planned users by default.
+    """Return the forecast before any user is asked; for the planned users by default.
 
     Raises
     ------

@@ -79,7 +79,7 @@ class SurveyPrices:
         return needed if problem.goal == "users" else math.sqrt(needed / problem.users)
 
     def binding(self) -> Sequence[Binding]:
-        """Return what the wanted standard errors cost, those that bind."""
+        """Return the prices of the requested standard errors that bind."""
         goal = self.problem.goal
         if goal == "mean":
             return []

@@ -75,7 +75,7 @@ def _listed(problem: SurveyDesign, field: str, given: Any) -> tuple[Any, ...]:
 
 @frozen_problem()
 class SurveyDesign(Problem[Survey]):
-    r"""What to ask of whom: every user gives away at most epsilon over all questions together.
+    r"""Plan of the questions to each user: epsilon covers all questions of a user together.
 
     ::
 
@@ -206,7 +206,7 @@ class SurveyDesign(Problem[Survey]):
         return self.setting()
 
     def value_label(self) -> str:
-        """Return what the goal is."""
+        """Return the name of the goal."""
         return LABELS.get(self.goal, self.value_name)
 
     # Judging candidates
@@ -224,7 +224,7 @@ class SurveyDesign(Problem[Survey]):
         return needed if self.goal == "users" else math.sqrt(needed / self.users)
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return how far shares are from a split, what designs take beyond epsilon, and errors too large."""
+        """Return the shares' distance from a split, epsilon beyond the limit, and errors too large."""
         shares = np.asarray(variables["shares"], dtype=np.float64)
         spent = building.spent(variables)
         found = {

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SurveySetting:
-    """What is asked and wanted, under one epsilon.
+    """Questions and requests of a survey, under one epsilon.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class SurveySetting:
 
     @cached_property
     def menu(self) -> Menu:
-        """What single answers tell at each budget."""
+        """Information of single answers at each budget."""
         return menu_of(self.questions, self.targets, self.epsilon, STEPS, self.planned)
 
     @cached_property
@@ -71,7 +71,7 @@ class SurveySetting:
 
     @cached_property
     def each_needed(self) -> Array:
-        """How much information each target needs in all for its requested error; 0 where none is wanted."""
+        """Total information that each target needs for its requested error; 0 where none is requested."""
         return np.array(
             [0.0 if target.error is None else target.unit / target.error**2 for target in self.targets]
         )
@@ -84,11 +84,11 @@ class SurveySetting:
         return np.array([self.each_needed[group[0]] for group in self.groups])
 
     def told(self, column: Sequence[Ask]) -> Array:
-        """Return what one report of a design tells of each target."""
+        """Return the information of one report of a design about each target."""
         return told(self.questions, self.targets, column)
 
     def grouped(self, column: Sequence[Ask]) -> Array:
-        """Return what it and its rotations tell of each group: the mean over the members."""
+        """Return the information of it and its rotations about each group: the mean over the members."""
         each = self.told(column)
         return np.array([each[list(group)].mean() for group in self.groups])
 

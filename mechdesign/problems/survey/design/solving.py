@@ -146,14 +146,14 @@ def _is_best(setting: SurveySetting) -> bool:
 
 
 def no_closed_form(problem: SurveyDesign) -> str | None:
-    """Say where one question a user is not a plan: results of several questions, or the least epsilon."""
+    """Return why one question per user is not a plan (joint results, least epsilon), or None."""
     return no_joint_results(problem) or (
         "it is not for goal 'epsilon'" if problem.goal == "epsilon" else None
     )
 
 
 def no_joint_results(problem: SurveyDesign) -> str | None:
-    """Say where independent answers are not a plan: results of several questions."""
+    """Return why independent answers are not a plan (results of several questions), or None."""
     if len(problem.targets) > len(problem.asked):
         return "it does not estimate cross tables and group means"
     return None
@@ -177,7 +177,7 @@ def by_rule(count: Callable[[SurveySetting], int]) -> Callable[[SurveyDesign], O
 
 
 def every_question(setting: SurveySetting) -> int:
-    """Return how many questions there are."""
+    """Return the number of questions."""
     return len(setting.questions)
 
 

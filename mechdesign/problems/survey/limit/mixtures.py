@@ -65,7 +65,7 @@ def grown_columns(
 
 
 def best(effects: Effects, table: Array) -> tuple[NDArray[np.int64], Array]:
-    """Return which of many columns the best mixture has, and their shares."""
+    """Return the columns of the best mixture, out of many, and their shares."""
     start = [int(np.argmax(table[:, kind])) for kind in range(table.shape[1])]
     used = np.unique([*start, int(np.argmax(table.min(axis=1)))])
     weights = np.array([float(weight) for weight in effects.weights])

@@ -36,5 +36,5 @@ def run(problem: SurveyLimit) -> Outcome:
 
 
 def why_not(problem: SurveyLimit) -> str | None:
-    """Say that it is for tables of single questions."""
+    """Return why the method does not apply (it is for tables of single questions), or None."""
     return None if problem.effects.singles else "it is for tables of single questions"

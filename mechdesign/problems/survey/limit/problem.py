@@ -185,7 +185,7 @@ class SurveyLimit(Problem[Any]):
         return float(math.fsum(parts.tolist()))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return how far the shares are from a split, and how many sets are none."""
+        """Return the distance of the shares from a split, and the number of invalid sets."""
         if self._otherwise(variables) is not None:
             return {}
         shares = np.asarray(variables["shares"], dtype=np.float64)
@@ -214,5 +214,5 @@ class SurveyLimit(Problem[Any]):
         return (self.optimality(solution),)
 
     def why_no_mechanism(self) -> str | None:
-        """Say what to build instead."""
+        """Return the class to build in place of this result."""
         return "build 'marginal-views' by the method 'product-subset', or 'survey-design'"

@@ -153,7 +153,7 @@ def _answers(bits: int) -> list[int]:
 
 
 def why_not(problem: SurveyLimit) -> str | None:
-    """Say that there are too many answers in all, if so."""
+    """Return why there are too many answers in all, or None."""
     answers = math.prod(problem.sizes)
     if answers <= MOST_ANSWERS:
         return None

@@ -41,7 +41,7 @@ def run(problem: EventCounts) -> Outcome:
 
 
 def why_not(problem: EventCounts) -> str | None:
-    """Say why its reports cannot be told here, if so."""
+    """Return why its reports cannot be decoded here, or None."""
     if problem.slots <= problem.most:
         return "a state can fill all slots, but a report leaves at least one out; give more slots than events"
     return None

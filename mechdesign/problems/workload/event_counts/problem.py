@@ -175,7 +175,7 @@ class EventCounts(Problem[EventRelease]):
         return (*mechanism.certificates(), judged)
 
     def proven(self, bound: EventBound) -> float:
-        """Return what stored prices prove, in outward rounding."""
+        """Return the bound that stored prices prove, in outward rounding."""
         if bound.states != self.states or (bound.prior != self.prior).any():
             raise ParameterError("bound", "it is for other users", "solve the problem again")
         return bound.check(self.epsilon)

@@ -40,7 +40,7 @@ class EventMaster:
 
 
 def class_rows(states: EventStates, shares: Array, point: Decoding) -> tuple[Array, Array]:
-    """Return what a unit of mass of each class adds: minus its second moment, and to the equations."""
+    """Return the effect of a unit of mass of each class: minus its second moment, and on the equations."""
     named, decoded = point
     classes, kinds = states.classes(named), len(states.kinds)
     size = len(classes.counts)

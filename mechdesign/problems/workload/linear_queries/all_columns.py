@@ -72,7 +72,7 @@ def run(problem: LinearQueries) -> Outcome:
 
 
 def why_not(problem: LinearQueries) -> str | None:
-    """Say why not all patterns can be used, if so."""
+    """Return why not all patterns can be used, or None."""
     if problem.is_worst:
         return "it minimizes an average; for the worst type use cvxpy or populations"
     if problem.queries.size > MOST_TYPES:

@@ -188,7 +188,7 @@ def _priced(
 
 
 def why_not(problem: LinearQueries) -> str | None:
-    """Say why column generation does not apply, if so."""
+    """Return why column generation does not apply, or None."""
     if problem.is_worst:
         return "it minimizes an average; for the worst type use populations, or give shares"
     if problem.queries.size <= MOST_TYPES:

@@ -129,7 +129,7 @@ def _worst(problem: LinearQueries) -> Outcome:
 
 
 def why_not(problem: LinearQueries) -> str | None:
-    """Say why the conic program is too large, if so."""
+    """Return why the conic program is too large, or None."""
     most = MOST_WORST if problem.is_worst else MOST_TYPES
     if problem.queries.size > most:
         return f"2^{problem.queries.size} patterns are too many for a conic program; {most} types at most"

@@ -242,7 +242,7 @@ def _on_plane(problem: LinearQueries, rows: Array, size: float, gap: float) -> _
 
 
 def why_not(problem: LinearQueries) -> str | None:
-    """Say why estimates cannot be gone through, if so."""
+    """Return why estimates cannot be enumerated, or None."""
     if problem.is_worst:
         return "it minimizes an average; give shares instead"
     if not has_few_queries(problem):

@@ -31,7 +31,7 @@ class QueryPrices:
         return self.worth.lagrangian(problem.epsilon)
 
     def binding(self) -> Sequence[Binding]:
-        """Return what privacy costs for each type; once for types that differ by a translation alone."""
+        """Return the price of privacy for each type; once for types that differ by a translation alone."""
         prices = self.worth.by_type().tolist()
         if self.worth.group is not None:
             return [Binding("privacy of all types", sum(prices), len(prices), UNIT)]

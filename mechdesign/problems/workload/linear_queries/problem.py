@@ -278,7 +278,7 @@ class LinearQueries(Problem[WorkloadRelease]):
         return (*mechanism.certificates(), judged)
 
     def proven(self, bound: WorkloadBound | TraceBound) -> float:
-        """Return what stored numbers prove, in outward rounding."""
+        """Return the bound that stored numbers prove, in outward rounding."""
         if not self.is_worst and (bound.population != self.shares).any():
             raise ParameterError("bound", "it is for another population", "solve the problem again")
         return bound.check(*self.queries.factor, self.epsilon)

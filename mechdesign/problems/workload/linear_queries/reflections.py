@@ -95,7 +95,7 @@ class Reflections:
         return np.concatenate([own, own.max() + 1 + both])
 
     def first(self, places: Array) -> Sets:
-        """Return which estimates, shape (m, 2), are first among their images; ties are."""
+        """Return the estimates, shape (m, 2), that are first among their images, ties included."""
         ahead = np.array([1.0, np.sqrt(2.0) - 1.0 + 1e-3])
         own = places @ ahead
         others = np.max([places @ turn.T @ ahead for turn in self.maps], axis=0)

@@ -57,7 +57,7 @@ def run(problem: LinearQueries, seed: int = 0, patterns: int | None = None) -> O
 
 
 def why_not(problem: LinearQueries) -> str | None:
-    """Say why the field is of no use, if so."""
+    """Return why the field is of no use, or None."""
     if problem.is_worst:
         return "it minimizes an average; give shares instead"
     if problem.queries.size <= LARGEST:

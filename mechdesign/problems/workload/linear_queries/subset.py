@@ -41,7 +41,7 @@ def run(problem: LinearQueries) -> Outcome:
 
 
 def why_not(problem: LinearQueries) -> str | None:
-    """Say why the sets cannot be written down, if so."""
+    """Return why the sets cannot be written down, or None."""
     types = problem.queries.size
     if problem.epsilon == 0.0:
         return None
@@ -54,5 +54,5 @@ def why_not(problem: LinearQueries) -> str | None:
 
 
 def why_not_closed(problem: LinearQueries) -> str | None:
-    """Say why subset selection is not the optimum, if so."""
+    """Return why subset selection is not the optimum, or None."""
     return why_not(problem) if is_histogram(problem) else "its theorem is for a histogram with equal types"

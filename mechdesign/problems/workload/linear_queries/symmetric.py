@@ -307,7 +307,7 @@ def _written(
 
 
 def why_not(problem: LinearQueries) -> str | None:
-    """Say why there is no group, if so."""
+    """Return why there is no group, or None."""
     named = problem.queries.named
     if named is None or named.group == "none" or problem.weights is not None:
         return "it needs a named workload that translations of the types leave as it is: a cycle or a cube"

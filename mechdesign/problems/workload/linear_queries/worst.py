@@ -85,7 +85,7 @@ def run(problem: LinearQueries, steps: int = STEPS) -> Outcome:
 
 
 def why_not(problem: LinearQueries) -> str | None:
-    """Say why it does not apply, if so."""
+    """Return why the method does not apply, or None."""
     if not problem.is_worst:
         return "it minimizes the error of the worst type; the problem is about an average"
     if problem.queries.size > MOST_ENUMERATED:
