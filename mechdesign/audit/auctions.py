@@ -54,8 +54,10 @@ class DeviationSearch:
     best: Misreport | None
 
 
-def coverage(able: NDArray[np.bool_], requirements: NDArray[np.int64], winners: Sequence[int]) -> Certificate:
-    """Certify that each task has as many winners as it needs.
+def coverage(
+    able: NDArray[np.bool_], requirements: NDArray[np.int64], winners: Sequence[int], scope: str = ""
+) -> Certificate:
+    """Certify that each task has as many winners as it needs; the note states ``scope``.
 
     Examples
     --------
@@ -67,13 +69,13 @@ def coverage(able: NDArray[np.bool_], requirements: NDArray[np.int64], winners: 
     task = int(missing.argmax())
     figures = {"missing": int(missing.sum())}
     if not missing.any():
-        return Certificate("coverage", True, True, figures)
+        return Certificate("coverage", True, True, figures, note=scope)
     witness = {"task": task, "needs": int(requirements[task]), "has": int(has[task])}
-    return Certificate("coverage", False, True, figures, witness)
+    return Certificate("coverage", False, True, figures, witness, scope)
 
 
 def individual_rationality(
-    costs: Sequence[Money], payments: Sequence[Money], winners: Iterable[int]
+    costs: Sequence[Money], payments: Sequence[Money], winners: Iterable[int], scope: str = ""
 ) -> Certificate:
     """Certify that no winner is paid less than its cost, and nobody else anything.
 
@@ -82,6 +84,8 @@ def individual_rationality(
     costs, payments : sequence of numbers
         Exact, one for each user.
     winners : iterable of int
+    scope : str
+        The slot that was checked, for the note, unless it is the one in use.
 
     Examples
     --------
@@ -95,11 +99,11 @@ def individual_rationality(
         if (user in won or payment != 0) and (least is None or utility < least[0]):
             least = (utility, user)
     if least is None:
-        return Certificate("individual_rationality", True, True, {}, {}, "no user wins")
+        return Certificate("individual_rationality", True, True, {}, {}, _joined(scope, "no user wins"))
     user = least[1]
     witness = {"user": user, "cost": float(costs[user]), "payment": float(payments[user])}
     figures = {"least_utility": float(least[0])}
-    return Certificate("individual_rationality", least[0] >= 0, True, figures, witness)
+    return Certificate("individual_rationality", least[0] >= 0, True, figures, witness, scope)
 
 
 def search_misreports(
@@ -173,7 +177,9 @@ def task_subsets(tasks: tuple[int, ...], rng: np.random.Generator | None = None)
             yield tuple(task for task, keep in zip(tasks, kept.tolist(), strict=True) if keep)
 
 
-def truthfulness(search: DeviationSearch, argument: str, unit: Money = 1, remark: str = "") -> Certificate:
+def truthfulness(
+    search: DeviationSearch, argument: str, unit: Money = 1, remark: str = "", scope: str = ""
+) -> Certificate:
     """Return the certificate of what a search found, in the slot that was searched and no other.
 
     Parameters
@@ -185,10 +191,12 @@ def truthfulness(search: DeviationSearch, argument: str, unit: Money = 1, remark
         What one unit of money is, for the figures.
     remark : str
         What else there is to say about the search.
+    scope : str
+        The slot that was checked, unless it is the one in use.
     """
     how = "every report that can matter" if search.exhaustive else "chosen and random reports"
     figures = {"misreports_tried": search.tried, "worst_gain": 0.0}
-    note = f"within one slot; searched {how}" + (f", {remark}" if remark else "")
+    note = _joined(scope, "within one slot", f"searched {how}" + (f", {remark}" if remark else ""))
     if search.best is None:
         note += f"; {argument}" if argument else "; no proof"
         return Certificate("truthfulness", True, bool(argument) or search.exhaustive, figures, {}, note)
@@ -202,3 +210,7 @@ def truthfulness(search: DeviationSearch, argument: str, unit: Money = 1, remark
         "gain": float(found.gained * unit),
     }
     return Certificate("truthfulness", False, True, figures, witness, note)
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)

@@ -13,6 +13,7 @@ import numpy as np
 
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.tables import Coded, Values
+from mechdesign.core.text import counted
 from mechdesign.mechanisms.missing import Mask
 from mechdesign.report.arrow import numbers_of
 from mechdesign.report.formulas import Unmarking
@@ -128,7 +129,7 @@ class CsvTable(FileTable):
                 if len(line) == width:
                     yield line
                 elif line:
-                    count = f"{len(line)} fields, the header has {width}"
+                    count = f"{counted(len(line), 'field')}, the header has {width}"
                     raise DataError(f"{self.name}: line {first}", count, "correct the line")
                 elif width == 1:
                     yield [""]

@@ -130,7 +130,7 @@ def test_unknown_keys_problems_models_methods_and_commands(folder, capsys):
             ["--column", "ansver"],
             ["data.csv: no column 'ansver'", "did you mean 'answer'?"],
         ),
-        ("answer,age\na\n", ["--column", "answer"], ["data.csv: line 2: 1 fields, the header has 2"]),
+        ("answer,age\na\n", ["--column", "answer"], ["data.csv: line 2: 1 field, the header has 2"]),
     ],
 )
 @pytest.mark.parametrize("verb", ["randomize", "estimate"])

@@ -51,7 +51,7 @@ def test_a_single_column_needs_no_name_and_a_byte_order_mark_is_no_part_of_it(tm
         ("answer\n", None, "has a header and no rows; give one row per user"),
         ("a,b\n1,2\n", None, "has 2 columns; name one"),
         ("answer,b\n1,2\n", "anser", "no column 'anser'; known: answer, b"),
-        ("a,b\n1,2\n3\n", "a", "line 3: 1 fields, the header has 2"),
+        ("a,b\n1,2\n3\n", "a", "line 3: 1 field, the header has 2"),
         ("a,b\n1,2\n3,4,5\n", "a", "line 3: 3 fields, the header has 2"),
     ],
 )

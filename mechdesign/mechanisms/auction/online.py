@@ -17,7 +17,6 @@ from mechdesign.core.forecast import Forecast
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, one_of
-from mechdesign.core.values import changed
 from mechdesign.mechanisms.auction.checks import bids_digest, task_names_of, user_names
 from mechdesign.mechanisms.auction.figures import waiting_figures
 from mechdesign.mechanisms.auction.owed import OWED, price_limits
@@ -338,11 +337,7 @@ class OnlineAuction(Mechanism):
 
     @cached_property
     def _certificates(self) -> tuple[Certificate, ...]:
-        drawn = slot_certificates(trial_slot(self), self.rule.name)
-        return tuple(
-            changed(item, note="; ".join(part for part in ("checked on one random slot", item.note) if part))
-            for item in drawn
-        )
+        return slot_certificates(trial_slot(self), self.rule.name, "checked on one random slot")
 
     def explained(self) -> tuple[str, ...]:
         """Return an explanation of the rule, and of the scope of its truthfulness."""

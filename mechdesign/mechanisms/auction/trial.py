@@ -17,17 +17,20 @@ if TYPE_CHECKING:
     from mechdesign.mechanisms.auction.online import OnlineAuction
 
 
-def slot_certificates(slot: Slot, rule: str) -> tuple[Certificate, ...]:
-    """Return coverage, individual rationality and truthfulness of a rule on a slot without obstacle."""
+def slot_certificates(slot: Slot, rule: str, scope: str = "") -> tuple[Certificate, ...]:
+    """Return coverage, individual rationality and truthfulness of a rule on a slot without obstacle.
+
+    Their notes state ``scope``: that the slot is another one than that in use.
+    """
     used = all_rules()[rule]
     award = used.decide(slot)
     payments = dict(zip(award.winners, amounts(award), strict=True))
     paid = [payments.get(user, Fraction(0)) * UNIT for user in range(slot.users)]
     costs = [price * UNIT for price in slot.prices]
     return (
-        coverage(slot.able, slot.requirements, award.winners),
-        individual_rationality(costs, paid, award.winners),
-        truthfulness(misreports(used, slot, payments), used.argument, UNIT, used.aside),
+        coverage(slot.able, slot.requirements, award.winners, scope),
+        individual_rationality(costs, paid, award.winners, scope),
+        truthfulness(misreports(used, slot, payments), used.argument, UNIT, used.aside, scope),
     )
 
 
