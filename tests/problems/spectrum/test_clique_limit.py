@@ -1,0 +1,72 @@
+"""What clique and ramp rows cannot prove: no program of them has a bound below a fractional allocation."""
+
+from __future__ import annotations
+
+import math
+
+import networkx
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import mechdesign as md
+from benchmarks.clique_limit import UNIT, heaviest_clique, in_conflict, limit
+from mechdesign.mechanisms.spectrum.cutting import CuttingPlanes
+from mechdesign.mechanisms.spectrum.many import quick
+from mechdesign.mechanisms.spectrum.thresholds import Thresholds
+from mechdesign.problems.spectrum.channel.scatter import scattered_users
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_heaviest_clique_is_that_of_networkx(seed):
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, 16))
+    graph = networkx.gnp_random_graph(count, rng.uniform(0.2, 0.95), seed=seed)
+    weights = rng.integers(1, 50, count).tolist()
+    networkx.set_node_attributes(graph, dict(enumerate(weights)), "weight")
+    near = [sum(1 << other for other in graph[vertex]) for vertex in range(count)]
+    assert heaviest_clique(weights, near) == networkx.max_weight_clique(graph)[1]
+
+
+def test_radii_that_just_fit_are_not_in_conflict():
+    margins = np.array([[math.inf, 1.0], [1.0, math.inf]])
+    users, radii = np.array([0, 1, 1]), np.array([0.75, 0.25, np.nextafter(0.25, 1.0)])
+    found = in_conflict(margins, users, radii)
+    assert found.tolist() == [[False, False, True], [False, False, True], [True, True, False]]
+
+
+@pytest.mark.parametrize(("count", "side", "seed"), [(7, 9.0, 9), (8, 12.0, 2), (8, 12.0, 6), (8, 14.0, 6)])
+def test_no_program_of_cliques_and_ramps_has_a_lower_bound(count, side, seed):
+    """Maps where a fractional allocation is worth more than any real one: by 4% to 17%."""
+    users = scattered_users(side, count, 1, radius=5.0, privacy=0.5, seed=seed)
+    channel = md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=users).channel
+    best, caps = quick(channel), np.minimum(channel.radius, channel.reach)
+    points = {(user, float(cap)) for user, cap in enumerate(caps) if cap > 0}
+    for _ in range(2):  # what others leave
+        points |= {
+            (user, left)
+            for user in range(channel.size)
+            for other, radius in tuple(points)
+            if other != user and 0.0 < (left := float(channel.margins[user, other] - radius)) <= caps[user]
+        }
+    owners, radii = (np.array(column) for column in zip(*sorted(points), strict=True))
+    weights = np.floor(packing(channel, owners, radii) * UNIT).astype(np.int64)
+    kept = weights > 0
+    least = limit(channel, owners[kept], radii[kept], weights[kept])
+    assert least > 1.03 * best.value
+    for program in (CuttingPlanes(channel, best, 0.0), Thresholds(channel, best, 0.0)):
+        program.cutoff = -math.inf  # nothing is closed
+        for _ in range(6):
+            program.tighten(math.inf)
+        assert least <= program.bound < 2.0 * least
+
+
+def packing(channel, owners, radii):
+    """Return the best weights of radii by a linear program with all cliques."""
+    graph = networkx.from_numpy_array(in_conflict(channel.margins, owners, radii))
+    cliques = list(networkx.find_cliques(graph))
+    rows = np.zeros((len(cliques), len(radii)))
+    for row, clique in zip(rows, cliques, strict=True):
+        row[clique] = 1.0
+    paid = channel.factor[owners] * radii * (channel.privacy[owners] + radii) ** 2
+    return np.maximum(linprog(-paid, A_ub=rows, b_ub=np.ones(len(cliques))).x, 0.0)
