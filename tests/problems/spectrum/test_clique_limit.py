@@ -35,9 +35,11 @@ def test_radii_that_just_fit_are_not_in_conflict():
     assert found.tolist() == [[False, False, True], [False, False, True], [True, True, False]]
 
 
-@pytest.mark.parametrize(("count", "side", "seed"), [(7, 9.0, 9), (8, 12.0, 2), (8, 12.0, 6), (8, 14.0, 6)])
+@pytest.mark.parametrize(
+    ("count", "side", "seed"), [(9, 14.0, 7), (10, 16.0, 2), (10, 12.0, 7), (10, 12.0, 11)]
+)
 def test_no_program_of_cliques_and_ramps_has_a_lower_bound(count, side, seed):
-    """Maps where a fractional allocation is worth more than any real one: by 4% to 17%."""
+    """Maps where a fractional allocation is worth more than the best real one: by 1% to 9%."""
     users = scattered_users(side, count, 1, radius=5.0, privacy=0.5, seed=seed)
     channel = md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=users).channel
     best, caps = quick(channel), np.minimum(channel.radius, channel.reach)
@@ -53,7 +55,7 @@ def test_no_program_of_cliques_and_ramps_has_a_lower_bound(count, side, seed):
     weights = np.floor(packing(channel, owners, radii) * UNIT).astype(np.int64)
     kept = weights > 0
     least = limit(channel, owners[kept], radii[kept], weights[kept])
-    assert least > 1.03 * best.value
+    assert least > 1.01 * best.value
     for program in (CuttingPlanes(channel, best, 0.0), Thresholds(channel, best, 0.0)):
         program.cutoff = -math.inf  # nothing is closed
         for _ in range(6):
