@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
+from mechdesign.core.cache import Cache, key_of
 from mechdesign.core.randomness import TOTAL
 from mechdesign.export import export, vectors
 from mechdesign.export.vectors import Vector
@@ -168,10 +169,21 @@ MESSAGES = {kind: partial(made, kind, Promise(10_000, 1.0, 1e-6)) for kind in PR
 CLIENTS = {name: cache(make) for name, make in (CLIENTS | MESSAGES).items()}
 
 
+KEPT: list[Cache] = []
+"""Where vectors are kept for all processes of one run of the tests, once a test has asked for it."""
+
+
 @cache
 def known(name: str) -> list[Vector]:
     """Return the vectors of a client; they are made once for the tests of all languages."""
-    return vectors(CLIENTS[name]())
+    key = key_of("vectors", CLIENTS[name]().fingerprint)
+    for kept in KEPT:
+        if (found := kept.get(key)) is not None:
+            return found[0]
+    made = vectors(CLIENTS[name]())
+    for kept in KEPT:
+        kept.put(key, made)
+    return made
 
 
 def stem(name: str) -> str:
