@@ -256,30 +256,32 @@ def test_estimates_as_frames():
         estimate.to_frame("panda")
 
 
-@pytest.mark.parametrize(
-    ("missing", "step", "said"),
-    [
-        (
-            "polars",
-            "m.estimate([0] * 50).to_frame('polars')",
-            "to_frame: needs polars; install polars, or name",
-        ),
-        (
-            "narwhals",
-            "m.randomize(pandas.Series([0]))",
-            "data frame: needs narwhals; pip install narwhals, or",
-        ),
-    ],
-)
-def test_what_is_not_installed_is_named(missing, step, said):
-    program = (
-        f"import sys, pandas; sys.modules[{missing!r}] = None\n"
-        "from mechdesign.core.errors import MissingPackageError\n"
-        "from mechdesign.mechanisms import KaryResponse; m = KaryResponse.of(2, 2.0)\n"
-        f"try: {step}\nexcept MissingPackageError as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(said)
+MISSING = {
+    "narwhals": (
+        "m.randomize(pandas.Series([0]))",
+        "data frame: needs narwhals; pip install narwhals, or",
+    ),
+    "polars": (
+        "m.estimate([0] * 50).to_frame('polars')",
+        "to_frame: needs polars; install polars, or name",
+    ),
+}
+"""By a package that is not there: what needs it, and how the error begins."""
+
+
+def test_what_is_not_installed_is_named():
+    program = [
+        "import sys, pandas",
+        "from mechdesign.core.errors import MissingPackageError",
+        "from mechdesign.mechanisms import KaryResponse; m = KaryResponse.of(2, 2.0)",
+    ]
+    for missing, (step, _) in MISSING.items():
+        program += [f"sys.modules[{missing!r}] = None", f"try: {step}"]
+        program += ["except MissingPackageError as error: print(error)", f"del sys.modules[{missing!r}]"]
+    command = [sys.executable, "-c", "\n".join(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    for line, (_, said) in zip(done.stdout.splitlines(), MISSING.values(), strict=True):
+        assert line.startswith(said)
 
 
 def test_arrays_import_no_frames():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
@@ -16,14 +16,9 @@ from mechdesign.mechanisms import FiniteChannel, KaryResponse, PrivacyTarget
 from tests.support.channels import ChosenIntegers, dense_weights, integer_channels
 
 
-def naive(weights: np.ndarray, code: int, drawn: int) -> int:
+def naive(row: list[int], drawn: int) -> int:
     """Return the report by walking along the row."""
-    running = 0
-    for report, weight in enumerate(weights[code].tolist()):
-        running += weight
-        if drawn < running:
-            return report
-    raise AssertionError("the row is shorter than 2**62")
+    return next(report for report, running in enumerate(accumulate(row)) if drawn < running)
 
 
 def edges(weights: np.ndarray, code: int) -> list[int]:
@@ -39,7 +34,8 @@ def check_search(weights: np.ndarray) -> None:
     for code in range(len(weights)):
         drawn = edges(weights, code)
         found = channel._search(np.full(len(drawn), code), np.array(drawn, dtype=np.int64))
-        assert found.tolist() == [naive(weights, code, point) for point in drawn]
+        row = weights[code].tolist()
+        assert found.tolist() == [naive(row, point) for point in drawn]
 
 
 @given(integer_channels(most_reports=6))

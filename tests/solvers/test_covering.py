@@ -20,10 +20,9 @@ def drawn(rng, users=9, tasks=3, top=40):
 
 
 def covers(able, needs):
-    for taken in product((False, True), repeat=len(able)):
-        chosen = np.flatnonzero(taken).tolist()
-        if (able[chosen].sum(axis=0) >= needs).all():
-            yield tuple(chosen)
+    taken = np.array(list(product((False, True), repeat=len(able))))
+    for chosen in taken[(taken.astype(int) @ able >= needs).all(axis=1)]:
+        yield tuple(np.flatnonzero(chosen).tolist())
 
 
 @pytest.mark.parametrize("scale", [1, 7, 10**9 + 7, 2**200 + 1])
