@@ -27,7 +27,6 @@ from mechdesign.report.counting import (
     server_of,
 )
 from mechdesign.report.data_set import COUNTS, Opened
-from mechdesign.report.folders import whole_folder
 from mechdesign.report.outputs import require_output
 from mechdesign.report.randomizing import (
     is_folder,
@@ -37,7 +36,6 @@ from mechdesign.report.randomizing import (
     require_folder,
     seeded,
 )
-from mechdesign.report.writing import write_blocks
 
 RANDOMIZE = "randomize"
 
@@ -149,6 +147,8 @@ class Work:
         return self._into_one(paths)
 
     def _into_one(self, paths: Sequence[str]) -> str:
+        from mechdesign.report.writing import write_blocks
+
         output = self.options.output
         require_output(output, [self.owner, *paths], self.options.force)
         settings, columns = seeded(self.mechanism, self.settings), list[str]()
@@ -173,6 +173,8 @@ class Work:
     def _into_folder(self, paths: Sequence[str]) -> str:
         folder, names = self.options.output, outputs_of(paths)
         require_folder(folder, names, [self.owner, *paths], self.options.force)
+        from mechdesign.report.folders import whole_folder
+
         with whole_folder(folder) as work:
             places = [work / name for name in names]
             rows, columns = self._on_cluster(paths, places) or self._one_by_one(paths, places)
