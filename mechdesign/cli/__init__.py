@@ -37,9 +37,9 @@ By itself it lets them look during 2^26: most of a core, for nothing, where smal
 def run() -> NoReturn:
     """Run the command line of this process, and end it.
 
-    What is registered for the end is done, and the outputs are complete. Python would then take apart all that
-    it has made, object by object, which takes as long as reading half a million rows; the operating system takes
-    the memory back at once. Where other threads run, they are waited for as always.
+    What is registered for the end is done, and the outputs are complete. Python would then take apart all
+    that it has made, which takes as long as reading half a million rows; the operating system takes the
+    memory back at once. Where other threads run, they are waited for as always.
     """
     code = main()
     atexit._run_exitfuncs()
