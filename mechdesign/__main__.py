@@ -1,8 +1,6 @@
 """``python -m mechdesign``."""
 
-import sys
-
-from mechdesign.cli import main
+from mechdesign.cli import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -26,7 +26,6 @@ from mechdesign.report.data_set import data_set, opened_data
 from mechdesign.report.outputs import require_output
 from mechdesign.report.randomizing import is_folder
 from mechdesign.report.suffixes import DATA, RESULTS, require_suffix
-from mechdesign.report.writing import write_blocks
 
 
 def operations_table(path: str, mechanism: Mechanism) -> str:
@@ -135,6 +134,8 @@ def execute(
 
 def _written(options: argparse.Namespace, blocks: Iterator[Block], kept: Sequence[str], private: bool) -> str:
     """Write the blocks of an operation; over an existing file by force only."""
+    from mechdesign.report.writing import write_blocks  # estimates are printed
+
     inputs = [options.mechanism, *options.inputs, *kept]
     require_output(options.output, inputs, options.force)
     first = next(blocks)

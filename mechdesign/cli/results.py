@@ -11,9 +11,7 @@ from mechdesign.core.printable import printable
 from mechdesign.core.text import counted
 from mechdesign.core.tidy import Columns, Tidy, with_question
 from mechdesign.mechanisms import Mechanism
-from mechdesign.mechanisms.cross_table import ERRORS
 from mechdesign.report.outputs import require_output
-from mechdesign.report.results import write_results
 
 
 class ResultOutput:
@@ -46,6 +44,8 @@ class ResultOutput:
         """Write the table and return what to say of it; nothing where none is wanted."""
         if self.path is None:
             return ""
+        from mechdesign.report.results import write_results  # most results are printed
+
         rows = write_results(self.path, self.tables)
         notes = "".join(f"\nnote: {printable(note)}" for note in _notes(self.result))
         return f"{self.path}: {counted(rows, 'row')}{notes}"
@@ -66,6 +66,8 @@ def _for_one_file(path: str, grids: Mapping[str, Columns]) -> Mapping[str, Colum
     """Return the grids that a file takes: a workbook all, another one a single grid without its errors."""
     if path.lower().endswith(".xlsx"):
         return grids
+    from mechdesign.mechanisms.cross_table import ERRORS  # with what draws them, which takes time
+
     wanted = {title: columns for title, columns in grids.items() if not title.endswith(ERRORS)}
     if len(wanted) > 1:
         raise ParameterError(

@@ -17,7 +17,6 @@ from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.mechanisms.operations import Operation, Settings
 from mechdesign.mechanisms.saved_counts import SavedCounts
 from mechdesign.report.copies import Copies
-from mechdesign.report.count_file import load_counts, note_files
 from mechdesign.report.counting import (
     COUNTING,
     Counting,
@@ -28,8 +27,6 @@ from mechdesign.report.counting import (
     server_of,
 )
 from mechdesign.report.data_set import COUNTS, Opened
-from mechdesign.report.fleet import count_on, order_of, randomize_on
-from mechdesign.report.folders import whole_folder
 from mechdesign.report.outputs import require_output
 from mechdesign.report.randomizing import (
     is_folder,
@@ -39,7 +36,6 @@ from mechdesign.report.randomizing import (
     require_folder,
     seeded,
 )
-from mechdesign.report.writing import write_blocks
 
 RANDOMIZE = "randomize"
 
@@ -109,9 +105,10 @@ class Work:
         """Return the counts of the reports in all files; nothing is counted when one has other columns."""
         require_one_set((self.data.table(path, self.missing) for path in paths), self._count_header)
         if address is not None:
-            order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
             from mechdesign.core.cluster import connected
+            from mechdesign.report.fleet import count_on, order_of
 
+            order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
             with connected(address) as client:
                 return count_on(client, order, paths, self.missing, self.copies)
         server = server_of(self.mechanism, self.owner)
@@ -127,6 +124,8 @@ class Work:
 
     def _counts(self, path: str) -> Any:
         """Return the counts of a file, when they are this mechanism's."""
+        from mechdesign.report.count_file import load_counts, note_files
+
         found, own = load_counts(path), server_of(self.mechanism, self.owner).mechanism.fingerprint
         if found.fingerprint != own:
             marks = f"{mark_of(found.fingerprint)}, this one is {mark_of(own)}"
@@ -148,6 +147,8 @@ class Work:
         return self._into_one(paths)
 
     def _into_one(self, paths: Sequence[str]) -> str:
+        from mechdesign.report.writing import write_blocks
+
         output = self.options.output
         require_output(output, [self.owner, *paths], self.options.force)
         settings, columns = seeded(self.mechanism, self.settings), list[str]()
@@ -172,6 +173,8 @@ class Work:
     def _into_folder(self, paths: Sequence[str]) -> str:
         folder, names = self.options.output, outputs_of(paths)
         require_folder(folder, names, [self.owner, *paths], self.options.force)
+        from mechdesign.report.folders import whole_folder
+
         with whole_folder(folder) as work:
             places = [work / name for name in names]
             rows, columns = self._on_cluster(paths, places) or self._one_by_one(paths, places)
@@ -182,9 +185,10 @@ class Work:
         address = getattr(self.options, "dask", None)
         if address is None:
             return None
-        order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
         from mechdesign.core.cluster import connected
+        from mechdesign.report.fleet import order_of, randomize_on
 
+        order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
         with connected(address) as client:
             name, settings, missing = self.operation.name, self.settings, self.missing
             return randomize_on(client, order, name, paths, places, settings, missing, self.copies)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import tomllib
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +44,8 @@ def parse_toml(text: str, parse_float: Callable[[str], Any] = float) -> dict[str
         ...
     ValueError: tables and lists are nested more than 100 deep
     """
+    import tomllib  # a mechanism file is JSON
+
     if sum(map(text.count, "[{=")) > MOST_ITEMS:
         raise ValueError(f"it has more than {MOST_ITEMS} keys, tables and lists")
     _require_shallow_toml(text)

@@ -51,28 +51,33 @@ def longest_text(array: Any) -> int:
     return int(np.diff(ends[array.offset : array.offset + len(array) + 1]).max())
 
 
-def missing_of(array: Any) -> NDArray[np.bool_]:
-    """Return where a column has no value, NaN included; by its buffers, as pyarrow.compute imports slowly.
+def missing_in(array: Any) -> NDArray[np.bool_]:
+    """Return where a column has no value; what is not a number is none.
+
+    pyarrow's own ``is_null`` is of a module that takes longer to import than a million rows to count.
 
     Examples
     --------
     >>> import pyarrow
-    >>> missing_of(pyarrow.array(["a", None, "b", None])[1:]).tolist()
-    [True, False, True]
-    >>> missing_of(pyarrow.array([1.0, float("nan"), None])).tolist()
-    [False, True, True]
+    >>> missing_in(pyarrow.array([1.5, None, float("nan")])), missing_in(pyarrow.nulls(1))
+    (array([False,  True,  True]), array([ True]))
     """
-    count, bits = len(array), array.buffers()[0]
-    if array.null_count == count or not array.null_count or bits is None:
-        missing = np.full(count, array.null_count > 0)
-    else:
-        present = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), bitorder="little")
-        missing = present[array.offset : array.offset + count] == 0
-    return missing | np.isnan(numbers_of(array)) if str(array.type) in KINDS else missing
+    if str(array.type) in KINDS:
+        return np.isnan(numbers_of(array)) | _unset(array)
+    return _unset(array)
 
 
-def texts_to_arrow(texts: Sequence[str]) -> Any:
-    """Return texts as a column of pyarrow.
+def _unset(array: Any) -> NDArray[np.bool_]:
+    """Return where the bits of a column that say that there is a value are not set."""
+    bits = array.buffers()[0]
+    if not array.null_count or bits is None:
+        return np.full(len(array), array.null_count > 0)
+    places = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), bitorder="little")
+    return places[array.offset : array.offset + len(array)] == 0
+
+
+def texts_to_arrow(texts: Sequence[str], large: bool = False) -> Any:
+    """Return texts as a column of pyarrow; a large one holds 2 GiB of text and more.
 
     Raises
     ------
@@ -87,9 +92,10 @@ def texts_to_arrow(texts: Sequence[str]) -> Any:
     import pyarrow
 
     written = [text.encode("utf-8") for text in texts]
-    ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
+    ends = np.cumsum([0, *map(len, written)], dtype=np.int64 if large else np.int32)
     buffers = [None, pyarrow.py_buffer(ends), pyarrow.py_buffer(b"".join(written))]
-    return pyarrow.Array.from_buffers(pyarrow.string(), len(written), buffers)
+    kind = pyarrow.large_string() if large else pyarrow.string()
+    return pyarrow.Array.from_buffers(kind, len(written), buffers)
 
 
 def whole_to_arrow(values: NDArray[Any]) -> Any:
@@ -107,15 +113,47 @@ def whole_to_arrow(values: NDArray[Any]) -> Any:
     return pyarrow.Array.from_buffers(pyarrow.from_numpy_dtype(data.dtype), len(data), buffers)
 
 
-def coded_texts(codes: NDArray[Any], texts: Sequence[str]) -> Any:
-    """Return the text of each code as a column of pyarrow that keeps the codes, and each text once.
+def spread(codes: NDArray[Any], texts: Sequence[str], large: bool = False) -> Any:
+    """Return the text of each code as a column of pyarrow, put together outside of Python.
 
     Examples
     --------
-    >>> coded_texts(np.array([1, 0, 1]), ["no", "yes"]).tolist()
+    >>> spread(np.array([1, 0, 1]), ["no", "yes"]).tolist()
     ['yes', 'no', 'yes']
     """
     import pyarrow
 
     whole = codes if codes.dtype.kind == "i" else codes.astype(np.int64)
-    return pyarrow.DictionaryArray.from_arrays(whole_to_arrow(whole), texts_to_arrow(texts))
+    dictionary = pyarrow.DictionaryArray.from_arrays(whole_to_arrow(whole), texts_to_arrow(texts, large))
+    return dictionary.dictionary_decode()
+
+
+def numbered(codes: NDArray[Any], texts: Sequence[str]) -> Any:
+    """Return the texts that some code stands for as a dictionary, and the column of numbers in it.
+
+    A text that no row has is left out: it may come from a row that was dropped.
+
+    Examples
+    --------
+    >>> numbered(np.array([2, 0, 2]), ["no", "once", "yes"]).dictionary.tolist()
+    ['no', 'yes']
+    """
+    import pyarrow
+
+    used = np.bincount(codes, minlength=len(texts)) > 0
+    places = (np.cumsum(used, dtype=np.int32) - np.int32(1)).take(codes)
+    found = [text for text, has_rows in zip(texts, used.tolist(), strict=True) if has_rows]
+    return pyarrow.DictionaryArray.from_arrays(whole_to_arrow(places), texts_to_arrow(found))
+
+
+def joined(codes: NDArray[Any], texts: Sequence[str]) -> memoryview:
+    """Return the texts of all codes one after the other, in UTF-8.
+
+    Examples
+    --------
+    >>> bytes(joined(np.array([1, 0, 1]), ["no,", "yes,"]))
+    b'yes,no,yes,'
+    """
+    column = spread(codes, texts, large=True)
+    ends = np.frombuffer(column.buffers()[1], dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+    return memoryview(column.buffers()[2] or b"")[ends[0] : ends[-1]]

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import glob
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -20,8 +18,7 @@ from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report.files import open_table
 from mechdesign.report.reading import FileTable
-from mechdesign.report.reading_json import JSON_LINES
-from mechdesign.report.suffixes import DATA
+from mechdesign.report.suffixes import DATA, JSON_LINES
 
 STANDARD_INPUT = "-"
 COUNTS = ".json"
@@ -119,8 +116,8 @@ class Opened:
     mechdesign.core.errors.DataError: missing.csv: file not found; check the path
     """
 
-    def __init__(self, folder: str) -> None:
-        self._folder, self._spool = folder, None  # type: str, IO[bytes] | None
+    def __init__(self, until_closed: ExitStack) -> None:
+        self._until_closed, self._spool = until_closed, None  # type: ExitStack, IO[bytes] | None
         self._suffix = ""
 
     def path(self, name: str) -> str:
@@ -143,8 +140,12 @@ class Opened:
         """Copy the standard input to a file that nobody else can open, and see what format it has."""
         if sys.stdin is None or sys.stdin.closed:
             raise DataError(STANDARD_INPUT, "there is no standard input", "name a file")
+        import shutil  # most commands read files that are there
+        import tempfile
+
+        folder = self._until_closed.enter_context(tempfile.TemporaryDirectory(prefix="mechdesign-"))
         make = tempfile.TemporaryFile if OPEN_FILES.exists() else tempfile.NamedTemporaryFile
-        spool: IO[bytes] = make(dir=self._folder)
+        spool: IO[bytes] = self._until_closed.enter_context(make(dir=folder))
         shutil.copyfileobj(sys.stdin.buffer, spool)
         spool.flush()
         spool.seek(0)
@@ -152,18 +153,9 @@ class Opened:
         self._suffix = ".parquet" if head == b"PAR1" else ".jsonl" if head.lstrip()[:1] == b"{" else ".csv"
         self._spool = spool
 
-    def close(self) -> None:
-        """Forget what came on the standard input."""
-        if self._spool is not None:
-            self._spool.close()
-
 
 @contextmanager
 def opened_data() -> Iterator[Opened]:
     """Give what opens the files of a data set, and close it at the end."""
-    with tempfile.TemporaryDirectory(prefix="mechdesign-") as folder:
-        data = Opened(folder)
-        try:
-            yield data
-        finally:
-            data.close()
+    with ExitStack() as until_closed:
+        yield Opened(until_closed)

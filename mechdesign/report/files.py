@@ -7,10 +7,7 @@ from pathlib import Path
 
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report.reading import FileTable
-from mechdesign.report.reading_csv import CsvTable
-from mechdesign.report.reading_json import JSON_LINES, JsonTable
-from mechdesign.report.reading_parquet import ParquetTable
-from mechdesign.report.suffixes import PARQUET
+from mechdesign.report.suffixes import JSON_LINES, PARQUET
 
 
 def open_table(
@@ -48,8 +45,14 @@ def open_table(
     """
     rule = MissingRule() if missing is None else missing
     ending = Path(path).suffix.lower() if suffix is None else suffix
-    if ending in PARQUET:
+    if ending in PARQUET:  # what reads the other formats is not imported
+        from mechdesign.report.reading_parquet import ParquetTable
+
         return ParquetTable(path, rule, name)
     if ending in JSON_LINES:
+        from mechdesign.report.reading_json import JsonTable
+
         return JsonTable(path, rule, name)
+    from mechdesign.report.reading_csv import CsvTable
+
     return CsvTable(path, rule, name)

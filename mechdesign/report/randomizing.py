@@ -15,7 +15,6 @@ from mechdesign.mechanisms.operations import Operation, Settings
 from mechdesign.report.data_set import STANDARD_INPUT
 from mechdesign.report.outputs import require_output
 from mechdesign.report.suffixes import DATA
-from mechdesign.report.writing import write_blocks
 
 SPOOLED = "reports.csv"
 """The name in a folder of the reports of what came on the standard input."""
@@ -92,6 +91,8 @@ def reports_of(operation: Operation, table: Any, settings: Settings) -> Iterator
 
 def randomize_one(operation: Operation, table: Any, settings: Settings, place: Path) -> tuple[int, list[str]]:
     """Write the reports of a file to a file; return the number of rows and the columns."""
+    from mechdesign.report.writing import write_blocks  # is_folder is asked for where nothing is written
+
     blocks = reports_of(operation, table, settings)
     first = next(blocks)
     place.parent.mkdir(parents=True, exist_ok=True)

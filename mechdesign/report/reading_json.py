@@ -16,8 +16,6 @@ from mechdesign.core.tables import Values
 from mechdesign.mechanisms.missing import Mask
 from mechdesign.report.reading import MOST_BYTES, FileTable, Raw, texts
 
-JSON_LINES = (".jsonl", ".ndjson")
-
 LINES = 1 << 16
 """Lines that are collected before they become a piece."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import ROWS, Coded, Values
 from mechdesign.mechanisms.missing import Mask
-from mechdesign.report.arrow import missing_of, numbers_of
+from mechdesign.report.arrow import missing_in, numbers_of
 from mechdesign.report.reading import FileTable, Raw, pyarrow_module, require_short
 
 FREE, EACH = 32 << 20, 1 << 10
@@ -118,7 +118,7 @@ class ParquetTable(FileTable):
             if _is_text(kind.value_type):
                 return self._texts(name, column)
             column, kind = column.cast(kind.value_type), kind.value_type
-        missing: Mask = missing_of(column)
+        missing: Mask = missing_in(column)
         if _is_text(kind):
             return self._texts(name, column.dictionary_encode())
         plain = (pyarrow.types.is_integer, pyarrow.types.is_floating)
@@ -136,7 +136,7 @@ class ParquetTable(FileTable):
 
     def _texts(self, name: str, coded: Any) -> tuple[Coded, Mask]:
         """Return texts as codes, with the empty text where there is none."""
-        missing: Mask = missing_of(coded.indices)
+        missing: Mask = missing_in(coded.indices)
         require_short(f"{self.name}: column '{name}'", coded.dictionary)
         words = ["" if word is None else word for word in coded.dictionary.to_pylist()]
         if coded.indices.null_count:  # only then: a text that is not a category is looked for row by row

@@ -13,6 +13,9 @@ PARQUET = (".parquet", ".pq")
 MECHANISM = (".json",)
 """Names of mechanism files."""
 
+JSON_LINES = (".jsonl", ".ndjson")
+"""Names of files with a JSON object a line."""
+
 DATA = (".csv", *PARQUET)
 """Names of files for data and reports, which the commands read again."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import os
+import sys
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,19 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import whole_file
 from mechdesign.core.tables import Block, Coded, Values, length
-from mechdesign.report.arrow import coded_texts, whole_to_arrow
+from mechdesign.report.arrow import joined, numbered, spread, whole_to_arrow
 from mechdesign.report.formulas import escaped_formula
-from mechdesign.report.reading import pyarrow_module
+from mechdesign.report.reading import LONGEST, pyarrow_module
 from mechdesign.report.suffixes import PARQUET
 
-RUNS, LONGEST_RUN = 1 << 10, 8
-"""Lines are looked up several at a time: so many different runs of them are put together before."""
+MANY = 1 << 15
+"""Rows that pyarrow puts together: of fewer its functions take longer to import."""
+
+GROUPS = 1 << 10
+"""Groups of lines that are put together before, so that several lines are written at a time."""
+
+FEW = 1 << 12
+"""Texts up to which a column is handed to Parquet as numbers of these: it keeps them so anyway."""
 
 GROUP = 1 << 20
 """Rows of a row group of Parquet files: small groups make large files."""
@@ -85,31 +92,30 @@ def _csv_header(names: Sequence[str]) -> str:
     return _csv_lines([[escaped_formula(name) for name in names]])
 
 
-def _csv_block(columns: list[Values]) -> bytes:
+def _csv_block(columns: list[Values]) -> bytes | memoryview:
     """Return the lines of a block in UTF-8; a column of few different values is put together from these."""
     column = _coded(columns[0]) if len(columns) == 1 else None
     if column is not None:
-        lines = [_csv_lines([[value]]).encode("utf-8") for value in _harmless(column.values)]
-        return _joined(column.codes, tuple(lines))
+        lines = [_csv_lines([[value]]) for value in _harmless(column.values)]
+        if len(column) >= MANY and len(lines) ** 3 > GROUPS and "pyarrow" in sys.modules:
+            return joined(column.codes, lines)
+        return _put_together(column.codes, [line.encode("utf-8") for line in lines])
     return _csv_lines(zip(*(_harmless(values) for values in columns), strict=True)).encode("utf-8")
 
 
-def _joined(codes: NDArray[Any], lines: tuple[bytes, ...]) -> bytes:
-    """Return the lines of all codes one after the other."""
-    size, runs = _runs(lines)
+def _put_together(codes: NDArray[Any], lines: Sequence[bytes]) -> bytes:
+    """Return the line of each code, one after the other; several lines at a time, where they are few."""
+    size = 1
+    while 1 < len(lines) ** (size + 1) <= min(GROUPS, len(codes)):
+        size += 1
+    grouped = [b"".join(group) for group in product(lines, repeat=size)]
     whole = len(codes) - len(codes) % size
-    places = np.array([len(lines) ** place for place in reversed(range(size))], dtype=np.int64)
-    found = [runs[run] for run in (codes[:whole].reshape(-1, size) @ places).tolist()]
-    return b"".join([*found, *(lines[code] for code in codes[whole:].tolist())])
-
-
-@lru_cache(maxsize=4)
-def _runs(lines: tuple[bytes, ...]) -> tuple[int, list[bytes]]:
-    """Return a number of lines, and all runs of so many of them, in the order of their codes."""
-    size, runs = 1, list(lines)
-    while size < LONGEST_RUN and len(runs) * len(lines) <= RUNS:
-        size, runs = size + 1, [before + line for before in runs for line in lines]
-    return size, runs
+    numbers = codes[:whole:size].astype(np.int64)
+    for place in range(1, size):
+        numbers *= len(lines)
+        numbers += codes[place:whole:size]
+    rest = [lines[code] for code in codes[whole:].tolist()]
+    return b"".join([*map(grouped.__getitem__, numbers.tolist()), *rest])
 
 
 def _harmless(values: Values) -> list[Any]:
@@ -147,33 +153,53 @@ def _write_parquet(path: Path, blocks: Iterable[Block]) -> int:
 
     rows, writer, waiting = 0, None, 0
     group: list[Any] = []
+    convert = _arrow_column
     try:
         for block in blocks:
-            table = pyarrow.table({name: _arrow_column(values) for name, values in block.items()})
-            if writer is None:
-                # Texts with codes are written as texts: that they have codes is not stored.
-                writer = pyarrow.parquet.ParquetWriter(path, table.schema, store_schema=False)
-            group.append(table if table.schema == writer.schema else table.cast(writer.schema))
+            if writer is None and all(map(_are_few_texts, block.values())):
+                convert = _arrow_numbers
+            table = pyarrow.table({name: convert(values) for name, values in block.items()})
+            if writer is None:  # without pyarrow's own schema, a reader finds texts, not a dictionary of them
+                own = convert is _arrow_column
+                writer = pyarrow.parquet.ParquetWriter(path, table.schema, store_schema=own)
+            same = table.schema.equals(writer.schema)  # to cast, much has to be imported
+            group.append(table if same else table.cast(writer.schema))
             rows, waiting = rows + table.num_rows, waiting + table.num_rows
             if waiting >= GROUP:
-                writer.write_table(pyarrow.concat_tables(group))
+                writer.write_table(pyarrow.concat_tables(group).unify_dictionaries())
                 group, waiting = [], 0
         if writer is not None and group:
-            writer.write_table(pyarrow.concat_tables(group))
+            writer.write_table(pyarrow.concat_tables(group).unify_dictionaries())
     finally:
         if writer is not None:
             writer.close()
     return rows
 
 
+def _are_few_texts(values: Values) -> bool:
+    """Whether a column holds few distinct texts, short enough for the dictionary of a Parquet file."""
+    return (
+        isinstance(values, Coded)
+        and len(values.values) <= FEW
+        and all(type(value) is str and len(value) <= LONGEST for value in values.values.tolist())
+    )
+
+
+def _arrow_numbers(values: Values) -> Any:
+    """Return a column of texts for pyarrow, as numbers of a dictionary."""
+    if isinstance(values, Coded) and _are_few_texts(values):
+        return numbered(values.codes, values.values.tolist())
+    return _arrow_column(values).cast("string").dictionary_encode()
+
+
 def _arrow_column(values: Values) -> Any:
-    """Return a column for pyarrow; few distinct texts stand there once."""
+    """Return a column for pyarrow; few distinct texts are put together outside of Python."""
     import pyarrow
 
     if isinstance(values, Coded):
         listed = values.values.tolist()
         if all(type(value) is str for value in listed):
-            return coded_texts(values.codes, listed)
+            return spread(values.codes, listed)
         return pyarrow.DictionaryArray.from_arrays(
             pyarrow.array(values.codes), pyarrow.array(listed)
         ).dictionary_decode()
