@@ -6,7 +6,6 @@ import gc
 import os
 import signal
 
-import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -36,14 +35,7 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture(autouse=True)
-def width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables are as wide as where there is no terminal, whatever the runner says about its own."""
-    monkeypatch.delenv("COLUMNS", raising=False)
-
-
-@pytest.fixture(autouse=True)
-def nothing_from_earlier_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No result comes from a cache, and none from further processes, unless a test asks for it."""
-    monkeypatch.setenv("MECHDESIGN_CACHE", "off")
-    monkeypatch.setenv("MECHDESIGN_JOBS", "1")
+# Tables are as wide as where there is no terminal, whatever the runner says about its own. No result comes
+# from a cache, and none from further processes, unless a test asks for it.
+os.environ.pop("COLUMNS", None)
+os.environ.update(MECHDESIGN_CACHE="off", MECHDESIGN_JOBS="1")
