@@ -12,6 +12,7 @@ import networkx
 import pytest
 
 import mechdesign
+from tests.support.sources import tree_of
 
 PACKAGE = Path(mechdesign.__file__).parent
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
@@ -34,12 +35,6 @@ ALLOWED = {
 """What each layer may import; ``__init__`` and ``__main__`` stand above all of them."""
 
 SOLVERS = ("scipy.optimize", "cvxpy", "pulp")
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    """Return a file's syntax tree; the rules share it."""
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def statements(node: ast.AST, path: Path) -> list[ast.AST]:

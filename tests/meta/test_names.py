@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import mechdesign
+from tests.support.sources import tree_of
 
 PACKAGE = Path(mechdesign.__file__).parent
 
@@ -30,11 +31,6 @@ ONE_CONTRACT = {
 }
 """Public functions that several modules of the toolkit define for one purpose. In tables of methods
 (``methods.py``), functions have the names of the methods."""
-
-
-def tree_of(path):
-    """Return a file's syntax tree."""
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def repeated_classes(package):

@@ -94,7 +94,12 @@ def test_the_source_archive_holds_what_is_needed_to_work_on_it(built):
     assert not [name for name in names if "__pycache__" in name or name.startswith((".git/", "docs/_build"))]
 
 
-QUICK = {"auction": "auction/not_knowing", "contract": "contract/some_buyers", "survey": "survey/fake_data"}
+QUICK = {
+    "auction": "auction/not_knowing",
+    "contract": "contract/some_buyers",
+    "location": "location/planar_laplace",
+    "survey": "survey/fake_data",
+}
 """Models of families whose shortest model takes seconds to check."""
 
 
