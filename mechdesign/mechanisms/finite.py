@@ -14,14 +14,14 @@ from mechdesign.audit.channel import PrivacyAudit, require_channel
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, one_of, user_count
-from mechdesign.mechanisms.frequencies import REMEDY, FrequencyMechanism
+from mechdesign.mechanisms.frequencies import REMEDY, SINGULAR, FrequencyMechanism
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.repair import PrivacyTarget, floats_of_weights, make_private
+from mechdesign.mechanisms.written import require_total
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
@@ -37,9 +37,6 @@ MAX_TABLE = 1 << 20
 
 FILED_NOTIONS = {"set-wise": "ldp", "entry-wise": "entry-wise"}
 """What files call the readings of delta: another word would change the fingerprint of every channel."""
-
-SINGULAR = 1e-10
-"""A channel whose smallest singular value is below this part of the largest counts as singular."""
 
 
 class FiniteChannel(FrequencyMechanism):
@@ -356,10 +353,3 @@ class FiniteChannel(FrequencyMechanism):
         notion = FILED_NOTIONS[one_of("notion", content["notion"], tuple(FILED_NOTIONS))]
         target = PrivacyTarget(content["epsilon"], content["delta"], content["distance"], notion)
         return cls(weights, target, labels, report_labels, content["mixing"])
-
-
-def require_total(content: Mapping[str, Any]) -> None:
-    """Raise CertificateError unless a file's weights are counted out of 2**62."""
-    total = plain_int("total", content["total"])
-    if total != TOTAL:
-        raise CertificateError("total", f"is {total}, not 2**62")

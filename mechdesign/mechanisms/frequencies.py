@@ -27,6 +27,10 @@ REMEDY = (
 """What helps where a mechanism for plain privacy reports several answers the same way."""
 
 
+SINGULAR = 1e-10
+"""A channel whose smallest singular value is below this part of the largest counts as singular."""
+
+
 def reported_alike(names: Sequence[str], blank: bool) -> EstimationError:
     """Return the error for answers that have the same reports; blank: because no report says anything."""
     shown = ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")

@@ -22,14 +22,14 @@ from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.text import counted
 from mechdesign.core.validation import privacy_delta, privacy_epsilon, user_count
 from mechdesign.core.values import frozen_value
-from mechdesign.mechanisms.finite import SINGULAR, require_total
-from mechdesign.mechanisms.frequencies import FrequencyMechanism, reported_alike
+from mechdesign.mechanisms.frequencies import SINGULAR, FrequencyMechanism, reported_alike
 from mechdesign.mechanisms.kary_draw import draw_reports
 from mechdesign.mechanisms.kary_estimator import KaryEstimator, split_weights
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.oracles.moments import Moments, bernoulli
 from mechdesign.mechanisms.oracles.oracle import Oracle, Shares
 from mechdesign.mechanisms.plausible import implausible
+from mechdesign.mechanisms.written import require_total
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure

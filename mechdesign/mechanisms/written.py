@@ -13,6 +13,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mechdesign.core.errors import CertificateError
+from mechdesign.core.numbers import plain_int
+from mechdesign.core.randomness import TOTAL
+
 EXACT = 1 << 53
 """The largest whole number up to which doubles hold all of them."""
 
@@ -69,3 +73,10 @@ def digest(kind: str, content: Mapping[str, Any]) -> str:
 
     text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return sha256(text.encode()).hexdigest()
+
+
+def require_total(content: Mapping[str, Any]) -> None:
+    """Raise CertificateError unless a file's weights are counted out of 2**62."""
+    total = plain_int("total", content["total"])
+    if total != TOTAL:
+        raise CertificateError("total", f"is {total}, not 2**62")

@@ -23,7 +23,6 @@ from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.door import on_table
-from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.joint.client import PermanentResponse
 from mechdesign.mechanisms.joint.estimate import JointEstimate
 from mechdesign.mechanisms.joint.layout import one_hot
@@ -38,6 +37,7 @@ from mechdesign.mechanisms.oracles.base import weight
 from mechdesign.mechanisms.oracles.draws import bernoulli_words
 from mechdesign.mechanisms.oracles.packed import Packed, as_texts, padding, read_sets
 from mechdesign.mechanisms.recipes import Answer, Recipe, plain_report, whole_hex
+from mechdesign.mechanisms.written import require_total
 
 MOST_BITS = 1 << 16
 """Longer reports are refused."""

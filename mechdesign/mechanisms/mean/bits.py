@@ -34,7 +34,6 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import in_range, integer, number, privacy_delta, privacy_epsilon
-from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.intervals import BinomialLimits
 from mechdesign.mechanisms.kernels import compiled
 from mechdesign.mechanisms.kernels.loops import below_weights
@@ -45,6 +44,7 @@ from mechdesign.mechanisms.mean.tally import CodeTally
 from mechdesign.mechanisms.mean.values import Array, Domain
 from mechdesign.mechanisms.recipes import Steps, whole_hex
 from mechdesign.mechanisms.repair import PrivacyTarget, make_private
+from mechdesign.mechanisms.written import require_total
 
 ROUNDING = Fraction(1, 2**50)
 """Bound of the bias from rounding, as a part of the range; see the module."""

@@ -20,7 +20,6 @@ from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
 from mechdesign.mechanisms.collecting import column_operations
-from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
@@ -28,6 +27,7 @@ from mechdesign.mechanisms.oracles.estimator import SupportEstimator
 from mechdesign.mechanisms.oracles.oracle import Oracle, Shares
 from mechdesign.mechanisms.oracles.server import SupportCounts
 from mechdesign.mechanisms.simplex import with_simplex
+from mechdesign.mechanisms.written import require_total
 
 __all__ = ["Shares", "SupportOracle", "weight"]
 

@@ -29,7 +29,6 @@ from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.door import on_table
-from mechdesign.mechanisms.finite import require_total
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.of_attributes import AttributeMechanism
 from mechdesign.mechanisms.operations import Operation
@@ -44,6 +43,7 @@ from mechdesign.mechanisms.sets.scores import CellScore, ProductScore, TableScor
 from mechdesign.mechanisms.sets.server import SetCounts
 from mechdesign.mechanisms.sets.shapes import CellSet, SetShape, shape_of
 from mechdesign.mechanisms.sets.tables import set_operations
+from mechdesign.mechanisms.written import require_total
 
 Array = NDArray[np.float64]
 View = tuple[int, ...]
