@@ -128,14 +128,14 @@ def spread(codes: NDArray[Any], texts: Sequence[str], large: bool = False) -> An
     return dictionary.dictionary_decode()
 
 
-def numbered(codes: NDArray[Any], texts: Sequence[str]) -> Any:
+def coded_texts(codes: NDArray[Any], texts: Sequence[str]) -> Any:
     """Return the texts that some code stands for as a dictionary, and the column of numbers in it.
 
     A text that no row has is left out: it may come from a row that was dropped.
 
     Examples
     --------
-    >>> numbered(np.array([2, 0, 2]), ["no", "once", "yes"]).dictionary.tolist()
+    >>> coded_texts(np.array([2, 0, 2]), ["no", "once", "yes"]).dictionary.tolist()
     ['no', 'yes']
     """
     import pyarrow
