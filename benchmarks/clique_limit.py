@@ -26,8 +26,8 @@ POINTS = Path(__file__).parent / "results" / "spectrum_cliques.csv"
 UNIT = 10**6
 """Weights in the file are in parts of this."""
 
-BEST = 312.5703
-"""The best allocation known for this map."""
+FOUND, BEST = 311.04, 312.57
+"""The revenue that `cuts` finds within a minute, and that of the best allocation known for this map."""
 
 
 def run(quick: bool) -> None:
@@ -42,7 +42,8 @@ def run(quick: bool) -> None:
     print(f"{len(radii)} radii of {len(set(owners.tolist()))} users with weights")
     print(f"no clique or ramp rows, on whatever intervals, prove less than {least:.4f}")
     if not quick:
-        print(f"that is {least / BEST - 1.0:.2%} above the best allocation known, {BEST}")
+        print(f"that is {least / BEST - 1.0:.2%} above {BEST}, the best allocation known,")
+        print(f"and {least / FOUND - 1.0:.2%} above {FOUND}, which `cuts` finds within a minute")
 
 
 def read_points(path: Path) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:

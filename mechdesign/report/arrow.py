@@ -63,7 +63,8 @@ def missing_in(array: Any) -> NDArray[np.bool_]:
     (array([False,  True,  True]), array([ True]))
     """
     if str(array.type) in KINDS:
-        return np.isnan(numbers_of(array)) | _unset(array)
+        missing: NDArray[np.bool_] = np.isnan(numbers_of(array)) | _unset(array)
+        return missing
     return _unset(array)
 
 
@@ -73,7 +74,8 @@ def _unset(array: Any) -> NDArray[np.bool_]:
     if not array.null_count or bits is None:
         return np.full(len(array), array.null_count > 0)
     places = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), bitorder="little")
-    return places[array.offset : array.offset + len(array)] == 0
+    missing: NDArray[np.bool_] = places[array.offset : array.offset + len(array)] == 0
+    return missing
 
 
 def texts_to_arrow(texts: Sequence[str], large: bool = False) -> Any:

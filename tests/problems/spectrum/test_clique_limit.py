@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 import mechdesign as md
-from benchmarks.clique_limit import UNIT, heaviest_clique, in_conflict, limit
+from benchmarks.clique_limit import POINTS, UNIT, heaviest_clique, in_conflict, limit, read_points
 from mechdesign.mechanisms.spectrum.cutting import CuttingPlanes
 from mechdesign.mechanisms.spectrum.many import quick
 from mechdesign.mechanisms.spectrum.thresholds import Thresholds
@@ -61,6 +61,18 @@ def test_no_program_of_cliques_and_ramps_has_a_lower_bound(count, side, seed):
         for _ in range(6):
             program.tighten(math.inf)
         assert least <= program.bound < 2.0 * least
+
+
+def test_two_hundred_users_on_63_by_63_cannot_be_bounded_to_one_percent_by_these_rows():
+    """316.03 is 1.6% above what is found; a conflict that is overlooked would let weights add up to more."""
+    users = scattered_users(63.0, 200, 1, radius=5.0, privacy=0.5, seed=1)
+    channel = md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=users).channel
+    owners, radii, weights = read_points(POINTS)
+    assert 316.03 < limit(channel, owners, radii, weights) < 316.04
+    weights[weights.argmax()] += UNIT // 10
+    assert limit(channel, owners, radii, weights) < 300.0
+    with pytest.raises(ValueError, match="out of its user's range"):
+        limit(channel, owners, radii + 5.0, weights)
 
 
 def packing(channel, owners, radii):
