@@ -42,16 +42,16 @@ def run() -> NoReturn:
     memory back at once. Where other threads run, they are waited for as always.
     """
     code = main()
-    atexit._run_exitfuncs()
     threading = sys.modules.get("threading")  # where nothing has imported it, there is one thread
-    if threading is None or threading.active_count() == 1:
-        try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        except (OSError, ValueError):  # Python says so, with its own exit code
-            sys.exit(code)
-        os._exit(code)
-    sys.exit(code)
+    if threading is not None and threading.active_count() > 1:
+        sys.exit(code)
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):  # Python says so, with its own exit code
+        sys.exit(code)
+    os._exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Generic, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError
+from mechdesign.core.tables import Coded
 from mechdesign.core.types import EstimateT_co
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.counts import require_users, whole_rows
@@ -66,6 +68,14 @@ class Aggregator(Server[ReportMechanism[Any]], Generic[EstimateT_co]):
 
     def _count(self, reports: Any) -> None:
         """Count reports; nothing is counted when one of them is impossible."""
+        if isinstance(reports, Coded):
+            with suppress(DataError):  # said again below, with the row
+                distinct = self.mechanism.read(reports.values)
+                rows = np.bincount(reports.codes, minlength=len(distinct))
+                counts = self.counts.copy()
+                np.add.at(counts, distinct, rows)
+                self.counts = counts
+                return
         read = self.mechanism.read(reports)
         self.counts = self.counts + np.bincount(read, minlength=len(self.counts)).astype(np.int64)
 

@@ -139,12 +139,13 @@ class ParquetTable(FileTable):
         missing: Mask = missing_in(coded.indices)
         require_short(f"{self.name}: column '{name}'", coded.dictionary)
         words = ["" if word is None else word for word in coded.dictionary.to_pylist()]
+        codes = numbers_of(coded.indices)
         if coded.indices.null_count:  # only then: a text that is not a category is looked for row by row
             words.append("")
+            codes = np.where(missing, len(words) - 1, codes)
         gone = np.array([word in self.missing.codes for word in words], dtype=np.bool_)
         table = np.empty(len(words), dtype=object)
         table[:] = words
-        codes = np.where(missing, len(words) - 1, numbers_of(coded.indices))
         return Coded(table, codes), missing | gone[codes] if gone.any() else missing
 
 

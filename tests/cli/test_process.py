@@ -179,3 +179,24 @@ def test_what_an_interrupt_has_torn_apart_is_an_interrupt(monkeypatch, capsys):
     monkeypatch.setattr("mechdesign.catalog.load_model", torn)
     assert main(["solve", "response/zhou2019_survey"]) == 130
     assert capsys.readouterr().err == "mechdesign: interrupted\n"
+
+
+def test_a_process_ends_at_once_but_not_before_all_is_done():
+    """What is registered for the end is run once, threads are waited for, and all output arrives."""
+    program = """
+import atexit, sys, threading, time
+from mechdesign.cli import run
+atexit.register(print, "registered")
+if sys.argv.pop() == "thread":
+    threading.Thread(target=lambda: (time.sleep(0.5), print("thread"))).start()
+run()
+"""
+    for kind, last in (("alone", ["registered"]), ("thread", ["thread", "registered"])):
+        command = [sys.executable, "-W", "error", "-c", program, "list", "response", kind]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        lines = done.stdout.splitlines()
+        assert lines[-len(last) :] == last
+        assert lines.count("registered") == 1
+        assert done.stderr == ""
+    failed = subprocess.run([*COMMAND, "audit", "missing.json"], capture_output=True, text=True, check=False)
+    assert (failed.returncode, failed.stderr.count("\n")) == (2, 1)

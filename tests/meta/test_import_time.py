@@ -8,10 +8,12 @@ import sys
 from importlib import import_module
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
 import mechdesign as md
 from mechdesign.cli.parser import MODULES, parser
+from mechdesign.report.writing import MANY, write_blocks
 
 LIMIT, TRIES = 0.3, 15
 HEAVY = ("cvxpy", "scipy.optimize", "pulp", "pandas", "matplotlib", "pyarrow", "networkx")
@@ -110,3 +112,26 @@ def test_build_imports_neither_what_draws_nor_what_only_other_commands_need(tmp_
     shown = SHOWN.replace(repr(HEAVY), repr((*unused, *HEAVY)))
     done = subprocess.run([sys.executable, "-c", program + shown], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "HEAVY []"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_files_are_read_without_what_only_other_commands_need(tmp_path, suffix):
+    """Nothing of this is needed for one file of texts, and importing it takes longer than a million rows."""
+    saved, data, reports = (
+        str(tmp_path / name) for name in ("m.json", f"data.{suffix}", f"reports.{suffix}")
+    )
+    answers = np.array(["no", "yes"], dtype=object)[np.arange(2 * MANY) % 2]
+    md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0, labels=["no", "yes"])).mechanism().save(
+        saved
+    )
+    write_blocks(data, [{"answer": answers}])
+    unused = ("pyarrow.compute", "pyarrow.dataset", "scipy", "tomllib", "tempfile", "mechdesign.report.fleet")
+    unused += ("mechdesign.core.cluster", "mechdesign.core.parallel", "mechdesign.core.figure", *HEAVY[:4])
+    unused += ("mechdesign.mechanisms.repair", "mechdesign.report.reading_json", "mechdesign.report.results")
+    other = {"csv": "parquet", "parquet": "csv"}[suffix]
+    shown = SHOWN.replace(repr(HEAVY), repr((*unused, f"mechdesign.report.reading_{other}")))
+    for arguments in (["randomize", saved, data, "-o", reports], ["estimate", saved, reports]):
+        program = f"from mechdesign.cli import main\nassert main({arguments!r}) == 0"
+        call = [sys.executable, "-c", program + shown]
+        done = subprocess.run(call, capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "HEAVY []"

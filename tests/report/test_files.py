@@ -12,10 +12,11 @@ import pytest
 
 from mechdesign.core.bars import ProgressBar
 from mechdesign.core.errors import DataError, MissingPackageError
-from mechdesign.core.tables import ROWS
+from mechdesign.core.tables import ROWS, Coded
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report import reading_csv
 from mechdesign.report.files import open_table
+from mechdesign.report.writing import GROUPS, MANY, write_blocks
 from tests.support.whole_tables import read_column, write_columns
 
 
@@ -256,3 +257,30 @@ def test_a_pipe_is_refused(tmp_path, reader):
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(DataError, match=r"cannot be read: it is not a regular file; save it to one first"):
         open_table(tmp_path / "pipe.csv")
+
+
+def test_parquet_of_few_texts_holds_texts_of_its_own_rows_alone(tmp_path):
+    """Blocks may have different dictionaries, also with words that no row has, or none at all."""
+    path = tmp_path / "reports.parquet"
+    words = np.array(["no", "a word of a dropped row", "yes"])
+    other = np.array(["perhaps", "yes"], dtype=object)
+    blocks = [
+        {"x": Coded(words, np.array([2, 0, 2]))},
+        {"x": Coded(other, np.array([1, 0], dtype=np.uint8))},
+        {"x": np.array(["no", "seldom"], dtype=object)},
+    ]
+    assert write_blocks(path, blocks) == 7
+    table = pyarrow.parquet.read_table(path)
+    assert table.schema.field("x").type == pyarrow.string()
+    assert table["x"].to_pylist() == ["yes", "no", "yes", "yes", "perhaps", "no", "seldom"]
+    assert b"dropped" not in path.read_bytes()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 40, 2 * GROUPS])
+def test_lines_that_are_put_together_are_those_of_each_row(tmp_path, size):
+    words = np.array([f"word, {number}" for number in range(size)], dtype=object)
+    codes = np.random.default_rng(size).integers(0, size, MANY + 5)
+    several, each = tmp_path / "several.csv", tmp_path / "each.csv"
+    write_blocks(several, [{"x": Coded(words, codes)}, {"x": Coded(words, codes[:1])}])
+    each.write_text("".join(["x\n", *(f'"{word}"\n' for word in words[codes]), f'"{words[codes[0]]}"\n']))
+    assert several.read_bytes() == each.read_bytes()
