@@ -27,6 +27,13 @@ INTERRUPTED = 130
 GARBAGE = 100_000
 """New objects after which garbage is looked for: importing modules makes many objects, and no garbage."""
 
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+"""How many threads OpenBLAS has: the first that is set.
+
+By itself it has one for each core. They wait for each other in small steps, and where another process has one
+of the cores, a check takes ten times as much of the processor. Where nobody has said how many, there is one.
+"""
+
 IDLE = ("OPENBLAS_THREAD_TIMEOUT", "20")
 """Threads of OpenBLAS without work look for some during 2^20 cycles, then sleep.
 
@@ -64,6 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     interrupts, usual = interrupts_of(arguments), gc.get_threshold()
     if arguments is None:  # in another program, its threads are its own affair
+        if not any(os.environ.get(name) for name in THREADS):
+            os.environ[THREADS[0]] = "1"
         os.environ.setdefault(*IDLE)
     try:
         gc.set_threshold(GARBAGE, *usual[1:])

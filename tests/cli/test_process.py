@@ -73,6 +73,25 @@ def test_threads_and_garbage_are_those_of_a_short_process(call, given, left):
     assert done.stdout.splitlines()[-1] == left
 
 
+@pytest.mark.parametrize(
+    ("call", "given", "left"),
+    [
+        ("main()", {}, "1 None"),
+        ("main()", {"OMP_NUM_THREADS": "2"}, "None 2"),
+        ("main()", {"OPENBLAS_NUM_THREADS": "3"}, "3 None"),
+        ("main(sys.argv[1:])", {}, "None None"),
+    ],
+)
+def test_linear_algebra_has_one_thread_unless_somebody_says_otherwise(call, given, left):
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+    shown = f"print(*map(os.environ.get, {names!r}))"
+    text = f"import os, sys\nfrom mechdesign.cli import main\n{call}\n{shown}"
+    environment = {key: value for key, value in os.environ.items() if key not in names} | given
+    command = [sys.executable, "-c", text, "list", "response"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.splitlines()[-1] == left
+
+
 @pytest.mark.parametrize("place", ["mechdesign.cli.parser.parser", "mechdesign.catalog.load_model"])
 def test_an_interrupt_is_one_line(place, monkeypatch, capsys):
     def interrupted(*_: object, **__: object) -> None:
