@@ -62,9 +62,10 @@ def missing_in(array: Any) -> NDArray[np.bool_]:
     >>> missing_in(pyarrow.array([1.5, None, float("nan")])), missing_in(pyarrow.nulls(1))
     (array([False,  True,  True]), array([ True]))
     """
+    missing = _unset(array)
     if str(array.type) in KINDS:
-        return np.isnan(numbers_of(array)) | _unset(array)
-    return _unset(array)
+        missing |= np.isnan(numbers_of(array))
+    return missing
 
 
 def _unset(array: Any) -> NDArray[np.bool_]:
@@ -73,7 +74,8 @@ def _unset(array: Any) -> NDArray[np.bool_]:
     if not array.null_count or bits is None:
         return np.full(len(array), array.null_count > 0)
     places = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), bitorder="little")
-    return places[array.offset : array.offset + len(array)] == 0
+    unset: NDArray[np.bool_] = places[array.offset : array.offset + len(array)] == 0
+    return unset
 
 
 def texts_to_arrow(texts: Sequence[str], large: bool = False) -> Any:
@@ -128,14 +130,14 @@ def spread(codes: NDArray[Any], texts: Sequence[str], large: bool = False) -> An
     return dictionary.dictionary_decode()
 
 
-def numbered(codes: NDArray[Any], texts: Sequence[str]) -> Any:
+def dictionary_of(codes: NDArray[Any], texts: Sequence[str]) -> Any:
     """Return the texts that some code stands for as a dictionary, and the column of numbers in it.
 
     A text that no row has is left out: it may come from a row that was dropped.
 
     Examples
     --------
-    >>> numbered(np.array([2, 0, 2]), ["no", "once", "yes"]).dictionary.tolist()
+    >>> dictionary_of(np.array([2, 0, 2]), ["no", "once", "yes"]).dictionary.tolist()
     ['no', 'yes']
     """
     import pyarrow

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import whole_file
 from mechdesign.core.tables import Block, Coded, Values, length
-from mechdesign.report.arrow import joined, numbered, spread, whole_to_arrow
+from mechdesign.report.arrow import dictionary_of, joined, spread, whole_to_arrow
 from mechdesign.report.formulas import escaped_formula
 from mechdesign.report.reading import LONGEST, pyarrow_module
 from mechdesign.report.suffixes import PARQUET
@@ -188,7 +188,7 @@ def _are_few_texts(values: Values) -> bool:
 def _arrow_numbers(values: Values) -> Any:
     """Return a column of texts for pyarrow, as numbers of a dictionary."""
     if isinstance(values, Coded) and _are_few_texts(values):
-        return numbered(values.codes, values.values.tolist())
+        return dictionary_of(values.codes, values.values.tolist())
     return _arrow_column(values).cast("string").dictionary_encode()
 
 
