@@ -45,7 +45,7 @@ class Mutation:
         return found[0] if len(found) == 1 else None
 
 
-EVERY = "tests/contract/test_every_mechanism.py"
+LAWS = "tests/contract/test_laws.py"
 
 MUTATIONS = (
     Mutation(
@@ -80,8 +80,8 @@ MUTATIONS = (
     ),
     Mutation(
         "one bit with the square of the value",
-        "weight = (unit * self._span).astype(np.int64)",
-        "weight = (unit * unit * self._span).astype(np.int64)",
+        "weight = scaled.astype(np.int64)",
+        "weight = (scaled * scaled / self._span).astype(np.int64)",
         (
             "tests/mechanisms/test_mean_exact.py",
             "tests/mechanisms/test_mean_clients.py",
@@ -109,13 +109,13 @@ MUTATIONS = (
         "noise of Laplace of half the scale",
         "noise *= self.scale",
         "noise *= self.scale / 2",
-        (EVERY,),
+        (LAWS,),
     ),
     Mutation(
         "square wave's window too narrow",
         "within *= window / self.inside",
         "within *= 0.9 * window / self.inside",
-        (EVERY,),
+        (LAWS,),
     ),
     Mutation(
         "support counted against the wrong chance",

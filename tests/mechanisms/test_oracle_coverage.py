@@ -6,6 +6,8 @@ Every test repeats the estimate with a fixed seed and asks for as many hits as a
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -70,3 +72,10 @@ def test_reports_of_another_mechanism_are_noted():
     assert "are these its reports?" in str(estimate)
     assert not oracle.estimate(oracle.randomize(np.arange(400) % 4, rng=1)).notes
     assert "fewer than 30 users" in str(oracle.estimate(oracle.randomize([0], rng=1)))
+
+
+def test_the_moments_of_a_score_are_those_of_its_two_values():
+    """At p = 3/4 and q = 1/4 a report scores 3/2 or -1/2."""
+    own, other = SupportEstimator(Fraction(3, 4), Fraction(1, 4))._moments
+    assert own.tolist() == [1.75, 2.5, 3.8125]  # (3 * 9/4 + 1/4) / 4, (3 * 27/8 - 1/8) / 4, (3 * 81 + 1) / 64
+    assert other.tolist() == [0.75, 0.75, 1.3125]
