@@ -10,8 +10,10 @@ errors are relative.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +82,7 @@ class Window:
 
 
 def binomial_window(trials: int, odds: float, tail: float) -> Window:
-    """Return the probabilities of a binomial variable on a window that leaves out about ``tail``.
+    """Return the probabilities of a binomial variable on a window that omits about ``tail``.
 
     Parameters
     ----------
@@ -89,7 +91,7 @@ def binomial_window(trials: int, odds: float, tail: float) -> Window:
     odds : float
         The odds of one trial, p / (1 - p), true up to a part of 8 units of rounding.
     tail : float
-        Wanted size of what is left out on each side; the true size is bounded in the result.
+        Requested size of what is omitted on each side; the true size is bounded in the result.
 
     Examples
     --------
@@ -97,43 +99,79 @@ def binomial_window(trials: int, odds: float, tail: float) -> Window:
     >>> window.first, window.probability.tolist()
     (0, [0.0625, 0.25, 0.375, 0.25, 0.0625])
     """
-    if odds == 0.0 or trials == 0:
-        return Window(0, np.ones(1), 0.0, 0.0, 0.0, 4.0 * UNIT)
-    chance = odds / (1.0 + odds)
-    mode = min(trials, int((trials + 1) * chance))
-    reach = radius(trials * chance / (1.0 + odds), tail)
-    low, high = max(0, mode - reach), min(trials, mode + reach)
-    up = np.arange(mode, high, dtype=np.float64)
-    if odds == 1.0:  # fair coins: the two sides are the same, around two modes where there are two
-        rising = _kept(((trials - up) / (up + 1.0)).cumprod())
-        falling = np.concatenate([[1.0], rising]) if trials % 2 else rising
-    else:
-        rising = _kept(((trials - up) / (up + 1.0) * odds).cumprod())
-        down = np.arange(mode, low, -1, dtype=np.float64)
-        falling = _kept((down / (trials - down + 1.0) / odds).cumprod())
-    weights = np.concatenate([falling[::-1], [1.0], rising])
-    first, last = mode - len(falling), mode + len(rising)
+    found = window_table([trials], odds, [tail])
+    weights = np.concatenate([found.falling[0, ::-1], np.ones(1), found.rising[0]])
+    probability = weights[weights > 0.0] / found.total[0]
+    sides = (float(side[0]) for side in (found.below, found.above, found.above_mean, found.error))
+    return Window(int(found.first[0]), probability, *sides)
+
+
+class WindowTable(NamedTuple):
+    """Windows of several binomials, one line each.
+
+    Attributes
+    ----------
+    mode, first, last : (m,) array
+    falling, rising : (m, width) array
+        Weights relative to the mode: one below it and further down, one above it and further up; then 0.
+    total : (m,) array
+        Sums of the weights: the quotients are the probabilities.
+    below, above, above_mean, error : (m,) array
+        As for one window.
+    """
+
+    mode: Doubles
+    first: Doubles
+    last: Doubles
+    falling: Doubles
+    rising: Doubles
+    total: Doubles
+    below: Doubles
+    above: Doubles
+    above_mean: Doubles
+    error: Doubles
+
+
+def window_table(trials: Sequence[int], odds: float, tails: Sequence[float]) -> WindowTable:
+    """Return the windows of several binomials with the same odds; see :func:`binomial_window`."""
+    n, variance = np.array(trials, dtype=np.float64), odds / (1.0 + odds) ** 2
+    reach = np.array([radius(count * variance, tail) for count, tail in zip(trials, tails, strict=True)])
+    mode = np.minimum(n, np.floor((n + 1.0) * (odds / (1.0 + odds))))
+    steps = np.arange(max(1.0, np.minimum(reach, n).max()))
+    lines, center = n[:, None], mode[:, None]
+    back = odds or 1.0  # at odds of 0 the mode is 0, and nothing is below it
+    ratios = (lines - center - steps) / (center + steps + 1.0) * odds
+    rising = _products(ratios, steps, np.minimum(reach, n - mode))
+    ratios = (center - steps) / (lines - center + steps + 1.0) / back
+    falling = _products(ratios, steps, np.minimum(reach, mode))
+    up, down = (rising > 0.0).sum(axis=1), (falling > 0.0).sum(axis=1)
+    total = falling.sum(axis=1) + 1.0 + rising.sum(axis=1)
+    first, last = mode - down, mode + up
     # A step of a product loses 3 units and the odds 8 more, so a weight 11 units a step, and their sum a
     # unit more for each term; the quotient loses both.
-    error = 32.0 * (len(weights) + 8) * UNIT
-    probability = weights / weights.sum()
-    above, above_mean = _beyond(float(probability[-1]), (trials - last) / (last + 1.0) * odds)
-    below, _ = _beyond(float(probability[0]), first / (trials - first + 1.0) / odds)
-    return Window(first, probability, below, above, above_mean, error)
+    error = 32.0 * (down + up + 9) * UNIT
+    above, above_mean = _beyond(_edge(rising, up) / total, (n - last) / (last + 1.0) * odds)
+    below, _ = _beyond(_edge(falling, down) / total, first / (n - first + 1.0) / back)
+    return WindowTable(mode, first, last, falling, rising, total, below, above, above_mean, error)
 
 
-def _kept(weights: Doubles) -> Doubles:
-    """Return falling weights up to where they would lose precision by underflow."""
-    if not len(weights) or weights[-1] > LEAST_WEIGHT:
-        return weights
-    return weights[: int(np.searchsorted(-weights, -LEAST_WEIGHT))]
+def _products(ratios: Doubles, steps: Doubles, most: Doubles) -> Doubles:
+    """Return products of ratios, at most as many in a line as stated, up to where they would underflow."""
+    found: Doubles = np.where(steps < most[:, None], ratios, 0.0).cumprod(axis=1)
+    found[found <= LEAST_WEIGHT] = 0.0
+    return found
 
 
-def _beyond(edge: float, ratio: float) -> tuple[float, float]:
+def _edge(weights: Doubles, counts: NDArray[np.int64]) -> Doubles:
+    """Return the outermost weight of each line: 1, that of the mode, where the line is empty."""
+    outermost: Doubles = weights[np.arange(len(counts)), counts - 1]
+    return np.where(counts > 0, outermost, 1.0)
+
+
+def _beyond(edge: Doubles, ratio: Doubles) -> tuple[Doubles, Doubles]:
     """Return bounds of sum p r^i and sum i p r^i over i >= 1; ratios further out are smaller still."""
-    ratio *= 1.0 + 1e-12
-    if ratio == 0.0:
-        return 0.0, 0.0
-    if ratio >= 1.0 - 1e-9:
-        return math.inf, math.inf
-    return 1.01 * edge * ratio / (1.0 - ratio), 1.01 * edge * ratio / (1.0 - ratio) ** 2
+    ratio = ratio * (1.0 + 1e-12)
+    near = ratio >= 1.0 - 1e-9
+    rest = np.where(near, 1.0, 1.0 - ratio)
+    found = 1.01 * edge * ratio / rest
+    return np.where(near, np.inf, found), np.where(near, np.inf, found / rest)

@@ -1,7 +1,7 @@
 """The excess of many binomials over thresholds, bounded by running sums of their probabilities.
 
-A table has a line for each binomial and its mode in the same column; the probabilities and what bounds their
-errors are those of :mod:`mechdesign.audit.binomials`.
+A table has a line for each binomial and its mode in the same column; probabilities and errors are those of
+the windows of :mod:`mechdesign.audit.binomials`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.binomials import LEAST_WEIGHT, UNIT, Doubles, radius
+from mechdesign.audit.binomials import Doubles, WindowTable, radius, window_table
 
 BEFORE = 2
 """The sums begin this far below the mode: thresholds are seldom below the mean."""
 
 CELLS = 2**17
-"""Tables are no larger, unless a single line is."""
+"""Largest number of cells of a table; a single line may have more."""
 
 
 class Excess:
@@ -34,7 +34,7 @@ class Excess:
     odds : float
         The odds of one trial, p / (1 - p), true up to a part of 8 units of rounding.
     tails : sequence of float
-        What may be left out on each side of each binomial.
+        Requested size of what is omitted on each side of each binomial.
     upper : bool
         Whether the sums bound from above.
 
@@ -58,20 +58,18 @@ class Excess:
 
     def __init__(self, trials: Sequence[int], odds: float, tails: Sequence[float], upper: bool) -> None:
         self.upper = upper
-        counts, variance = np.array(trials, dtype=np.float64), odds / (1.0 + odds) ** 2
-        reach = [radius(n * variance, tail) for n, tail in zip(trials, tails, strict=True)]
-        reaches = np.minimum(np.array(reach, dtype=np.float64), counts)
-        width = max(BEFORE, int(reaches.max()))
+        most = max(n * odds / (1.0 + odds) ** 2 for n in trials)
+        width = max(1, min(max(trials), radius(most, min(tails))))
         lines = max(1, CELLS // width)
         parts = [
-            _sums(counts[at : at + lines], odds, reaches[at : at + lines], width, upper)
-            for at in range(0, len(counts), lines)
+            _sums(window_table(trials[at : at + lines], odds, tails[at : at + lines]), width, upper)
+            for at in range(0, len(trials), lines)
         ]
         self.first, self.factor = (np.concatenate(found) for found in list(zip(*parts, strict=True))[:2])
         self.size = np.concatenate([part.size for part in parts])
         self.tails = np.concatenate([part.tails.ravel() for part in parts])
         self.integral = np.concatenate([part.integral.ravel() for part in parts])
-        self.start = np.arange(len(counts)) * (len(self.tails) // len(counts))
+        self.start = np.arange(len(trials)) * (len(self.tails) // len(trials))
 
     def bound(self, thresholds: Doubles) -> Doubles:
         """Return the bounds of the excess over the thresholds, one of each binomial, but for the factor."""
@@ -88,55 +86,32 @@ class _Sums(NamedTuple):
     integral: Doubles
 
 
-def _sums(trials: Doubles, odds: float, reach: Doubles, width: int, upper: bool) -> _Sums:
-    mode = np.minimum(trials, np.floor((trials + 1.0) * (odds / (1.0 + odds))))
-    steps, n, m = np.arange(width, dtype=np.float64), trials[:, None], mode[:, None]
-    rising = _products((n - m - steps) / (m + steps + 1.0) * odds, steps, np.minimum(reach, trials - mode))
-    back = odds or 1.0  # at odds of 0 the mode is 0, and nothing lies below
-    falling = _products((m - steps) / (n - m + steps + 1.0) / back, steps, np.minimum(reach, mode))
-    above, below = (rising > 0.0).sum(axis=1), (falling > 0.0).sum(axis=1)
-    ones = np.ones((len(trials), 1))
-    weights = np.concatenate([falling[:, BEFORE - 1 :: -1], ones, rising, 0.0 * ones], axis=1)
-    total = falling.sum(axis=1) + 1.0 + rising.sum(axis=1)
-    # As for a window: 11 units a step, and a unit more for each term of the sum.
-    count = above + below + 1
-    error, slack = 32.0 * (count + 8) * UNIT, 8.0 * (count + 8) * UNIT
-
-    weights /= total[:, None]
-    tails = weights[:, ::-1].cumsum(axis=1)[:, ::-1]
-    lines, last = np.arange(len(trials)), BEFORE + above
-    beyond, beyond_mean = _beyond(weights[lines, last], (trials - mode - above) / (mode + above + 1.0) * odds)
+def _sums(found: WindowTable, width: int, upper: bool) -> _Sums:
+    """Return the running sums of windows, in tables of this width."""
+    lines = len(found.mode)
+    table = np.zeros((lines, BEFORE + 1 + width + 1))
+    reach = found.rising.shape[1]
+    table[:, BEFORE] = 1.0
+    table[:, BEFORE + 1 : BEFORE + 1 + reach] = found.rising
+    for step in range(min(BEFORE, reach)):
+        table[:, BEFORE - 1 - step] = found.falling[:, step]
+    table /= found.total[:, None]
+    tails = table[:, ::-1].cumsum(axis=1)[:, ::-1]
     integral = np.zeros_like(tails)
+    last = BEFORE + (found.last - found.mode).astype(np.int64)
+    slack = 0.25 * found.error  # 8 units a term of a sum, where a window has 32
     if upper:
         inside = np.arange(tails.shape[1]) <= last[:, None]
-        tails = tails + beyond[:, None]
+        tails = tails + found.above[:, None]
         inner = np.where(inside, tails, 0.0)
         integral[:, :-1] = inner[:, :0:-1].cumsum(axis=1)[:, ::-1]
-        integral += beyond_mean[:, None]  # E(N - last)_+ is beyond_mean, and Pr[N > last] part of it
-        factor = (1.0 + 2.0 * error) * (1.0 + slack)
+        integral += found.above_mean[:, None]  # E(N - last)_+, and Pr[N > last] is part of it
+        factor = (1.0 + 2.0 * found.error) * (1.0 + slack)
     else:
         integral[:, :-1] = tails[:, :0:-1].cumsum(axis=1)[:, ::-1]
-        edge = np.where(below > 0, falling[lines, below - 1], 1.0) / total
-        least = mode - below
-        under, _ = _beyond(edge, least / (trials - least + 1.0) / back)
-        factor = (1.0 - 2.0 * error) * np.maximum(0.0, 1.0 - under - beyond) * (1.0 - slack)
-    return _Sums(mode - BEFORE, factor, last + 1, tails, integral)
-
-
-def _products(ratios: Doubles, steps: Doubles, most: Doubles) -> Doubles:
-    """Return the products of ratios, as many in a line as wanted and are not lost by underflow."""
-    found: Doubles = np.where(steps < most[:, None], ratios, 0.0).cumprod(axis=1)
-    found[found <= LEAST_WEIGHT] = 0.0
-    return found
-
-
-def _beyond(edge: Doubles, ratio: Doubles) -> tuple[Doubles, Doubles]:
-    """Return bounds of sum p r^i and sum i p r^i over i >= 1; ratios further out are smaller still."""
-    ratio = ratio * (1.0 + 1e-12)
-    near = ratio >= 1.0 - 1e-9
-    rest = np.where(near, 1.0, 1.0 - ratio)
-    found = 1.01 * edge * ratio / rest
-    return np.where(near, np.inf, found), np.where(near, np.inf, found / rest)
+        kept = np.maximum(0.0, 1.0 - found.below - found.above)
+        factor = (1.0 - 2.0 * found.error) * kept * (1.0 - slack)
+    return _Sums(found.mode - BEFORE, factor, last + 1, tails, integral)
 
 
 def excess(

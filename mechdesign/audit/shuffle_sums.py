@@ -108,7 +108,7 @@ class Divergence:
         # The tails of a group count with its share.
         coins = Excess(most, 1.0, [min(self.tail / share, 1e-3) for _, _, share, _ in found], upper=True)
         self.tails, self.integral = coins.tails, coins.integral
-        # Without any coin there is no excess: not even that of a threshold that was rounded below 0.
+        # Of 0 coins the excess is 0, even where rounding has moved a threshold below 0.
         factors = np.where(np.array(most) > 0, coins.factor * outer.upper, 0.0)
         cells, masses = zip(*(self._points(*group) for group in found), strict=True)
         group = np.repeat(np.arange(len(found)), [len(points) for points in cells])

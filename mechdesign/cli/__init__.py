@@ -46,11 +46,10 @@ def run() -> NoReturn:
 
     What is registered for the end is done, and the outputs are complete. Python would then take apart all
     that it has made, which takes as long as reading half a million rows; the operating system takes the
-    memory back at once. Where other threads run, they are waited for as always.
+    memory back at once. Where other threads, a profiler or a debugger wait for the end, it comes as always.
     """
     code = main()
-    threading = sys.modules.get("threading")  # where nothing has imported it, there is one thread
-    if threading is not None and threading.active_count() > 1:
+    if _is_awaited():
         sys.exit(code)
     atexit._run_exitfuncs()
     try:
@@ -59,6 +58,15 @@ def run() -> NoReturn:
     except (OSError, ValueError):  # Python says so, with its own exit code
         sys.exit(code)
     os._exit(code)
+
+
+def _is_awaited() -> bool:
+    """Whether something else of this process goes on when the command has ended."""
+    threading = sys.modules.get("threading")  # where nothing has imported it, there is one thread
+    threads = threading is not None and threading.active_count() > 1
+    monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on
+    tools = [] if monitoring is None else [monitoring.get_tool(number) for number in range(6)]
+    return threads or any((sys.getprofile(), sys.gettrace(), sys.flags.inspect, *tools))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

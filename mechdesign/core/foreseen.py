@@ -33,7 +33,7 @@ def foreseen(
     near: Sequence[Number],
     rising: bool,
 ) -> tuple[Number, Number]:
-    """Return the result of a search by bisection of a monotone curve, from few of its values.
+    """Return the result of a search by yes and no on a monotone curve, from few of its values.
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ class Problem(ABC, Generic[MechanismT_co]):
         raise NotImplementedError(f"{type(self).__name__}: defines neither mechanism nor why_no_mechanism")
 
     def why_no_mechanism(self) -> str | None:
-        """Return why there is no mechanism to run and what to build instead; None where there is one."""
+        """Return why the problem does not have a mechanism, and what to build; None if it has one."""
         runs = type(self).mechanism is not Problem.mechanism
         return None if runs else "its solution is a set of numbers, and 'mechdesign solve' prints them"
 

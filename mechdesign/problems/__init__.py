@@ -90,7 +90,7 @@ def exported_names() -> dict[str, Any]:
 
 
 def exported(name: str) -> Any:
-    """Return the object that ``mechdesign`` exports by this name, or None; imports one family at most.
+    """Return the object that ``mechdesign`` exports by this name, or None; its own folder is tried first.
 
     Examples
     --------

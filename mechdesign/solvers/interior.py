@@ -41,7 +41,7 @@ class ProgramState:
 
 
 class SmoothProgram(Protocol):
-    """Objective and constraints of a smooth convex program."""
+    """Objective of a smooth convex program."""
 
     left: Array
     right: Array

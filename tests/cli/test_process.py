@@ -219,3 +219,15 @@ run()
         assert done.stderr == ""
     failed = subprocess.run([*COMMAND, "audit", "missing.json"], capture_output=True, text=True, check=False)
     assert (failed.returncode, failed.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(["-m", "cProfile"], "function calls"), (["-i"], ">>>")],
+    ids=["profiled", "inspected"],
+)
+def test_what_waits_for_the_end_of_a_command_gets_it(before, after):
+    command = [sys.executable, *before, "-m", "mechdesign", "list", "response"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, input="")
+    assert "response/" in done.stdout
+    assert after in done.stdout + done.stderr

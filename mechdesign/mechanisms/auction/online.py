@@ -332,7 +332,7 @@ class OnlineAuction(Mechanism):
         return always and (self.reserve is None or cost <= self.reserve)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return certificates of the rule on a random slot with these settings: coverage, IR, truth."""
+        """Return the rule's certificates on one random slot: coverage, IR, truthfulness."""
         return self._certificates
 
     @cached_property

@@ -113,7 +113,7 @@ def padded(problem: PrivacyContract, array: Array) -> Array:
 
 
 def sizes(problem: PrivacyContract) -> range:
-    """Return the possible numbers of buyers, which are the lowest types."""
+    """Return the possible numbers of types that buy; those are always the lowest types."""
     people = problem.population
     if problem.minimum_buyers is None:
         return range(len(people.types), len(people.types) + 1)

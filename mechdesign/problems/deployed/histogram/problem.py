@@ -109,7 +109,7 @@ class DeployedHistogram(Problem[Mechanism]):
         return kept, self.optimality(solution)
 
     def why_no_mechanism(self) -> str:
-        """Return the use of the result in place of a mechanism."""
+        """Return why the result is not a mechanism, and its use."""
         return (
             "it states the noise of clients of a secure aggregation, which runs elsewhere: for a trusted "
             "shuffler build a shuffle-histogram model"

@@ -328,7 +328,7 @@ class JointDistribution(Problem[Mechanism]):
         return np.asarray(variables["distribution"], dtype=np.float64).ravel()
 
     def why_no_mechanism(self) -> str:
-        """Return the use of the result in place of a mechanism."""
+        """Return why the result is not a mechanism, and its use."""
         return (
             "it estimates from reports that were collected: build a joint-collection model, and use estimate "
             "on its reports"

@@ -85,7 +85,7 @@ class CoveringDesign(Problem[Mechanism]):
         return audit_covering(variables["blocks"], self.points, self.order, self.block)
 
     def why_no_mechanism(self) -> str:
-        """Return the use of the result in place of a mechanism."""
+        """Return why the result is not a mechanism, and its use."""
         return (
             "its blocks are sets of attributes, which the views of a release can be: build a marginal-views "
             "model with these points as attributes"

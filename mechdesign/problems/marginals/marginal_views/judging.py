@@ -46,7 +46,7 @@ def is_otherwise(variables: Variables) -> bool:
 
 
 def otherwise(problem: Any, variables: Variables) -> Otherwise | None:
-    """Return the evaluation of a candidate of another kind, by ``otherwise`` next to the problem."""
+    """Return the evaluator of a candidate of another kind, by ``otherwise`` next to the problem."""
     if not is_otherwise(variables):
         return None
     if "sets" in variables:

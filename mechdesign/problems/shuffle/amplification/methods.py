@@ -25,7 +25,7 @@ def exact(problem: ShuffleAmplification) -> Outcome:
 
 
 def why_no_blanket(problem: ShuffleAmplification) -> str | None:
-    """Return why the bound does not apply (the convolution is to be used), or None."""
+    """Return why the blanket of all randomizers does not apply (a channel has its own), or None."""
     if problem.setting.randomizer.kind == "channel" and judge.why_no_lattice(problem.setting) is None:
         return "a channel has a blanket of its own: see convolution"
     return None

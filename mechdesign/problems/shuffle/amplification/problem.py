@@ -80,7 +80,7 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
         return case_of(self.setting)
 
     def why_no_mechanism(self) -> str:
-        """Return the use of the result in place of a mechanism."""
+        """Return why the result is not a mechanism, and its use."""
         return (
             "its result is the guarantee of shuffling a mechanism that users already run: build that one for "
             "shuffled reports with --shuffled, or a shuffle-local-budget model"

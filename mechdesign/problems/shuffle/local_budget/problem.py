@@ -103,7 +103,7 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
         return self.users
 
     def why_no_mechanism(self) -> str | None:
-        """Return why there is no mechanism (nothing is known of what users run), or None."""
+        """Return why a mechanism cannot be built (the randomizer is unknown or too large), or None."""
         return building.why_not_built(self.setting.randomizer)
 
     def mechanism(self, solution: Solution[Any]) -> Shuffled:

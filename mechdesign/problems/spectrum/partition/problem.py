@@ -337,7 +337,7 @@ def completed(family: Members, weights: Array, negligible: float) -> Array:
 
 
 def sets_of(problem: SpectrumPartition) -> str:
-    """Return the sets over which an optimum is one, in words."""
+    """Return the sets among which an optimum is the best one, in words."""
     kind = "intervals" if problem.on_line else "rectangles and discs"
     return f"{len(problem.family)} {kind}"
 

@@ -214,5 +214,5 @@ class SurveyLimit(Problem[Any]):
         return (self.optimality(solution),)
 
     def why_no_mechanism(self) -> str | None:
-        """Return the class to build in place of this result."""
+        """Return why the result is not a mechanism, and what to build instead."""
         return "build 'marginal-views' by the method 'product-subset', or 'survey-design'"

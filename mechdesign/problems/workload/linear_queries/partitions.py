@@ -119,14 +119,14 @@ def _why_not(problem: LinearQueries) -> str | None:
 
 
 def why_not_haar(problem: LinearQueries) -> str | None:
-    """Return why there are no wavelets, or None."""
+    """Return why the wavelets do not apply, or None."""
     if depth(problem) is None or problem.weights is not None:
         return "it is for cumulative shares or ranges of 2, 4, 8, ... types"
     return _why_not(problem)
 
 
 def why_not_tree(problem: LinearQueries) -> str | None:
-    """Return why there is no tree that can be written down, or None."""
+    """Return why the tree does not apply or is too large, or None."""
     if why_not_haar(problem) is not None or problem.epsilon == 0.0:
         return why_not_haar(problem)
     size, power = problem.queries.size, math.exp(problem.epsilon)
@@ -137,7 +137,7 @@ def why_not_tree(problem: LinearQueries) -> str | None:
 
 
 def why_not_sampling(problem: LinearQueries) -> str | None:
-    """Return why there are no marginals to sample, or None."""
+    """Return why sampling of marginals does not apply or is too large, or None."""
     named = problem.queries.named
     if named is None or problem.queries.given["name"] != "marginals" or problem.weights is not None:
         return "it is for the workload 'marginals'"

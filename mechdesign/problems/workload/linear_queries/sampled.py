@@ -57,7 +57,7 @@ def run(problem: LinearQueries, seed: int = 0, patterns: int | None = None) -> O
 
 
 def why_not(problem: LinearQueries) -> str | None:
-    """Return why the field is of no use, or None."""
+    """Return why the field does not apply, or None."""
     if problem.is_worst:
         return "it minimizes an average; give shares instead"
     if problem.queries.size <= LARGEST:

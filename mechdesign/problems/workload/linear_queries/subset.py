@@ -41,7 +41,7 @@ def run(problem: LinearQueries) -> Outcome:
 
 
 def why_not(problem: LinearQueries) -> str | None:
-    """Return why the sets cannot be written down, or None."""
+    """Return why the sets do not apply or are too many, or None."""
     types = problem.queries.size
     if problem.epsilon == 0.0:
         return None
