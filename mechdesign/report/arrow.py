@@ -52,7 +52,7 @@ def longest_text(array: Any) -> int:
 
 
 def missing_in(array: Any) -> NDArray[np.bool_]:
-    """Return where a column has no value; what is not a number is none.
+    """Return where a column lacks a value; NaN counts as missing.
 
     pyarrow's own ``is_null`` is of a module that takes longer to import than a million rows to count.
 
@@ -61,6 +61,8 @@ def missing_in(array: Any) -> NDArray[np.bool_]:
     >>> import pyarrow
     >>> missing_in(pyarrow.array([1.5, None, float("nan")])), missing_in(pyarrow.nulls(1))
     (array([False,  True,  True]), array([ True]))
+    >>> missing_in(pyarrow.array(["a", None, "b", None])[1:])
+    array([ True, False,  True])
     """
     if str(array.type) in KINDS:
         missing: NDArray[np.bool_] = np.isnan(numbers_of(array)) | _unset(array)
@@ -69,7 +71,7 @@ def missing_in(array: Any) -> NDArray[np.bool_]:
 
 
 def _unset(array: Any) -> NDArray[np.bool_]:
-    """Return where the bits of a column that say that there is a value are not set."""
+    """Return where the bits that mark the values of a column are not set."""
     bits = array.buffers()[0]
     if not array.null_count or bits is None:
         return np.full(len(array), array.null_count > 0)

@@ -10,6 +10,7 @@ import pytest
 import mechdesign as md
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import DataError
+from mechdesign.core.tables import Coded
 from mechdesign.mechanisms import Aggregator
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import Duchi, Harmony
@@ -39,6 +40,22 @@ def test_merged_counts_equal_those_of_all_reports(mechanism):
     assert total.estimate().value.tolist() == whole.value.tolist()
     assert total.estimate().standard_error.tolist() == whole.standard_error.tolist()
     assert total.estimate(population=True).population
+
+
+def test_codes_of_few_values_count_like_the_values(mechanism):
+    """In any order, also where two codes stand for one value or one for none that is known."""
+    rng = np.random.default_rng(2)
+    values = np.array(["c", "unknown", "a", "b", "a"], dtype=object)
+    codes = rng.choice([0, 2, 3, 4], 300, p=[0.1, 0.2, 0.3, 0.4])
+    counter, plain = mechanism.aggregator(), mechanism.aggregator()
+    for part in np.array_split(codes, 3):
+        counter.update(Coded(values, part))
+    plain.update(values[codes])
+    assert counter.counts.tolist() == plain.counts.tolist()
+    assert len(set(plain.counts.tolist())) == 3
+    with pytest.raises(DataError, match="row 4: unknown category 'unknown'"):
+        counter.update(Coded(values, np.array([0, 2, 3, 1])))
+    assert counter.counts.tolist() == plain.counts.tolist()
 
 
 def test_counts_travel_as_json(mechanism):
