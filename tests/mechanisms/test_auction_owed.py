@@ -118,6 +118,7 @@ def test_the_option_is_kept_and_an_auction_without_it_is_what_it_was(tmp_path):
 
 def test_every_promise_of_truthfulness_says_within_one_slot():
     assert auction().certificates()[2].note.startswith("checked on one random slot; within one slot; ")
+    assert all(item.note.startswith("checked on one random slot") for item in auction().certificates())
     assert "within one slot" in auction().explained()[-1]
     assert "up to the reserve price" in auction().explained()[-1]
     assert "up to the median price that others ask" in auction("median").explained()[-1]
