@@ -38,7 +38,7 @@ def run(quick: bool) -> None:
     if quick:
         first = owners < 60
         owners, radii, weights = owners[first], radii[first], weights[first]
-    least = limit(channel, owners, radii, weights)
+    least = least_bound(channel, owners, radii, weights)
     print(f"{len(radii)} radii of {len(set(owners.tolist()))} users with weights")
     print(f"no clique or ramp rows, on whatever intervals, prove less than {least:.4f}")
     if not quick:
@@ -56,7 +56,7 @@ def read_points(path: Path) -> tuple[NDArray[np.int64], NDArray[np.float64], NDA
     return np.array(owners), np.array(radii), np.array(weights)
 
 
-def limit(
+def least_bound(
     channel: Channel, users: NDArray[np.int64], radii: NDArray[np.float64], weights: NDArray[np.int64]
 ) -> float:
     """Return the revenue of weighted radii, divided by the largest weight of any in pairwise conflict."""

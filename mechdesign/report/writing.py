@@ -25,8 +25,8 @@ from mechdesign.report.suffixes import PARQUET
 MANY = 1 << 15
 """Rows that pyarrow puts together: of fewer its functions take longer to import."""
 
-GROUPS = 1 << 10
-"""Groups of lines that are put together before, so that several lines are written at a time."""
+RUNS = 1 << 10
+"""Largest number of runs of lines that are prepared, so that several lines are written at a time."""
 
 FEW = 1 << 12
 """Texts up to which a column is handed to Parquet as numbers of these: it keeps them so anyway."""
@@ -97,7 +97,7 @@ def _csv_block(columns: list[Values]) -> bytes | memoryview:
     column = _coded(columns[0]) if len(columns) == 1 else None
     if column is not None:
         lines = [_csv_lines([[value]]) for value in _harmless(column.values)]
-        if len(column) >= MANY and len(lines) ** 3 > GROUPS and "pyarrow" in sys.modules:
+        if len(column) >= MANY and len(lines) ** 3 > RUNS and "pyarrow" in sys.modules:
             return joined(column.codes, lines)
         return _put_together(column.codes, [line.encode("utf-8") for line in lines])
     return _csv_lines(zip(*(_harmless(values) for values in columns), strict=True)).encode("utf-8")
@@ -106,16 +106,16 @@ def _csv_block(columns: list[Values]) -> bytes | memoryview:
 def _put_together(codes: NDArray[Any], lines: Sequence[bytes]) -> bytes:
     """Return the line of each code, one after the other; several lines at a time, where they are few."""
     size = 1
-    while 1 < len(lines) ** (size + 1) <= min(GROUPS, len(codes)):
+    while 1 < len(lines) ** (size + 1) <= min(RUNS, len(codes)):
         size += 1
-    grouped = [b"".join(group) for group in product(lines, repeat=size)]
+    runs = [b"".join(group) for group in product(lines, repeat=size)]
     whole = len(codes) - len(codes) % size
     numbers = codes[:whole:size].astype(np.int64)
     for place in range(1, size):
         numbers *= len(lines)
         numbers += codes[place:whole:size]
     rest = [lines[code] for code in codes[whole:].tolist()]
-    return b"".join([*map(grouped.__getitem__, numbers.tolist()), *rest])
+    return b"".join([*map(runs.__getitem__, numbers.tolist()), *rest])
 
 
 def _harmless(values: Values) -> list[Any]:

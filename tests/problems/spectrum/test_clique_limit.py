@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 import mechdesign as md
-from benchmarks.clique_limit import POINTS, UNIT, heaviest_clique, in_conflict, limit, read_points
+from benchmarks.clique_limit import POINTS, UNIT, heaviest_clique, in_conflict, least_bound, read_points
 from mechdesign.mechanisms.spectrum.cutting import CuttingPlanes
 from mechdesign.mechanisms.spectrum.many import quick
 from mechdesign.mechanisms.spectrum.thresholds import Thresholds
@@ -54,7 +54,7 @@ def test_no_program_of_cliques_and_ramps_has_a_lower_bound(count, side, seed):
     owners, radii = (np.array(column) for column in zip(*sorted(points), strict=True))
     weights = np.floor(packing(channel, owners, radii) * UNIT).astype(np.int64)
     kept = weights > 0
-    least = limit(channel, owners[kept], radii[kept], weights[kept])
+    least = least_bound(channel, owners[kept], radii[kept], weights[kept])
     assert least > 1.01 * best.value
     for program in (CuttingPlanes(channel, best, 0.0), Thresholds(channel, best, 0.0)):
         program.cutoff = -math.inf  # nothing is closed
@@ -68,11 +68,11 @@ def test_two_hundred_users_on_63_by_63_cannot_be_bounded_to_one_percent_by_these
     users = scattered_users(63.0, 200, 1, radius=5.0, privacy=0.5, seed=1)
     channel = md.SpectrumChannel(price=0.1, privacy_cost=2.0, secondary=users).channel
     owners, radii, weights = read_points(POINTS)
-    assert 316.03 < limit(channel, owners, radii, weights) < 316.04
+    assert 316.03 < least_bound(channel, owners, radii, weights) < 316.04
     weights[weights.argmax()] += UNIT // 10
-    assert limit(channel, owners, radii, weights) < 300.0
+    assert least_bound(channel, owners, radii, weights) < 300.0
     with pytest.raises(ValueError, match="out of its user's range"):
-        limit(channel, owners, radii + 5.0, weights)
+        least_bound(channel, owners, radii + 5.0, weights)
 
 
 def packing(channel, owners, radii):
