@@ -16,7 +16,7 @@ from mechdesign.core.tables import ROWS, Coded
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report import reading_csv
 from mechdesign.report.files import open_table
-from mechdesign.report.writing import GROUPS, MANY, write_blocks
+from mechdesign.report.writing import MANY, RUNS, write_blocks
 from tests.support.whole_tables import read_column, write_columns
 
 
@@ -276,7 +276,7 @@ def test_parquet_of_few_texts_holds_texts_of_its_own_rows_alone(tmp_path):
     assert b"dropped" not in path.read_bytes()
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 40, 2 * GROUPS])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 40, 2 * RUNS])
 def test_lines_that_are_put_together_are_those_of_each_row(tmp_path, size):
     words = np.array([f"word, {number}" for number in range(size)], dtype=object)
     codes = np.random.default_rng(size).integers(0, size, MANY + 5)
