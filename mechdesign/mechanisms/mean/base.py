@@ -134,13 +134,15 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         if is_table(answers):
             return on_table(self, "randomize", answers, rng=rng, clip=clip)
         column, source = self.domain.check(answers, clip), self.source(rng)
+        if clip:
+            column = np.clip(column, self.domain.low, self.domain.high)
         reports = np.empty(len(column), dtype=self.report_dtype)
         for start in range(0, len(column), CHUNK):
             reports[start : start + CHUNK] = self._draw_values(column[start : start + CHUNK], source)
         return reports
 
     def _draw_values(self, values: Array, source: BitSource) -> NDArray[Any]:
-        """Return one report for each value, which is finite; at most 2**16 at a time are asked for."""
+        """Return one report for each value of the range; at most 2**16 at a time are asked for."""
         return self.draw(self.domain.to_unit(values), source)
 
     def client_steps(self) -> Steps:
