@@ -208,14 +208,8 @@ class CensoringInterval(MeanMechanism):
             start, width = self.domain.low, self.domain.width
             loop(np.ascontiguousarray(values), start, width, drawn, self._span, self.lo, self.hi, reports)
             return reports
-        start, width = self.domain.low, self.domain.width
         for first in range(0, len(values), PIECE):
-            scaled = values[first : first + PIECE] - start
-            if _is_power_of_two(width):  # the same bits, with one operation less
-                scaled *= self._span / width
-            else:
-                scaled /= width
-                scaled *= self._span
+            scaled = self.domain.scaled(values[first : first + PIECE], self._span)
             reports[first : first + PIECE] = self._below(scaled, drawn[first : first + PIECE])
         return reports
 
@@ -392,10 +386,6 @@ class Duchi(CensoringInterval):
                 "interval", "the integers are not those of Duchi's mechanism at this epsilon"
             )
         return mechanism
-
-
-def _is_power_of_two(number: float) -> bool:
-    return math.frexp(number)[0] == 0.5
 
 
 def bias_certificate(worst_bias: Fraction, worst_variance: float) -> Certificate:
