@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,29 +159,54 @@ class CountedTable(CrossTable):
 
 
 class CrossTables(Tidy):
-    """Cross tables one under the other.
+    """Several cross tables, one under the other: those of the single attributes, or those asked for.
 
-    A subclass has them in ``found``.
+    Class attributes
+    ----------------
+    listed : str
+        Their name among the plain values.
     """
 
-    found: Sequence[CrossTable]
+    listed: ClassVar[str] = "tables"
+
+    @abstractmethod
+    def _tables(self) -> Sequence[Any]:
+        """Return the tables."""
 
     def as_json(self) -> dict[str, Any]:
         """Return all of them as plain values."""
-        listed: Sequence[Any] = self.found
-        return {"tables": [each.as_json() for each in listed]}
+        return {self.listed: [each.as_json() for each in self._tables()]}
 
     def __str__(self) -> str:
-        return "\n\n".join(map(str, self.found))
+        return "\n\n".join(map(str, self._tables()))
 
     def tidy(self, level: float = 0.95) -> Columns:
         """Return all of them as columns, a row for each cell."""
-        return stacked(each.tidy(level) for each in self.found)
+        return stacked(each.tidy(level) for each in self._tables())
 
     def grids(self) -> dict[str, Columns]:
         """Return the grids of all of them, by their titles."""
-        return {title: columns for each in self.found for title, columns in each.grids().items()}
+        return {title: columns for each in self._tables() for title, columns in each.grids().items()}
 
     def grid_text(self) -> str:
         """Return the grids of all of them as text."""
-        return "\n\n".join(each.grid_text() for each in self.found)
+        return "\n\n".join(each.grid_text() for each in self._tables())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AskedTables(CrossTables):
+    """The tables that were asked for; a subclass says which they are.
+
+    Attributes
+    ----------
+    found : tuple of CrossTable
+    """
+
+    found: tuple[Any, ...]
+
+    def _tables(self) -> Sequence[Any]:
+        return self.found
+
+    def figures(self) -> list[Figure]:
+        """Return the pictures of all of them."""
+        return [figure for each in self.found for figure in each.figures()]

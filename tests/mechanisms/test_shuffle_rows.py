@@ -205,6 +205,21 @@ def test_ranges_have_the_error_that_is_stated():
     assert isinstance(found[0], RangeEstimate)
     low, high = found[0].interval(0.9)
     assert (low <= high).all()
+    widest = found[0].interval(0.9, simultaneous=True)
+    assert (widest[0][:-1] < low[:-1]).all()
+    assert (high[:-1] < widest[1][:-1]).all()
+
+
+@pytest.mark.parametrize("size", [2, 5, 8, 33])
+def test_cumulative_counts_are_those_of_the_ranges_from_the_first_category(size):
+    protocol = RangeTree.calibrated(PROMISE, size)
+    found = protocol.analyze(protocol.encode(np.arange(2000) % size, rng=3))
+    each = [found.count(0, last) for last in range(size)]
+    assert found.value == pytest.approx([value for value, _ in each], rel=1e-12, abs=1e-9)
+    assert found.standard_error == pytest.approx([error for _, error in each], rel=1e-12)
+    for last, (low, high) in enumerate(zip(*found.interval(0.8), strict=True)):
+        down, up = map(float, found.limits(0, last).distances(0.1))
+        assert (each[last][0] - low, high - each[last][0]) == pytest.approx((down, up), abs=1e-9)
 
 
 def test_the_speed_is_that_of_a_sort():

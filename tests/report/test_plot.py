@@ -82,7 +82,7 @@ def test_ranges_and_tests_of_shuffled_messages_are_drawn():
     people = np.random.default_rng(1).integers(0, tree.labels.size, tree.promise.users)
     ranges = tree.analyze(tree.shuffle(tree.encode(people, rng=1), rng=1))
     drawn = figures_of(ranges)[0].panels[0].marks[0]
-    assert drawn.y.tolist() == ranges.cumulative()[0].tolist()
+    assert drawn.y.tolist() == ranges.value.tolist()
     test = MECHANISMS["uniformity-dump"][0]()
     people = np.zeros(test.promise.users, dtype=np.int64)
     verdict = test.analyze(test.shuffle(test.encode(people, rng=1), rng=1))

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import counted
-from mechdesign.core.tidy import Columns, Tidy
+from mechdesign.core.tidy import Columns
 from mechdesign.core.validation import integer, one_of
+from mechdesign.mechanisms.cross_table import CrossTable
 from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.joint.choosing import REFERENCES, Choice, best_penalty, joint_penalty, reference_of
 from mechdesign.mechanisms.joint.layout import Codes, Packed, bits_of, titles
@@ -24,7 +25,7 @@ from mechdesign.mechanisms.joint.maximum import LikelihoodMaximum, is_unique, mo
 from mechdesign.mechanisms.joint.moments import EffectMoments
 from mechdesign.mechanisms.joint.penalized import Penalized, penalized_likelihood
 from mechdesign.mechanisms.joint.table import JointTable
-from mechdesign.mechanisms.joint.unbiased import unbiased
+from mechdesign.mechanisms.joint.unbiased import conditionals, unbiased
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.joint.response import JointResponse
@@ -51,7 +52,7 @@ RARE = 3.0
 """Conditional shares are given where the condition's share is above RARE times its standard error."""
 
 
-class JointEstimate(Tidy):
+class JointEstimate(CrossTable):
     """The joint distribution of some attributes, from the patterns that users sent.
 
     ``value`` is the distribution of penalized likelihood, or on request the most likely one; ``gap`` bounds
@@ -78,6 +79,11 @@ class JointEstimate(Tidy):
         What the penalty draws towards: even shares, or the product of the estimated shares of single
         attributes; chosen by cross-validation by default.
 
+    Attributes
+    ----------
+    attributes : tuple of str
+        The names of the attributes, in the order of the axes.
+
     Examples
     --------
     >>> from mechdesign.mechanisms.joint import JointResponse
@@ -88,6 +94,8 @@ class JointEstimate(Tidy):
     (True, [[0.6, 0.0], [0.0, 0.4]])
     >>> estimate.conditional(["a"], given=["b"]).value.round(1).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
+    >>> list(estimate.grid())
+    ['a', 'b: 0', 'b: 1']
     """
 
     def __init__(
@@ -111,13 +119,14 @@ class JointEstimate(Tidy):
         self.mechanism, self.population, self.linked = mechanism, population, linked
         self.patterns, self.counts = patterns, counts
         self.view = tuple(range(mechanism.attributes.count)) if view is None else tuple(view)
+        self.attributes = tuple(mechanism.attributes.shown()[place] for place in self.view)
         self._spread: dict[int, Array] = {}
 
     @property
-    def attributes(self) -> tuple[str, ...]:
-        """The names of the attributes, in the order of the axes."""
-        shown = self.mechanism.attributes.shown()
-        return tuple(shown[place] for place in self.view)
+    def labels(self) -> tuple[tuple[str, ...], ...]:
+        """The names of the values on each axis."""
+        labels = self.mechanism.attributes.labels
+        return tuple(tuple(labels[place].shown()) for place in self.view)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -266,11 +275,11 @@ class JointEstimate(Tidy):
         if set(inner) & set(outer):
             name = self.mechanism.attributes.shown()[min(set(inner) & set(outer))]
             raise ParameterError("given", f"attribute '{name}' is asked for and given", "name it once")
-        value = self._divided(self._summed(self.value[None], (*inner, *outer)), len(inner))[0]
+        value = conditionals(self._summed(self.value[None], (*inner, *outer)), len(inner))[0]
         resampled = None
         if bootstrap:
             joint = self._summed(self.bootstrap(bootstrap), (*inner, *outer))
-            resampled = self._divided(joint, len(inner))
+            resampled = conditionals(joint, len(inner))
         return self._table(inner, outer, value, resampled)
 
     def _places(self, attributes: Iterable[Any]) -> tuple[int, ...]:
@@ -296,12 +305,6 @@ class JointEstimate(Tidy):
         rest = sorted(kept)
         ordered: Array = summed.transpose(0, *(rest.index(axis) + 1 for axis in kept))
         return ordered
-
-    @staticmethod
-    def _divided(tables: Array, inner: int) -> Array:
-        sums = tables.sum(axis=tuple(range(1, inner + 1)), keepdims=True)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(sums > 0.0, tables / sums, np.nan)
 
     def _unbiased(
         self, inner: tuple[int, ...], given: tuple[int, ...] = ()

@@ -22,7 +22,7 @@ from mechdesign.mechanisms.collecting import (
     report_column,
     require_columns,
 )
-from mechdesign.mechanisms.cross_table import CrossTables
+from mechdesign.mechanisms.cross_table import AskedTables
 from mechdesign.mechanisms.joint.counted import begin_count, count_report, promised, require_fresh
 from mechdesign.mechanisms.joint.estimate import ESTIMATORS, JointEstimate
 from mechdesign.mechanisms.joint.layout import titles
@@ -58,7 +58,7 @@ REFERENCE = Option("reference", "text", "the penalty draws towards uniform or pr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointTables(CrossTables):
+class JointTables(AskedTables):
     """The tables that were asked for, one under the other."""
 
     found: tuple[JointTable, ...]

@@ -64,3 +64,17 @@ def unbiased(bits: Bits | Array, counts: Codes, sizes: Sequence[int], own: float
         rows = products(bits[start : start + step], sizes, own, other)
         mean += counts[start : start + step] / users @ rows
     return mean.reshape(tuple(sizes))
+
+
+def conditionals(tables: Array, inner: int) -> Array:
+    """Return tables (first axis) divided by their sums over the next axes, ``inner`` many; NaN where 0.
+
+    Examples
+    --------
+    >>> conditionals(np.array([[[0.5, 0.0], [0.25, 0.0]]]), 1)
+    array([[[0.66666667,        nan],
+            [0.33333333,        nan]]])
+    """
+    sums = tables.sum(axis=tuple(range(1, inner + 1)), keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(sums > 0.0, tables / sums, np.nan)

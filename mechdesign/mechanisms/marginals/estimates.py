@@ -17,9 +17,9 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.figure import Figure
 from mechdesign.core.randomness import Rng, numpy_generator
 from mechdesign.core.text import counted
-from mechdesign.core.tidy import Columns, Tidy, stacked
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.attributes import Attributes
+from mechdesign.mechanisms.cross_table import CrossTables
 from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.choice import effect_variance
@@ -59,7 +59,7 @@ CLUSTERED = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleasedMarginals(Tidy):
+class ReleasedMarginals(CrossTables):
     """Estimates from the views, from which any marginal can be had.
 
     Attributes
@@ -313,15 +313,9 @@ class ReleasedMarginals(Tidy):
             made.append(Certificate("consistency", gap <= ROUNDING, False, {"residual": gap}))
         return tuple(made)
 
-    def _singles(self) -> list[MarginalEstimate]:
+    def _tables(self) -> list[MarginalEstimate]:
+        """Return the shares of every attribute by itself; :meth:`marginal` has more."""
         return [self._penalized((place,)) for place in range(self.attributes.count)]
-
-    def tidy(self, level: float = 0.95) -> Columns:
-        """Return the shares of every attribute by itself as columns; :meth:`marginal` has more."""
-        return stacked(single.tidy(level) for single in self._singles())
-
-    def __str__(self) -> str:
-        return "\n\n".join(map(str, self._singles()))
 
     def as_json(self) -> dict[str, Any]:
         """Return the tables of the views as plain values."""

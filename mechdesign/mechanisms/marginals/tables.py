@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from mechdesign.core.randomness import Rng, bit_source
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.collecting import collect, marked
-from mechdesign.mechanisms.cross_table import CrossTables
+from mechdesign.mechanisms.cross_table import AskedTables
 from mechdesign.mechanisms.door import in_python, missing_rule
 from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
@@ -52,20 +52,18 @@ ROWS = Option("rows", "whole number", "how many synthetic rows (default 1000)")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarginalTables(CrossTables):
+class MarginalTables(AskedTables):
     """The marginals that were asked for, one under the other."""
 
-    found: tuple[MarginalEstimate | RawMarginal, ...]
+    listed: ClassVar[str] = "marginals"
 
-    def as_json(self) -> dict[str, Any]:
-        """Return them as plain values."""
-        return {"marginals": [estimate.as_json() for estimate in self.found]}
+    found: tuple[MarginalEstimate | RawMarginal, ...]
 
     def figures(self) -> list[Figure]:
         """Return a picture of each table; several attributes by themselves are together in one."""
         alone = [estimate for estimate in self.found if len(estimate.attributes) == 1]
         if len(alone) < 2:
-            return [figure for estimate in self.found for figure in estimate.figures()]
+            return super().figures()
         panels = [figure for estimate in alone for figure in estimate.figures()]
         title = f"Estimated shares of {max(each.users for each in alone)} users"
         rest = [estimate for estimate in self.found if len(estimate.attributes) > 1]

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import counted
-from mechdesign.core.tidy import Columns, Tidy, stacked
-from mechdesign.mechanisms.cross_table import CountedTable
+from mechdesign.mechanisms.cross_table import CountedTable, CrossTables
 from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import FrequencyLimits, few_users
@@ -33,7 +32,7 @@ class SetTable(CountedTable):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SetEstimate(Tidy):
+class SetEstimate(CrossTables):
     """Estimates from the reports: each attribute by itself, and any table that was counted.
 
     Attributes
@@ -100,43 +99,35 @@ class SetEstimate(Tidy):
                 value += float(factor) / self.users * np.expand_dims(table, axes)
         return value
 
-    @property
-    def _singles(self) -> list[SetTable]:
+    def _tables(self) -> list[SetTable]:
         return [self.table([place]) for place in range(self.mechanism.attributes.count)]
 
     @property
     def value(self) -> list[Array]:
         """The shares of each attribute by itself."""
-        return [table.value for table in self._singles]
+        return [table.value for table in self._tables()]
 
     @property
     def standard_error(self) -> list[Array]:
         """Their standard errors."""
-        return [table.standard_error for table in self._singles]
+        return [table.standard_error for table in self._tables()]
 
     def interval(self, level: float = 0.95) -> tuple[list[Array], list[Array]]:
         """Return the ends of their confidence intervals."""
-        found = [table.interval(level) for table in self._singles]
+        found = [table.interval(level) for table in self._tables()]
         return [low for low, _ in found], [high for _, high in found]
-
-    def tidy(self, level: float = 0.95) -> Columns:
-        """Return the shares of the single attributes as columns, a row each."""
-        return stacked(table.tidy(level) for table in self._singles)
 
     def figures(self) -> list[Figure]:
         """Return the shares of the first six attributes."""
-        alone = [figure for table in self._singles[:MOST_PANELS] for figure in table.figures()]
+        alone = [figure for table in self._tables()[:MOST_PANELS] for figure in table.figures()]
         return together(f"Shares of {counted(self.users, 'user')}", alone)
 
     def __repr__(self) -> str:
         return f"SetEstimate({counted(self.users, 'report')} of {self.mechanism!r})"
 
-    def __str__(self) -> str:
-        return "\n\n".join(map(str, self._singles))
-
     def as_json(self) -> dict[str, Any]:
         """Return the tables of the single attributes as plain values."""
-        return {"users": self.users, "tables": [table.as_json() for table in self._singles]}
+        return {"users": self.users, **super().as_json()}
 
 
 def _over(table: Codes, axes: Sequence[int], wanted: Sequence[int]) -> Codes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
 from mechdesign.mechanisms.collecting import estimated, marked
-from mechdesign.mechanisms.cross_table import CrossTables
+from mechdesign.mechanisms.cross_table import AskedTables
 from mechdesign.mechanisms.operations import (
     ANYWAY,
     COLUMN,
@@ -32,7 +32,7 @@ REPORT = "report"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SetTables(CrossTables):
+class SetTables(AskedTables):
     """The tables that were asked for, one under the other."""
 
     found: tuple[SetTable, ...]

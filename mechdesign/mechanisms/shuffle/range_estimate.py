@@ -7,30 +7,35 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.figure import Figure
-from mechdesign.core.printable import printable
 from mechdesign.core.text import counted
-from mechdesign.core.tidy import Columns, Tidy, tidy_columns
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
+from mechdesign.mechanisms.estimate import ListedEstimate
 from mechdesign.mechanisms.interval_figures import interval_figures
 from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
 from mechdesign.mechanisms.shuffle.estimates import count_table
 
 Array = NDArray[np.float64]
 
+Noise = tuple[int, Fraction]
+"""Trials and chance of the dummies of a node."""
+
 SHOWN = 32
 """Number of ranges that are printed."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RangeEstimate(Tidy):
+class RangeEstimate(ListedEstimate):
     """Counts of dyadic ranges, from which those of all ranges are added up.
+
+    ``value`` and ``standard_error`` are of the cumulative counts: how many users hold a category or one
+    before it.
 
     Attributes
     ----------
@@ -48,18 +53,42 @@ class RangeEstimate(Tidy):
     Examples
     --------
     >>> halves, quarters = np.array([6.0, 4.0]), np.array([1.0, 5.0, 4.0, 0.0])
-    >>> estimate = RangeEstimate((halves, quarters), 2.0, ("0", "1", "2", "3"), 10, 10)
+    >>> estimate = RangeEstimate.of((halves, quarters), 2.0, ("0", "1", "2", "3"), 10, 10)
     >>> estimate.count(0, 1), estimate.count(1, 2), estimate.count(0, 3)
     ((6.0, 2.0), (9.0, 2.82...), (10.0, 0.0))
+    >>> estimate.value, estimate.standard_error
+    (array([ 1.,  6., 10., 10.]), array([2.        , 2.        , 2.82842712, 0.        ]))
     """
 
+    thing: ClassVar[str] = "up to"
+    things: ClassVar[str] = "names"
+
+    value: Array
+    standard_error: Array
     nodes: tuple[Array, ...]
     node_error: float
     names: Sequence[str]
-    users: int
     messages: int
-    noise: tuple[int, Fraction] | None = None
+    noise: Noise | None = None
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        nodes: tuple[Array, ...],
+        node_error: float,
+        names: Sequence[str],
+        users: int,
+        messages: int,
+        noise: Noise | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> RangeEstimate:
+        """Return the estimate of these nodes, with the cumulative counts that they add up to."""
+        value, parts = _first_leaves(nodes, len(names)), _parts_of_first(len(names))
+        value[-1] = users  # all hold some category
+        errors = {size: _error_of(size, node_error, noise) for size in set(parts.tolist())}
+        error = np.array([errors[size] for size in parts.tolist()])
+        return cls(value, error, users, nodes, node_error, names, messages, noise, notes)
 
     def count(self, first: int, last: int) -> tuple[float, float]:
         """Return the number of users with a category in this range, and its standard error."""
@@ -90,42 +119,27 @@ class RangeEstimate(Tidy):
         counts = Counter(level for level, _ in parts)
         return Sum(tuple(Group.bits(trials, count * chance) for count in counts.values()))
 
-    def cumulative(self) -> tuple[Array, Array]:
-        """Return for each category how many users hold it or one before, and the standard errors."""
-        found = [self.count(0, last) for last in range(len(self.names))]
-        return np.array([value for value, _ in found]), np.array([error for _, error in found])
+    def _names(self) -> Sequence[str]:
+        return [f"up to {name}" for name in self.names]
 
-    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return intervals of the cumulative counts, each of this level in (0, 1) for itself."""
-        value, error = self.cumulative()
+    def _ends(self, level: float, together: int = 1) -> tuple[Array, Array]:
         if self.noise is None:
-            down, up = NormalLimits(error).distances(tail_of(level))
-            return value - down, value + up
-        # up to a category there is at most one node of a level: their number says all of the law
-        last = len(self.names) - 1
-        sizes = [len(self._parts(0, place)) if place < last else 0 for place in range(last + 1)]
-        trials, chance = self.noise
-        ends = {}
-        for size in set(sizes):
-            noise = Sum((Group.bits(size * trials, chance),))
-            ends[size] = NoiseLimits(noise, noise.mean).distances(tail_of(level))
-        down, up = np.array([ends[size] for size in sizes]).T
-        return value - down, value + up
-
-    def tidy(self, level: float = 0.95) -> Columns:
-        """Return the cumulative counts as columns: how many hold a category or one before it."""
-        value, error = self.cumulative()
-        names = [f"up to {name}" for name in self.names]
-        return tidy_columns("", names, value, error, self.interval(level))
+            down, up = NormalLimits(self.standard_error).distances(tail_of(level, together))
+            return self.value - down, self.value + up
+        parts, ends = _parts_of_first(len(self.names)), {}
+        for size in set(parts.tolist()):
+            noise = _dummies(size, self.noise)
+            ends[size] = NoiseLimits(noise, noise.mean).distances(tail_of(level, together))
+        down, up = np.array([ends[size] for size in parts.tolist()]).T
+        return self.value - down, self.value + up
 
     def figures(self) -> list[Figure]:
         """Return the cumulative counts with their intervals."""
         title = f"Estimated cumulative counts of {self.users} users"
-        value, _ = self.cumulative()
         return interval_figures(
             title,
             self.names,
-            value,
+            self.value,
             self.interval(),
             "category, with all before it",
             "users",
@@ -137,27 +151,52 @@ class RangeEstimate(Tidy):
         return f"RangeEstimate({sizes}, +- {self.node_error:.3g} a part)"
 
     def __str__(self) -> str:
-        value, error = self.cumulative()
-        places = np.unique(np.linspace(0, len(value) - 1, min(SHOWN, len(value))).round().astype(int))
-        text = count_table("up to", self.names, places, value, error, self.interval())
-        more = f"\n{len(places)} of {counted(len(value), 'category')}" if len(places) < len(value) else ""
-        notes = "".join(f"\nnote: {printable(note)}" for note in self.notes)
-        return f"{text}{more}\n{counted(self.users, 'user')}, {counted(self.messages, 'message')}{notes}"
+        size = len(self.value)
+        places = np.unique(np.linspace(0, size - 1, min(SHOWN, size)).round().astype(int))
+        text = count_table(self.thing, self.names, places, self.value, self.standard_error, self.interval())
+        more = f"\n{len(places)} of {counted(size, 'category')}" if len(places) < size else ""
+        sent = f"{counted(self.users, 'user')}, {counted(self.messages, 'message')}"
+        return f"{text}{more}\n{sent}{self._noted()}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the cumulative counts as plain values."""
-        value, error = self.cumulative()
         low, high = self.interval()
         return {
             "names": list(self.names),
-            "up_to": value.tolist(),
-            "standard_error": error.tolist(),
+            "up_to": self.value.tolist(),
+            "standard_error": self.standard_error.tolist(),
             "low": low.tolist(),
             "high": high.tolist(),
             "users": self.users,
             "messages": self.messages,
             "notes": list(self.notes),
         }
+
+
+def _parts_of_first(size: int) -> NDArray[np.int64]:
+    """Return for each leaf the number of nodes that make up all leaves up to it; none for all leaves."""
+    parts = np.bitwise_count(np.arange(1, size + 1, dtype=np.int64)).astype(np.int64)
+    parts[-1] = 0
+    return parts
+
+
+def _first_leaves(nodes: Sequence[Array], size: int) -> Array:
+    """Return for each of the first leaves the sum of all leaves up to it: at most one node of a level."""
+    ends, value = np.arange(1, size + 1, dtype=np.int64), np.zeros(size)
+    for shift, counts in zip(range(len(nodes) - 1, -1, -1), nodes, strict=True):
+        places = ends >> shift
+        value += np.where(places & 1, counts[places - 1], 0.0)
+    return value
+
+
+def _error_of(parts: int, node_error: float, noise: Noise | None) -> float:
+    return node_error * math.sqrt(parts) if noise is None else _dummies(parts, noise).deviation
+
+
+def _dummies(parts: int, noise: Noise) -> Sum:
+    """Return the distribution of the dummies of this many nodes, of a level each."""
+    trials, chance = noise
+    return Sum((Group.bits(parts * trials, chance),))
 
 
 def dyadic(low: int, high: int, levels: int) -> Iterator[tuple[int, int]]:

@@ -110,7 +110,7 @@ class RangeTree(RowsProtocol):
         users = self.promise.users
         error, notes = math.sqrt(self.noise.cell_variance), self._message_notes(messages)
         noise = (users * self.noise.trials, self.noise.chance)
-        return RangeEstimate(tuple(nodes), error, names, users, messages, noise, notes)
+        return RangeEstimate.of(tuple(nodes), error, names, users, messages, noise, notes)
 
     def operations(self) -> tuple[Operation, ...]:
         """Return ``encode``, ``shuffle``, ``analyze`` and ``count``, which is about one range."""

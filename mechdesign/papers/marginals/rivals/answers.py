@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from statistics import NormalDist
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Bars
 from mechdesign.core.text import listed, table
-from mechdesign.core.tidy import Columns, Tidy, stacked, tidy_columns
+from mechdesign.core.tidy import Columns, tidy_columns
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.attributes import Attributes
-from mechdesign.mechanisms.cross_table import CrossTable
+from mechdesign.mechanisms.cross_table import CrossTable, CrossTables
 from mechdesign.mechanisms.figures import MOST_PANELS, together
 from mechdesign.papers.marginals.rivals.base import Learned, RivalSetting, nearest_table
 from mechdesign.papers.marginals.rivals.cells import Array, Codes
@@ -114,7 +114,7 @@ class RivalEstimate(CrossTable):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RivalMarginals(Tidy):
+class RivalMarginals(CrossTables):
     """Collected data, from which any marginal of at most the rival's order can be had.
 
     Attributes
@@ -129,6 +129,8 @@ class RivalMarginals(Tidy):
     population : bool
         Whether the users are a draw from the population that is wanted.
     """
+
+    listed: ClassVar[str] = "marginals"
 
     attributes: Attributes
     rival: Erring
@@ -198,13 +200,13 @@ class RivalMarginals(Tidy):
             total += (1.0 - 1.0 / cells) / self.users
         return float((total / cells) ** 0.5)
 
-    def _singles(self) -> list[RivalEstimate]:
+    def _tables(self) -> list[RivalEstimate]:
         return [self.marginal((place,)) for place in range(self.attributes.count)]
 
     @property
     def value(self) -> list[Array]:
         """The shares of the values of each attribute by itself."""
-        return [estimate.value for estimate in self._singles()]
+        return [estimate.value for estimate in self._tables()]
 
     @property
     def standard_error(self) -> list[float]:
@@ -225,22 +227,13 @@ class RivalMarginals(Tidy):
 
     def figures(self) -> list[Figure]:
         """Return the shares of each attribute by itself, of the first six."""
-        alone = self._singles()[:MOST_PANELS]
+        alone = self._tables()[:MOST_PANELS]
         title = f"Estimated shares of {self.users} users"
         return together(title, [figure for estimate in alone for figure in estimate.figures()])
-
-    def tidy(self, level: float = 0.95) -> Columns:
-        """Return the shares of every attribute by itself as columns."""
-        return stacked(single.tidy(level) for single in self._singles())
 
     def __repr__(self) -> str:
         return f"RivalMarginals({self.users} reports, {self.attributes!r})"
 
-    def __str__(self) -> str:
-        return "\n\n".join(map(str, self._singles()))
-
     def as_json(self) -> dict[str, Any]:
         """Return each attribute by itself as plain values."""
-        return json_object(
-            {"users": self.users, "marginals": [estimate.as_json() for estimate in self._singles()]}
-        )
+        return json_object({"users": self.users, **super().as_json()})

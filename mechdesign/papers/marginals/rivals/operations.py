@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import Block, Source
 from mechdesign.mechanisms.collecting import estimated, marked
-from mechdesign.mechanisms.cross_table import CrossTables
+from mechdesign.mechanisms.cross_table import AskedTables
 from mechdesign.mechanisms.operations import (
     ANYWAY,
     COLUMN,
@@ -33,18 +33,12 @@ RAW = Option("raw", "flag", "unbiased estimates, whose cells may be negative")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RivalTables(CrossTables):
+class RivalTables(AskedTables):
     """The marginals that were asked for, one under the other."""
 
+    listed: ClassVar[str] = "marginals"
+
     found: tuple[RivalEstimate, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return them as plain values."""
-        return {"marginals": [estimate.as_json() for estimate in self.found]}
-
-    def figures(self) -> list[Any]:
-        """Return the pictures of all."""
-        return [figure for estimate in self.found for figure in estimate.figures()]
 
 
 def rival_operations(mechanism: MarginalRival) -> tuple[Operation, ...]:
