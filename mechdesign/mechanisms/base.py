@@ -68,7 +68,7 @@ class Mechanism(Explained, WithTables, WithAbout):
     intake: Intake = Intake()
     """The columns it was built for and what to do with missing values; see :meth:`for_data`."""
 
-    missing_word: ClassVar[str] = MISSING_CATEGORY
+    _missing_word: ClassVar[str] = MISSING_CATEGORY
     """The category in which missing values are counted."""
 
     @abstractmethod
@@ -182,14 +182,14 @@ class Mechanism(Explained, WithTables, WithAbout):
             raise ParameterError("range", f"a {self.type} takes no numbers", "omit it")
         if len(intake.columns) > 1:
             raise ParameterError("columns", f"{len(intake.columns)} for a mechanism of one", "name one")
-        self.require_missing(intake.missing)
+        self._require_missing(intake.missing)
         return self.replaced(intake=intake)
 
-    def is_value(self, text: str) -> bool:
+    def _is_value(self, text: str) -> bool:
         """Whether a text can be an answer in a data file, and so hardly is the name of a column: a number."""
         return number_of_text(text) is not None
 
-    def require_missing(self, rule: str) -> None:
+    def _require_missing(self, rule: str) -> None:
         """Raise ParameterError when missing values are to be a category and it has none for them."""
         if rule == "category":
             raise ParameterError("missing", f"a {self.type} has no category for missing values", "use 'drop'")

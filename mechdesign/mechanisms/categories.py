@@ -73,7 +73,7 @@ class CategoryMechanism(CollectingMechanism[EstimateT_co]):
         """Return reports as they stand in a table."""
         raise _no_recipe(self.type)
 
-    def client_steps(self) -> Steps:
+    def _client_steps(self) -> Steps:
         """Return how a report is drawn for the number of an answer, as plain values."""
         raise _no_recipe(self.type)
 
@@ -84,7 +84,7 @@ class CategoryMechanism(CollectingMechanism[EstimateT_co]):
 
         name = self.data_columns[0] if self.data_columns else None
         column = marked(name or "answer", self.fingerprint)
-        return Recipe((AskedChoice.of(self.labels, name),), (column,), self.client_steps())
+        return Recipe((AskedChoice.of(self.labels, name),), (column,), self._client_steps())
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report as a plain value, from the bits of a source."""
@@ -96,11 +96,11 @@ class CategoryMechanism(CollectingMechanism[EstimateT_co]):
         """Return the number of codes that its column takes; 0 where answers have names."""
         return ((None, self.labels.size if self.labels.names is None else 0),)
 
-    def is_value(self, text: str) -> bool:
+    def _is_value(self, text: str) -> bool:
         """Whether a text is one of the categories."""
         return text in self.labels.shown()
 
-    def require_missing(self, rule: str) -> None:
+    def _require_missing(self, rule: str) -> None:
         """Raise ParameterError when missing answers are to be a category and no label is theirs."""
         if rule == "category" and MISSING_CATEGORY not in (self.labels.names or ()):
             raise ParameterError(

@@ -109,7 +109,7 @@ def data_column(source: Source, settings: Settings, mechanism: Mechanism) -> str
                 "name one with --column",
             )
         require_commas(source)
-        if mechanism.is_value(source.columns[0]):
+        if mechanism._is_value(source.columns[0]):
             raise DataError(
                 source.name,
                 f"its first line is '{source.columns[0]}', which is an answer: add a header line, or, "

@@ -78,13 +78,13 @@ def missing_rule(mechanism: Mechanism, rule: str | None = None, codes: tuple[str
     from mechdesign.mechanisms.missing import MissingRule
 
     chosen = rule or mechanism.intake.missing
-    mechanism.require_missing(chosen)
-    return MissingRule(chosen, codes, _takes_missing(mechanism), mechanism.missing_word)
+    mechanism._require_missing(chosen)
+    return MissingRule(chosen, codes, _takes_missing(mechanism), mechanism._missing_word)
 
 
 def _takes_missing(mechanism: Mechanism) -> bool:
     try:
-        mechanism.require_missing("category")
+        mechanism._require_missing("category")
     except ParameterError:
         return False
     return True

@@ -182,7 +182,7 @@ class FiniteChannel(FrequencyMechanism):
         found: Codes = place - base
         return found
 
-    def client_steps(self) -> Steps:
+    def _client_steps(self) -> Steps:
         """Return the cumulative rows and the names of the reports."""
         from mechdesign.mechanisms.recipes import category_names, row_hex  # clients in other languages
 

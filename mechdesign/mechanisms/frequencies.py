@@ -101,7 +101,7 @@ class FrequencyMechanism(ReportMechanism["FrequencyEstimate"]):
         takes = Column("answer", f"one of {_abridged(self.labels)}", any_name=True)
         wanted = "the frequencies of the answers"
         randomize, estimate = column_operations(
-            self, takes, self.report_text, self._client, (ANYWAY,), wanted
+            self, takes, self._report_text, self._client, (ANYWAY,), wanted
         )
         return randomize, with_simplex(estimate)
 
@@ -109,7 +109,7 @@ class FrequencyMechanism(ReportMechanism["FrequencyEstimate"]):
         return self.written(self.draw(self.labels.encode(answers), bit_source(rng)))
 
     @property
-    def report_text(self) -> str:
+    def _report_text(self) -> str:
         """Content of a column of reports."""
         return f"one of {_abridged(self.report_labels)}"
 

@@ -149,7 +149,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
     """
 
     type: ClassVar[str] = "kary-response"
-    fixed_support: ClassVar[bool] = True
+    _fixed_support: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -308,15 +308,15 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return draw_reports(self, codes, source)
 
     @cached_property
-    def kept_in_order(self) -> bool:
+    def _kept_in_order(self) -> bool:
         """Whether all answers are kept and numbered as they are."""
         return np.array_equal(self.kept, np.arange(self.weights.size))
 
-    def client_steps(self) -> Steps:
+    def _client_steps(self) -> Steps:
         """Return where the weights end, and the answers that are reported where these are not all."""
         from mechdesign.mechanisms.recipes import category_names, whole_hex  # clients in other languages
 
-        weights, all_kept = self.weights, self.kept_in_order
+        weights, all_kept = self.weights, self._kept_in_order
         return {
             "step": "kary",
             "size": weights.size,

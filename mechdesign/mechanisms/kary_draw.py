@@ -19,7 +19,7 @@ BLOCK = 1 << 14
 def draw_reports(mechanism: KaryResponse, codes: Codes, source: BitSource) -> Codes:
     """Return the number of a report for the number of each answer; one integer of the source each."""
     reports = np.empty(len(codes), dtype=np.int64)
-    draw = _among_all if mechanism.kept_in_order and mechanism.weights.low else _among_kept
+    draw = _among_all if mechanism._kept_in_order and mechanism.weights.low else _among_kept
     for start in range(0, len(codes), BLOCK):
         part = codes[start : start + BLOCK]
         reports[start : start + BLOCK] = draw(mechanism, part, source.integers(len(part)))

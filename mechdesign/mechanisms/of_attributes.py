@@ -28,7 +28,7 @@ class AttributeMechanism(CollectingMechanism[EstimateT_co]):
         """Return the mechanism for columns of a file, which become the attributes' names."""
         if ranges:
             raise ParameterError("range", f"{self.subject} no numbers", "omit it")
-        self.require_missing(intake.missing)
+        self._require_missing(intake.missing)
         if not intake.columns:
             return self.replaced(intake=intake)
         if len(intake.columns) != self.attributes.count:
@@ -44,7 +44,7 @@ class AttributeMechanism(CollectingMechanism[EstimateT_co]):
         sizes = [labels.size if labels.names is None else 0 for labels in self.attributes.labels]
         return tuple(zip(names, sizes, strict=True))
 
-    def require_missing(self, rule: str) -> None:
+    def _require_missing(self, rule: str) -> None:
         """Raise ParameterError when missing values are to be a category that no attribute has."""
         known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)
         if rule == "category" and not known:

@@ -171,13 +171,13 @@ class Shuffled(CollectingMechanism):
         """Return the number of codes that each column takes, as for the local mechanism."""
         return self.local.bare_codes()
 
-    def is_value(self, text: str) -> bool:
+    def _is_value(self, text: str) -> bool:
         """Whether a text can be an answer in a data file, for the local mechanism."""
-        return self.local.is_value(text)
+        return self.local._is_value(text)
 
-    def require_missing(self, rule: str) -> None:
+    def _require_missing(self, rule: str) -> None:
         """Raise ParameterError when the local mechanism has no category for missing values."""
-        self.local.require_missing(rule)
+        self.local._require_missing(rule)
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
         """Return the mechanism for these columns of a file and their ranges."""

@@ -69,7 +69,7 @@ def test_a_right_protocol_run_for_real_is_not_convicted():
     for value in (0, 1):
         values = np.zeros(30, dtype=int)
         values[0] = value
-        runs = [protocol.tally(protocol.encode(values, rng=rng)) for _ in range(800)]
+        runs = [protocol._tally(protocol.encode(values, rng=rng)) for _ in range(800)]
         views.append(np.array(runs))
     found = attack(*views, 1.0)
     assert not found.convicts(promise.delta)

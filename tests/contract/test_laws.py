@@ -308,9 +308,9 @@ def protocol_law(protocol: Any) -> None:
     for survey in range(SURVEYS if protocol.quantity != "uniformity" else 2):
         drawn = again(protocol, survey)
         messages = drawn.encode(values_for(drawn), rng=survey)
-        if drawn.dummy_messages:
-            low, high = Sum(drawn.dummy_messages).quantiles(ERROR / 2)
-            assert low <= len(messages) - USERS * drawn.least_messages <= high
+        if drawn.noise.dummy_messages:
+            low, high = Sum(drawn.noise.dummy_messages).quantiles(ERROR / 2)
+            assert low <= len(messages) - USERS * drawn.noise.least_messages <= high
         if protocol.quantity == "uniformity":
             continue
         estimate = drawn.analyze(drawn.with_fakes(messages, np.random.default_rng(survey)))

@@ -121,7 +121,7 @@ def test_the_advice_is_true(bad, good, advice, method):
 def test_means_forecast_the_worst_case(mechanism):
     """3000 means of 400 users at the value of largest variance; within 6 % but for chance below 1e-5."""
     domain = mechanism.domain
-    value = domain.low + mechanism.worst_unit() * domain.width
+    value = domain.low + mechanism._worst_unit() * domain.width
     reports = mechanism.randomize(np.full(USERS * REPETITIONS, value), rng=3).reshape(REPETITIONS, USERS)
     found = [mechanism.estimate(survey).value for survey in reports]
     assert float(np.std(found, ddof=1)) == pytest.approx(mechanism.forecast(USERS).largest, rel=0.06)

@@ -216,7 +216,7 @@ def test_arrays_of_sums_give_what_single_estimates_give(kind, population):
     assert isinstance(limits, ScoreLimits)
     down, up = limits.distances(0.05)
     for place, single in enumerate(moments):
-        estimate = mechanism.estimate_from_moments(single, population)
+        estimate = mechanism._estimate_from_moments(single, population)
         low, high = estimate.interval(0.9)
         assert estimate.value - low == pytest.approx(down[place], rel=1e-7)
         assert high - estimate.value == pytest.approx(up[place], rel=1e-7)

@@ -164,7 +164,7 @@ def test_worst_variance_is_the_largest_on_a_fine_grid(mechanism):
     worst = mechanism.worst_variance()
     assert variances.max() <= worst * (1 + 1e-12)
     assert variances.max() >= worst * (1 - 1e-6)
-    assert variances.min() >= mechanism.least_variance() * (1 - 1e-12)
+    assert variances.min() >= mechanism._least_variance() * (1 - 1e-12)
 
 
 def test_the_variance_of_censoring_is_eq_10():

@@ -20,7 +20,7 @@ def protocol(request):
 
 def counted(protocol):
     """Return what a counter wrote of the messages of all users, as it comes back from a file."""
-    values = protocol.read_values([0] * protocol.promise.users)
+    values = protocol._read_values([0] * protocol.promise.users)
     counter = protocol.counter()
     counter.update(protocol.encode(values, rng=1))
     return json.loads(json.dumps(counter.as_json()))
@@ -32,7 +32,7 @@ def test_what_was_counted_is_loaded_and_nothing_else(protocol):
     fresh.load(document)
     assert fresh.as_json() == document
     for forged in (-5, -1, 10**6 * (document["messages"] + 1), 1 << 61, 1 << 64):
-        if protocol.modulus is not None and 0 <= forged < protocol.modulus:
+        if protocol._ring is not None and 0 <= forged < protocol._ring:
             continue  # any number of a ring is the sum of some shares
         for place in (0, len(document["sums"]) - 1):
             sums = [*document["sums"]]
@@ -43,7 +43,7 @@ def test_what_was_counted_is_loaded_and_nothing_else(protocol):
 
 def test_more_messages_than_users_send_are_refused(protocol):
     document, counter = counted(protocol), protocol.counter()
-    most = protocol.message_range[1]
+    most = protocol._message_range[1]
     for _ in range(most // max(1, document["messages"])):
         counter.load(document)
     before = counter.as_json()
@@ -58,7 +58,7 @@ def test_more_messages_than_users_send_are_refused(protocol):
 def test_sums_of_sixty_one_bits_do_not_wrap(protocol):
     """Four of them used to become a small number."""
     document, counter = counted(protocol), protocol.counter()
-    if protocol.modulus is not None:
+    if protocol._ring is not None:
         return
     for _ in range(4):
         with pytest.raises(DataError):
@@ -80,5 +80,5 @@ def test_each_operation_that_takes_a_seed_has_a_stream_of_its_own():
     assert len({number for part in bits for number in part}) == 150
     sent = joint.remember([[1, 2]] * 400, rng=7).bits
     code = joint.attributes.encode([[1, 2]] * 400)
-    assert (sent == joint.draw_permanent(code, joint.source(7, "remember"))).all()
-    assert not (sent == joint.draw_permanent(code, joint.source(7))).all()
+    assert (sent == joint._draw_permanent(code, joint.source(7, "remember"))).all()
+    assert not (sent == joint._draw_permanent(code, joint.source(7))).all()

@@ -129,7 +129,7 @@ def test_blocks_of_users_leave_no_trace_and_seeds_repeat(kind):
     system = [protocol.encode(values) for _ in range(2)]  # of the operating system's generator
     assert system[0].tolist() != system[1].tolist() or kind == "cnt-2m"
     assert protocol.encode(values[:0]).shape == (0, len(protocol.columns))
-    low, high = 300 * protocol.least_messages, 300 * protocol.most_messages
+    low, high = 300 * protocol.noise.least_messages, 300 * protocol.most_messages
     assert low <= len(messages) <= high
 
 

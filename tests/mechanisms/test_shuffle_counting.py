@@ -134,7 +134,7 @@ def test_wrong_messages_are_refused(kind):
     protocol = MADE[kind](PROMISE)
     messages = protocol.encode(np.zeros(2000, dtype=int), rng=1)
     outside = messages.copy()
-    outside[5, 0] = protocol.alphabets[0]
+    outside[5, 0] = protocol.noise.alphabets[0]
     with pytest.raises(DataError, match=r"row 6: \d+ is outside the alphabet"):
         protocol.analyze(outside)
     with pytest.raises(DataError, match="expected 1 column"):
@@ -325,7 +325,7 @@ def test_a_single_honest_user_is_hidden_by_nobody(kind):
 def test_a_shuffler_lets_nothing_through_unless_all_users_noise_is_there(kind):
     protocol = MADE[kind](PROMISE)
     messages = protocol.encode(np.arange(2000) % 2, rng=7)
-    low, high = protocol.message_range
+    low, high = protocol._message_range
     if low > 0:
         with pytest.raises(DataError, match=f"{low - 1}, and 2000 users send"):
             protocol.shuffle(messages[: low - 1])

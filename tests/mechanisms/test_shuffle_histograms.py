@@ -266,7 +266,7 @@ def test_wrong_messages_are_refused(kind):
     protocol = made(kind)
     messages = protocol.encode(np.zeros(3000, dtype=int), rng=1)
     outside = messages.copy()
-    outside[5, -1] = protocol.alphabets[-1]
+    outside[5, -1] = protocol.noise.alphabets[-1]
     with pytest.raises(DataError, match=r"row 6: \d+ is outside the alphabet"):
         protocol.analyze(outside)
     with pytest.raises(DataError, match="expected"):
@@ -331,7 +331,7 @@ def test_messages_that_fit_no_category_are_dropped_before_they_are_compared(entr
         )
         for number in range(1, 8)
     ]
-    assert protocol.tally(messages).tolist() == wanted
+    assert protocol._tally(messages).tolist() == wanted
     full = []
     for row in range(len(messages)):
         spanned = {0}

@@ -61,7 +61,7 @@ def test_small_counts_by_presence(count):
     found = []
     for _ in range(200):
         sums = counts + rng.binomial(2000, 1.0 - silent, 5)
-        found.append(protocol.estimate_of(sums, int(sums.sum())))
+        found.append(protocol._estimate_of(sums, int(sums.sum())))
     assert covered(found, counts)
     for estimate in found:
         low, high = estimate.interval()
@@ -77,7 +77,7 @@ def test_few_distinct_categories(held):
     found, full = [], np.full(20, 200 * protocol.noise.shares)
     for _ in range(300):
         odd = rng.random(20) < np.where(np.arange(20) < held, 0.5, protocol.noise.odd)
-        found.append(protocol.estimate_of(np.concatenate([odd.astype(np.int64), full]), 0))
+        found.append(protocol._estimate_of(np.concatenate([odd.astype(np.int64), full]), 0))
     assert covered(found, held)
     assert all(estimate.interval()[0] >= min(0.0, estimate.value) for estimate in found)
 
@@ -91,7 +91,7 @@ def test_few_flipped_bits(users, epsilon, ones):
     drawn = rng.binomial(ones, 1.0 - flip, 4000) + rng.binomial(users - ones, flip, 4000)
     hits = 0
     for outcome, times in zip(*np.unique(drawn, return_counts=True), strict=True):
-        low, high = protocol.estimate_of(np.array([outcome]), users).interval()
+        low, high = protocol._estimate_of(np.array([outcome]), users).interval()
         hits += int(times) * bool(low - 1e-9 <= ones <= high + 1e-9)
     assert enough(hits, 4000)
 
@@ -110,7 +110,7 @@ def test_few_reports_of_other_categories(kind, size, users, epsilon):
         own, other = protocol.noise.fits
     for count in (0, 1, 5, users - 6):
         sums = rng.binomial(count, own, 4000) + rng.binomial(messages - count, other, 4000)
-        low, high = protocol.estimate_of(sums, messages).interval()
+        low, high = protocol._estimate_of(sums, messages).interval()
         assert enough(int(((low - 1e-9 <= count) & (count <= high + 1e-9)).sum()), 4000), count
 
 
@@ -122,7 +122,7 @@ def test_noise_of_many_values_has_heavier_tails_than_a_normal_one(epsilon):
     noise = np.floor(rng.exponential(1.0 / rate, (2, 4000))).astype(np.int64)
     truth, modulus = 400, protocol.noise.modulus
     drawn = (truth + noise[0] - noise[1]) % modulus
-    first = protocol.estimate_of(drawn[:1], 0)
+    first = protocol._estimate_of(drawn[:1], 0)
     down, up = first.limits.distances(0.025)
     values = np.array([protocol.noise.centred(int(sums)) for sums in drawn])
     inside = int(((values - down <= truth) & (truth <= values + up)).sum())

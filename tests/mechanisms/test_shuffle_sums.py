@@ -165,7 +165,7 @@ def test_a_protocol_runs_in_parts_saves_and_loads(kind, tmp_path):
     assert loaded.content() == protocol.content()
     assert loaded.encode(values, rng=7).tolist() == messages.tolist()
     outside = messages.copy()
-    outside[3, 0] = protocol.alphabets[0]
+    outside[3, 0] = protocol.noise.alphabets[0]
     with pytest.raises(DataError, match=r"row 4: \d+ is outside the alphabet"):
         protocol.analyze(outside)
     with pytest.raises(DataError, match="give those of all users"):

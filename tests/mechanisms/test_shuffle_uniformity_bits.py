@@ -67,7 +67,7 @@ def test_the_noise_of_aut_has_the_moments_of_its_coins():
     protocol = AUT.calibrated(Promise(1500, 2.0, 1e-3), 3)
     coins = [0, 7, 40]
     sums = np.array([[1500, m] for m in coins]).ravel()  # all users and m coins: 1500 zeros, m ones
-    counts, noise, square = protocol.noisy_counts(sums)
+    counts, noise, square = protocol._noisy_counts(sums)
     for place, m in enumerate(coins):
         law = [(Fraction(comb(m, k), 2**m), (k - Fraction(m, 2)) ** 2) for k in range(m + 1)]
         second = sum(share * value for share, value in law)
@@ -75,7 +75,7 @@ def test_the_noise_of_aut_has_the_moments_of_its_coins():
         assert counts[place] == m / 2
         assert noise[place] == pytest.approx(float(second), rel=1e-12)
         assert square[place] == pytest.approx(float(fourth - second**2), rel=1e-12)
-    largest, of_squares = protocol.largest_noise
+    largest, of_squares = protocol._largest_noise
     assert of_squares == pytest.approx(4.0 * largest * (4.0 * largest - 1.0) / 8.0, rel=1e-12)
     assert largest > protocol.noise.mean_dummies / 2.0  # a quarter of all coins, of which half are ones
 
@@ -88,7 +88,7 @@ def test_the_noise_of_put_has_the_moments_of_its_law():
     law = np.convolve(single, single[::-1])
     steps = np.arange(-3999, 4000, dtype=np.float64)
     second, fourth = float((law * steps**2).sum()), float((law * steps**4).sum())
-    assert protocol.largest_noise == pytest.approx((second, fourth - second**2), rel=1e-9)
+    assert protocol._largest_noise == pytest.approx((second, fourth - second**2), rel=1e-9)
     assert shape == 2.0
 
 

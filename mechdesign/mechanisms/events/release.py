@@ -184,7 +184,7 @@ class EventRelease(ReportMechanism[EventEstimate]):
             self.require_estimable()
         return self.draw(self.labels.encode(answers), self.source(rng))
 
-    def client_steps(self) -> Steps:
+    def _client_steps(self) -> Steps:
         """Return how a report is drawn for the number of a state, as plain values."""
         return self.weights.client_steps()
 

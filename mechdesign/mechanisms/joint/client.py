@@ -89,7 +89,7 @@ class PermanentResponse:
         DataError, ModelFileError
             When the file it goes with is gone, damaged, or holds something else by now.
         """
-        source = self.mechanism.report_source(rng)
+        source = self.mechanism._report_source(rng)
         if self.path is None:
             require_left(self.mechanism, self.made)
             self.made += 1

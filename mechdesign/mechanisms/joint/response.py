@@ -167,18 +167,18 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         return self.audit().any_reports > self.epsilon
 
     @property
-    def keeps_truth(self) -> bool:
+    def _keeps_truth(self) -> bool:
         """Whether permanent responses are the true answers, since reports have all the noise (redraw = 0)."""
         return self.weights.flip == 0
 
-    def report_source(self, rng: Rng) -> BitSource:
+    def _report_source(self, rng: Rng) -> BitSource:
         """Return uniform integers for reports; a seed gives others than for permanent responses."""
         return self.source(rng, "reports")
 
     def remember(self, answers: Any, rng: Rng = None) -> PermanentResponse:
         """Return the permanent response of users' values, which each client keeps for all its reports."""
         codes = self.attributes.encode(answers)
-        return PermanentResponse(self, self.draw_permanent(codes, self.source(rng, "remember")))
+        return PermanentResponse(self, self._draw_permanent(codes, self.source(rng, "remember")))
 
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return one report per user as packed bits, shape (n, bytes); the permanent response is forgotten.
@@ -191,7 +191,7 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         if not anyway:
             self.require_estimable()
         source = self.source(rng)
-        return self.draw_reports(self.draw_permanent(self.attributes.encode(answers), source), source)
+        return self.draw_reports(self._draw_permanent(self.attributes.encode(answers), source), source)
 
     def recipe(self) -> Recipe:
         """Return how a client draws its permanent response, and reports from that."""
@@ -202,10 +202,10 @@ class JointResponse(AttributeMechanism[JointEstimate]):
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return a first report as a text: the bits of a source make the permanent response, then this."""
-        permanent = self.draw_permanent(self.attributes.encode([answer]), source)
+        permanent = self._draw_permanent(self.attributes.encode([answer]), source)
         return plain_report(as_texts(self.draw_reports(permanent, source)))
 
-    def draw_permanent(self, codes: Codes, source: BitSource) -> Packed:
+    def _draw_permanent(self, codes: Codes, source: BitSource) -> Packed:
         """Return the permanent bits of values (n, d), packed."""
         packed = one_hot(codes, self.attributes.sizes)
         for rows in self._pieces(packed):

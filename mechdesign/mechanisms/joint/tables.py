@@ -126,7 +126,7 @@ def _randomized(mechanism: JointResponse, sources: Sequence[Source], settings: S
     bits = bit_source(mechanism.seeded(settings["seed"]))
     name = marked(REPORT, mechanism.fingerprint)
     for codes in encoded(mechanism, sources, settings):
-        yield {name: as_texts(mechanism.draw_reports(mechanism.draw_permanent(codes, bits), bits))}
+        yield {name: as_texts(mechanism.draw_reports(mechanism._draw_permanent(codes, bits), bits))}
 
 
 def _remembered(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
@@ -137,8 +137,8 @@ def _remembered(mechanism: JointResponse, sources: Sequence[Source], settings: S
     bits = bit_source(mechanism.seeded(settings["seed"], "remember"))
     name, made = marked(PERMANENT, kept_mark(mechanism.fingerprint)), []
     for codes in encoded(mechanism, sources, settings):
-        packed = mechanism.draw_permanent(codes, bits)
-        if mechanism.keeps_truth:
+        packed = mechanism._draw_permanent(codes, bits)
+        if mechanism._keeps_truth:
             settings.count("true answer(s), since this mechanism keeps no noise (redraw = 0)", len(packed))
         made.append(packed)
         yield {name: as_texts(packed)}
@@ -180,7 +180,7 @@ def _reported(mechanism: JointResponse, sources: Sequence[Source], settings: Set
             allowed = f"of {promised(mechanism)}" if mechanism.limited else "report(s)"
             settings.count(f"{allowed} made", made)
         blocks = iter(read)
-    bits = mechanism.report_source(settings["seed"])
+    bits = mechanism._report_source(settings["seed"])
     for permanent in blocks:
         yield {marked(REPORT, mechanism.fingerprint): as_texts(mechanism.draw_reports(permanent, bits))}
 

@@ -147,7 +147,7 @@ class LocationMechanism(Mechanism):
             raise ParameterError("range", "the area of a location mechanism is part of its model", "omit it")
         if len(intake.columns) not in (0, 2):
             raise ParameterError("columns", f"{len(intake.columns)} for a location", "name two, x and y")
-        self.require_missing(intake.missing)
+        self._require_missing(intake.missing)
         return self.replaced(intake=intake)
 
     def figures(self) -> list[Figure]:

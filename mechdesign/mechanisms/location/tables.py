@@ -71,7 +71,7 @@ def _columns(mechanism: LocationMechanism, source: Source, settings: Settings) -
                 f"has {counted(len(given), 'column')} ({', '.join(given[:8])})",
                 "name two with --column, x before y",
             )
-        if given != [X, Y] and any(mechanism.is_value(name) for name in given):
+        if given != [X, Y] and any(mechanism._is_value(name) for name in given):
             raise DataError(
                 source.name,
                 "its first line is numbers: add a header line, or name these columns with --column",

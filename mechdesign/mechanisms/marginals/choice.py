@@ -17,7 +17,7 @@ def effect_variance(oracle: Oracle) -> float:
     nearly independent.
     """
     variance, cells = cell_variance(oracle), oracle.labels.size
-    if oracle.fixed_support:
+    if oracle._fixed_support:
         return variance * cells / (cells - 1)
     return variance + 1.0 / cells**2
 

@@ -172,7 +172,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
             "ends": row_hex(list(accumulate(self.shares))),
             "views": document["views"],
             "oracle_of_view": document["oracle_of_view"],
-            "oracles": [self.oracles[number].client_steps() for number in self._sharing],
+            "oracles": [self.oracles[number]._client_steps() for number in self._sharing],
         }
         columns = (VIEW, marked(REPORT, self.fingerprint))
         return Recipe(self.attributes.choices(), columns, steps, False)

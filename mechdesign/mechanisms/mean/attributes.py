@@ -114,7 +114,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
             inner.domain.high if high is None else high,
             self.labels,
         )
-        self.dtype = np.dtype([("attribute", np.int32), ("report", np.dtype(inner.report_dtype))])
+        self.dtype = np.dtype([("attribute", np.int32), ("report", np.dtype(inner._report_dtype))])
 
     @classmethod
     def of(
@@ -185,7 +185,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
     def recipe(self) -> Recipe:
         """Return how a client draws the reports of the attributes that it draws."""
         ends = zip(self.labels.shown(), self.ranges.low.tolist(), self.ranges.high.tolist(), strict=True)
-        steps = {"step": "sample", "per_user": self.per_user, "each": self.inner.client_steps()}
+        steps = {"step": "sample", "per_user": self.per_user, "each": self.inner._client_steps()}
         columns = ("attribute", marked("report", self.fingerprint))
         return Recipe(tuple(AskedNumber(*end) for end in ends), columns, steps, False, True)
 
@@ -201,7 +201,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
         """Return the mechanism for columns of a file and their ranges; see :meth:`Mechanism.for_data`."""
-        self.require_missing(intake.missing)
+        self._require_missing(intake.missing)
         if intake.columns and len(intake.columns) != self.size:
             raise ParameterError(
                 "columns", f"{counted(len(intake.columns), 'name')} for {counted(self.size, 'attribute')}"

@@ -57,7 +57,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
     epsilon: float
     delta: float = 0.0
     domain: Domain
-    report_dtype: DTypeLike = np.float64
+    _report_dtype: DTypeLike = np.float64
 
     # What a subclass provides
 
@@ -74,7 +74,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         """Return the variance of the estimate from one report, for u in [0, 1] and the range [0, 1]."""
 
     @abstractmethod
-    def worst_unit(self) -> float:
+    def _worst_unit(self) -> float:
         """Return the u in [0, 1] at which the variance of a report is largest."""
 
     @property
@@ -136,7 +136,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         column, source = self.domain.check(answers, clip), self.source(rng)
         if clip:
             column = np.clip(column, self.domain.low, self.domain.high)
-        reports = np.empty(len(column), dtype=self.report_dtype)
+        reports = np.empty(len(column), dtype=self._report_dtype)
         for start in range(0, len(column), CHUNK):
             reports[start : start + CHUNK] = self._draw_values(column[start : start + CHUNK], source)
         return reports
@@ -145,7 +145,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         """Return one report for each value of the range; at most 2**16 at a time are asked for."""
         return self.draw(self.domain.to_unit(values), source)
 
-    def client_steps(self) -> Steps:
+    def _client_steps(self) -> Steps:
         """Return how reports are drawn for parts of the range, as plain values."""
         raise no_recipe(self.type)
 
@@ -154,7 +154,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         name = self.data_columns[0] if self.data_columns else None
         column = marked(name or "value", self.fingerprint)
         asked = AskedNumber(name, self.domain.low, self.domain.high)
-        return Recipe((asked,), (column,), self.client_steps())
+        return Recipe((asked,), (column,), self._client_steps())
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report as a whole number, from the bits of a source."""
@@ -182,7 +182,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
                 f"{max(len(intake.columns), len(ranges))} for a mechanism of one attribute",
                 "name one",
             )
-        self.require_missing(intake.missing)
+        self._require_missing(intake.missing)
         made = self
         if ranges:
             low, high = ranges[0]
@@ -201,7 +201,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         """Return empty exact sums; those of many servers can be merged in any order."""
         return MeanAggregator(self)
 
-    def estimate_from_moments(self, moments: Moments, population: bool = False) -> MeanEstimate:
+    def _estimate_from_moments(self, moments: Moments, population: bool = False) -> MeanEstimate:
         """Return the estimate from the exact sums of the scores."""
         centred = self.slope * moments.mean
         square = float(self.slope**2 * moments.mean_square)
@@ -241,9 +241,9 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
 
     def worst_variance(self) -> float:
         """Return the largest variance of the estimate from one report, over all values."""
-        return float(self._unit_variance(np.array([self.worst_unit()]))[0]) * self.domain.width**2
+        return float(self._unit_variance(np.array([self._worst_unit()]))[0]) * self.domain.width**2
 
-    def least_variance(self) -> float:
+    def _least_variance(self) -> float:
         """Return a lower bound of the variance of a report over all values (0 is always right)."""
         return 0.0
 
@@ -357,7 +357,7 @@ class MeanAggregator(Server[MeanMechanism]):
         """Return the estimate from all reports added so far."""
         moments = self.tally.moments()
         self.require_some()
-        return self._asked(self.mechanism.estimate_from_moments(moments, population))
+        return self._asked(self.mechanism._estimate_from_moments(moments, population))
 
     def _written(self) -> dict[str, Any]:
         return {"sums": self.tally.as_json()}

@@ -85,7 +85,7 @@ class CensoringInterval(MeanMechanism):
     """
 
     type: ClassVar[str] = "censoring-interval"
-    report_dtype: DTypeLike = np.uint8
+    _report_dtype: DTypeLike = np.uint8
 
     def __init__(
         self,
@@ -220,7 +220,7 @@ class CensoringInterval(MeanMechanism):
         weight += self.lo
         return np.less(drawn, weight)
 
-    def client_steps(self) -> Steps:
+    def _client_steps(self) -> Steps:
         """Return the ends of the scale interval."""
         return {"step": "bit", "lo": whole_hex(self.lo), "hi": whole_hex(self.hi)}
 
@@ -292,7 +292,7 @@ class CensoringInterval(MeanMechanism):
         """B = (1 - c - d)/d."""
         return float((1 - self._start - self._length) / self._length)
 
-    def worst_unit(self) -> float:
+    def _worst_unit(self) -> float:
         """Return the u nearest to where the probability is 1/2, (1 + b - a)/2."""
         return min(max((1.0 + self.above - self.below) / 2.0, 0.0), 1.0)
 

@@ -90,7 +90,7 @@ class GridMean(MeanMechanism):
     """
 
     type: ClassVar[str] = "grid-mean"
-    report_dtype: DTypeLike = np.int64
+    _report_dtype: DTypeLike = np.int64
 
     def __init__(
         self,
@@ -249,9 +249,9 @@ class GridMean(MeanMechanism):
         segment += source.integers(len(unit)) < share.astype(np.int64)
         return self.channel._search(segment, source.integers(len(unit)))
 
-    def client_steps(self) -> Steps:
+    def _client_steps(self) -> Steps:
         """Return the knots and the cumulative rows of the channel between them."""
-        return {"step": "grid", "knots": self.knots.tolist(), "rows": self.channel.client_steps()["rows"]}
+        return {"step": "grid", "knots": self.knots.tolist(), "rows": self.channel._client_steps()["rows"]}
 
     def values(self, reports: Any) -> Array:
         """Return the values that reports stand for, in the units of the users' values."""
@@ -318,13 +318,13 @@ class GridMean(MeanMechanism):
         variance: Array = np.interp(unit, self.knots, self._moments) - (unit - 0.5) ** 2
         return variance
 
-    def worst_unit(self) -> float:
+    def _worst_unit(self) -> float:
         """Return the best of the maxima of the segments, (u - 1/2) = slope of the second moment / 2."""
         slopes = np.diff(self._moments) / np.diff(self.knots)
         peaks = np.clip(0.5 + slopes / 2.0, self.knots[:-1], self.knots[1:])
         return float(peaks[int(np.argmax(self._unit_variance(peaks)))])
 
-    def least_variance(self) -> float:
+    def _least_variance(self) -> float:
         """Return the least variance, attained at a knot."""
         return float(self._unit_variance(self.knots).min()) * self.domain.width**2
 

@@ -79,11 +79,11 @@ class Laplace(FormulaMechanism):
         """Return 2/eps^2."""
         return np.full(len(unit), 2.0 / self.epsilon**2 if self.epsilon else math.inf)
 
-    def worst_unit(self) -> float:
+    def _worst_unit(self) -> float:
         """Return any u: the variance is the same for all."""
         return 0.0
 
-    def least_variance(self) -> float:
+    def _least_variance(self) -> float:
         """Return the variance, the same for all values."""
         return self.worst_variance()
 

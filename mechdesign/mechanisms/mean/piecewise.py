@@ -130,11 +130,11 @@ class Piecewise(FormulaMechanism):
         result: Array = formulas.VARIANCES[self.type](self.epsilon, 2.0 * unit - 1.0) / 4.0
         return result
 
-    def worst_unit(self) -> float:
+    def _worst_unit(self) -> float:
         """Return the end or the middle: the variance is a quadratic in v without a linear term."""
         return 1.0 if self._unit_variance_at(1.0) >= self._unit_variance_at(0.0) else 0.5
 
-    def least_variance(self) -> float:
+    def _least_variance(self) -> float:
         """Return the lesser of the variances at the end and in the middle."""
         return min(self._unit_variance_at(0.0), self._unit_variance_at(1.0)) * self.domain.half**2
 

@@ -195,12 +195,12 @@ class SquareWave(FormulaMechanism):
         variance: Array = formulas.wave_unit_variance(self.epsilon, unit)
         return variance
 
-    def worst_unit(self) -> float:
+    def _worst_unit(self) -> float:
         """Return the end or the middle: the variance is a quadratic, symmetric about the middle."""
         end, middle = formulas.wave_unit_variance(self.epsilon, np.array([1.0, 0.5]))
         return 1.0 if end >= middle else 0.5
 
-    def least_variance(self) -> float:
+    def _least_variance(self) -> float:
         """Return the lesser of the variances at the end and in the middle."""
         return (
             float(formulas.wave_unit_variance(self.epsilon, np.array([1.0, 0.5])).min())

@@ -83,7 +83,7 @@ class SupportOracle(Oracle):
         """Number of counters that the server keeps."""
         return self.labels.size
 
-    def require_counts(self, counts: Sequence[int], users: int) -> None:
+    def _require_counts(self, counts: Sequence[int], users: int) -> None:
         """Raise DataError for counters that the reports of ``users`` users cannot give; see SupportCounts."""
 
     def written(self, reports: NDArray[Any]) -> Values:
@@ -138,7 +138,7 @@ class SupportOracle(Oracle):
         takes = Column("answer", f"one of {known}{more}", any_name=True)
         wanted = "the frequencies of the answers"
         randomize, estimate = column_operations(
-            self, takes, self.report_text, self._client, (ANYWAY,), wanted
+            self, takes, self._report_text, self._client, (ANYWAY,), wanted
         )
         return randomize, with_simplex(estimate)
 

@@ -81,15 +81,15 @@ class BlockOracle(SupportOracle):
 
     _kinds_of_blocks: ClassVar[tuple[str, str, str, str]]
     """What blocks through both of two points, the first, the second and neither are called."""
-    weight_name: ClassVar[str] = "include"
+    _weight_name: ClassVar[str] = "include"
 
     def _set_design(self, design: BlockDesign, include: int) -> None:
-        self.design, self.include = design, weight(self.weight_name, include)
+        self.design, self.include = design, weight(self._weight_name, include)
         self._require_private()
 
     def weights(self) -> dict[str, int]:
         """Return the weight of the blocks through the user's point."""
-        return {self.weight_name: self.include}
+        return {self._weight_name: self.include}
 
     def support_shares(self) -> Shares:
         """Return the probabilities that the own and another category are in the block."""
@@ -109,7 +109,7 @@ class NumberedBlocks(BlockOracle):
         return (self.design.blocks - 1).bit_length()
 
     @property
-    def report_text(self) -> str:
+    def _report_text(self) -> str:
         """Content of a column of reports."""
         return f"a number from 0 to {self.design.blocks - 1}"
 
@@ -130,7 +130,7 @@ class NumberedBlocks(BlockOracle):
     def supports(self, counts: Codes, users: int) -> Codes:
         """Return the number of reported blocks through each point."""
 
-    def require_counts(self, counts: Sequence[int], users: int) -> None:
+    def _require_counts(self, counts: Sequence[int], users: int) -> None:
         """Raise DataError unless there are as many reports as users."""
         if sum(counts) != users:
             raise DataError(

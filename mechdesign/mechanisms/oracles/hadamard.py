@@ -50,7 +50,7 @@ class HadamardResponse(NumberedBlocks):
 
     type: ClassVar[str] = "hadamard-response"
     most_categories: ClassVar[int] = 1 << 20
-    weight_name: ClassVar[str] = "even"
+    _weight_name: ClassVar[str] = "even"
     _kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
         "a number that both rows mark",
         "a number that the first row marks",
@@ -93,7 +93,7 @@ class HadamardResponse(NumberedBlocks):
             reports[start : start + BLOCK] = drawn ^ np.where(wrong, row & -row, 0)
         return reports
 
-    def client_steps(self) -> Steps:
+    def _client_steps(self) -> Steps:
         """Return the order of the matrix and the weight."""
         return {"step": "parity", "order": self.order, "even": whole_hex(self.even)}
 

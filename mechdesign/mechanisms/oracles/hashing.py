@@ -117,7 +117,7 @@ class LocalHashing(SupportOracle):
         return (self.reports - 1).bit_length()
 
     @property
-    def report_text(self) -> str:
+    def _report_text(self) -> str:
         """Content of a column of reports."""
         return f"a number from 0 to {self.reports - 1}: hash function and bucket"
 
@@ -134,7 +134,7 @@ class LocalHashing(SupportOracle):
             reports[start : start + BLOCK] = seeds * self.family.buckets + value
         return reports
 
-    def client_steps(self) -> Steps:
+    def _client_steps(self) -> Steps:
         """Return the hash family and where the weights end."""
         shape = {"prime": self.family.prime, "buckets": self.family.buckets}
         ends = {"own": whole_hex(self.own - self.other), "other": whole_hex(self.other)}

@@ -33,7 +33,7 @@ class Oracle(CategoryMechanism["FrequencyEstimate"]):
     """A mechanism for one answer whose reports support categories, the user's own likelier than any other."""
 
     epsilon: float
-    fixed_support: ClassVar[bool] = False
+    _fixed_support: ClassVar[bool] = False
     """Whether every report supports as many categories, so that estimates sum to 1."""
 
     @abstractmethod
@@ -47,7 +47,7 @@ class Oracle(CategoryMechanism["FrequencyEstimate"]):
 
     @property
     @abstractmethod
-    def report_text(self) -> str:
+    def _report_text(self) -> str:
         """Content of a column of reports."""
 
     @abstractmethod

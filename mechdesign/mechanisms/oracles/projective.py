@@ -115,7 +115,7 @@ class ProjectiveGeometry(NumberedBlocks):
             waiting = waiting[~some.any(axis=1)]  # the vector 0 is not a hyperplane
         return space.numbers_of(planes)
 
-    def client_steps(self) -> Steps:
+    def _client_steps(self) -> Steps:
         """Return the space and the weight."""
         space = {"field": self.space.field, "digits": self.space.digits}
         return {"step": "hyperplane", **space, "include": whole_hex(self.include)}

@@ -49,4 +49,4 @@ class SupportCounts(CellCounts["SupportOracle"]):
             raise DataError(
                 "aggregator", "the counts are damaged: more support than reports", "count the reports again"
             )
-        self.mechanism.require_counts(counts, users)
+        self.mechanism._require_counts(counts, users)

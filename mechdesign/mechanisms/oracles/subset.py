@@ -58,7 +58,7 @@ class SubsetSelection(BlockOracle):
     """
 
     type: ClassVar[str] = "subset-selection"
-    fixed_support: ClassVar[bool] = True
+    _fixed_support: ClassVar[bool] = True
     _kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
         "a set with both",
         "a set with the first only",
@@ -94,7 +94,7 @@ class SubsetSelection(BlockOracle):
         return (math.comb(self.labels.size, self.size) - 1).bit_length()
 
     @property
-    def report_text(self) -> str:
+    def _report_text(self) -> str:
         """Content of a column of reports."""
         digits = 2 * width(self.labels.size)
         return f"'x' and {digits} hexadecimal digits: a bit a category, {self.size} of them 1"
@@ -133,7 +133,7 @@ class SubsetSelection(BlockOracle):
         sets[np.arange(len(codes)), codes >> 3] |= bit
         return sets[:, : width(self.labels.size)]
 
-    def client_steps(self) -> Steps:
+    def _client_steps(self) -> Steps:
         """Return categories, k and the weight."""
         shape = {"categories": self.labels.size, "size": self.size}
         return {"step": "subset", **shape, "include": whole_hex(self.include)}
@@ -156,7 +156,7 @@ class SubsetSelection(BlockOracle):
         """Return the number of sets that contain each category."""
         return member_counts(reports, self.labels.size)
 
-    def require_counts(self, counts: Sequence[int], users: int) -> None:
+    def _require_counts(self, counts: Sequence[int], users: int) -> None:
         """Raise DataError unless the counts add up to k a report."""
         if sum(counts) != self.size * users:
             raise DataError(

@@ -120,7 +120,7 @@ class UnaryEncoding(SupportOracle):
         return self.labels.size
 
     @property
-    def report_text(self) -> str:
+    def _report_text(self) -> str:
         """Content of a column of reports."""
         return f"'x' and {2 * width(self.labels.size)} hexadecimal digits: a bit a category"
 
@@ -151,7 +151,7 @@ class UnaryEncoding(SupportOracle):
         packed[:, -1] &= inside
         return packed
 
-    def client_steps(self) -> Steps:
+    def _client_steps(self) -> Steps:
         """Return the two weights."""
         weights = {name: whole_hex(number) for name, number in self.weights().items()}
         return {"step": "bits", "size": self.labels.size, **weights}

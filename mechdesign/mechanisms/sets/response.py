@@ -206,14 +206,14 @@ class SetResponse(AttributeMechanism[SetEstimate]):
             codes = self.attributes.cell_of(codes, range(self.attributes.count))[:, None]
         return draw_sets(self.law, self.include, codes, source)
 
-    def client_steps(self) -> Steps:
+    def _client_steps(self) -> Steps:
         """Return the factors and the weight, as plain values."""
         return sets_steps(self.law, self.include, self.attributes.sizes if self.joined else None)
 
     def recipe(self) -> Recipe:
         """Return how a client draws the set of one user's values."""
         column = marked("report", self.fingerprint)
-        return Recipe(self.attributes.choices(), (column,), self.client_steps(), False)
+        return Recipe(self.attributes.choices(), (column,), self._client_steps(), False)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report as a text, from the bits of a source."""
@@ -339,7 +339,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
     # Tables
 
     @property
-    def report_text(self) -> str:
+    def _report_text(self) -> str:
         """Content of a column of reports."""
         what = "cell of the table" if self.joined else "value of each attribute"
         return f"'x' and {2 * ((self.layout.bits + 7) // 8)} hexadecimal digits: a bit a {what}"

@@ -40,7 +40,7 @@ class SetTables(AskedTables):
 
 def set_operations(mechanism: SetResponse) -> tuple[Operation, ...]:
     """Return ``randomize`` and ``estimate``."""
-    report = Column(marked(REPORT, mechanism.fingerprint), mechanism.report_text)
+    report = Column(marked(REPORT, mechanism.fingerprint), mechanism._report_text)
     return (
         Operation(
             "randomize",

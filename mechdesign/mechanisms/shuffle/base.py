@@ -20,7 +20,7 @@ from mechdesign.core.marks import Bars
 from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.text import counted
-from mechdesign.mechanisms.count_limits import Group, Sum
+from mechdesign.mechanisms.count_limits import Sum
 from mechdesign.mechanisms.door import on_table, run_on_tables
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.shuffle.client import ProtocolClient
@@ -49,7 +49,7 @@ class Protocol(ProtocolClient):
     """The class of its noise."""
 
     quantity: ClassVar[str]
-    value_text: ClassVar[str]
+    _value_text: ClassVar[str]
     _message_parts: ClassVar[tuple[str, ...]] = ("message",)
     drawn: ClassVar[tuple[str, ...]] = ()
     """Public parameters that are drawn again for every mechanism that is built, unless they are given."""
@@ -61,11 +61,6 @@ class Protocol(ProtocolClient):
 
     def __init__(self, promise: Promise, calibration: str) -> None:
         self.promise, self.calibration = promise, calibration_name(calibration)
-
-    @property
-    def most_users(self) -> int:
-        """The users that the protocol is for."""
-        return self.promise.users
 
     @classmethod
     @abstractmethod
@@ -118,29 +113,19 @@ class Protocol(ProtocolClient):
         return self.noise.most_messages
 
     @property
-    def least_messages(self) -> int:
-        """The fewest messages that a user may send."""
-        return self.noise.least_messages
-
-    @property
     def mean_messages(self) -> float:
         """The expected number of messages of a user, at its largest over the values."""
         return self.noise.mean_messages
 
     @property
-    def alphabets(self) -> tuple[int, ...]:
-        """For each column of a message how many values it has, counted from 0."""
-        return self.noise.alphabets
-
-    @property
     def message_bits(self) -> int:
         """The bits that number all messages."""
-        return max(1, sum((size - 1).bit_length() for size in self.alphabets))
+        return max(1, sum((size - 1).bit_length() for size in self.noise.alphabets))
 
     # Client, shuffler, analyzer
 
     @abstractmethod
-    def read_values(self, values: Any) -> NDArray[Any]:
+    def _read_values(self, values: Any) -> NDArray[Any]:
         """Return users' values as the client takes them, or raise DataError naming the row."""
 
     def _require_users(self, count: int) -> None:
@@ -150,7 +135,7 @@ class Protocol(ProtocolClient):
                 "values", f"{count} for a protocol of {self.promise.users} users", "build it for all of them"
             )
 
-    def encode_piece(self, values: NDArray[Any], source: BitSource) -> Messages:
+    def _encode_piece(self, values: NDArray[Any], source: BitSource) -> Messages:
         """Return the messages of some users, checked values given; shape (messages, columns)."""
         return self.noise.encode(values, source)
 
@@ -169,9 +154,9 @@ class Protocol(ProtocolClient):
         """
         if is_table(values):
             return on_table(self, "encode", values, rng=rng)
-        checked, source = self.read_values(values), self.source(rng)
+        checked, source = self._read_values(values), self.source(rng)
         pieces = [
-            self.encode_piece(checked[start : start + PIECE], source)
+            self._encode_piece(checked[start : start + PIECE], source)
             for start in range(0, len(checked), PIECE)
         ]
         return np.concatenate(pieces) if pieces else np.zeros((0, len(self.columns)), dtype=np.int64)
@@ -188,8 +173,8 @@ class Protocol(ProtocolClient):
         """
         if is_table(messages):
             return on_table(self, "shuffle", messages, rng=rng)
-        checked = self.with_fakes(self.checked_messages(messages), rng)
-        self.require_messages(len(checked))
+        checked = self.with_fakes(self._checked_messages(messages), rng)
+        self._require_messages(len(checked))
         if checked.shape[1] == 1:
             return np.sort(checked, axis=0)
         return checked[np.lexsort(checked.T[::-1])]
@@ -211,35 +196,35 @@ class Protocol(ProtocolClient):
         return counter.estimate()
 
     @abstractmethod
-    def tally(self, messages: Messages) -> NDArray[np.int64]:
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the sums that the estimate needs of checked messages; sums of parts add up."""
 
-    one_each: ClassVar[bool] = False
+    _one_each: ClassVar[bool] = False
     """Whether each message adds 1 to one of the sums and 0 to the others."""
 
-    halves: ClassVar[bool] = False
+    _halves: ClassVar[bool] = False
     """Whether the second half of the sums counts the messages that were added up in the first one."""
 
     @property
-    def most_added(self) -> int:
+    def _most_added(self) -> int:
         """The most that a message adds to a sum."""
         return 1
 
     @property
-    def modulus(self) -> int | None:
+    def _ring(self) -> int | None:
         """The number of elements of the ring in which sums are formed, where they are; counts are not."""
         return None
 
     @property
     @abstractmethod
-    def tally_size(self) -> int:
+    def _tally_size(self) -> int:
         """Number of sums."""
 
     @abstractmethod
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> Any:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> Any:
         """Return the estimate from the sums over all messages."""
 
-    def checked_messages(self, messages: Any) -> Messages:
+    def _checked_messages(self, messages: Any) -> Messages:
         """Return messages as an int64 array of the right width; refuse what is outside the alphabet."""
         kind = messages if isinstance(messages, np.ndarray) else np.asarray(messages)
         if kind.ndim == 1:
@@ -253,7 +238,7 @@ class Protocol(ProtocolClient):
         if kind.size == 0:
             return np.zeros((0, len(self.columns)), dtype=np.int64)
         checked = wholes("messages", kind, 2)
-        for place, size in enumerate(self.alphabets):
+        for place, size in enumerate(self.noise.alphabets):
             column = checked[:, place]
             if int(column.min()) >= 0 and int(column.max()) < size:
                 continue
@@ -266,9 +251,9 @@ class Protocol(ProtocolClient):
             )
         return checked
 
-    def require_messages(self, count: int) -> None:
+    def _require_messages(self, count: int) -> None:
         """Raise DataError when these users cannot have sent ``count`` messages."""
-        low, high = self.message_range
+        low, high = self._message_range
         if low <= count <= high:
             return
         expected = str(low) if low == high else f"{low} to {high}"
@@ -278,14 +263,9 @@ class Protocol(ProtocolClient):
             "give those of all users, each once",
         )
 
-    @property
-    def dummy_messages(self) -> tuple[Group, ...]:
-        """The messages next to the user's own, where their number is random and the same for all data."""
-        return self.noise.dummy_messages
-
     def _message_notes(self, messages: int) -> tuple[str, ...]:
         """Return a note when all users would hardly ever send ``messages`` messages."""
-        dummies, own = self.dummy_messages, self.promise.users * self.least_messages
+        dummies, own = self.noise.dummy_messages, self.promise.users * self.noise.least_messages
         if not dummies:
             return ()
         low, high = Sum(dummies).quantiles(UNLIKELY)
@@ -298,11 +278,11 @@ class Protocol(ProtocolClient):
         )
 
     @property
-    def message_range(self) -> tuple[int, int]:
+    def _message_range(self) -> tuple[int, int]:
         """The fewest and the most messages that an analyzer may get."""
-        return self.promise.users * self.least_messages, self.promise.users * self.most_messages
+        return self.promise.users * self.noise.least_messages, self.promise.users * self.most_messages
 
-    def keeping(self, allowed: Allowed) -> Self:
+    def _keeping(self, allowed: Allowed) -> Self:
         """Return the protocol itself; raise OutOfReachError when a user sends, or tells, more than that."""
         max_messages, local_cap = allowed.max_messages, allowed.local_cap
         if max_messages is not None and self.most_messages > max_messages:

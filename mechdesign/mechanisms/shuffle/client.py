@@ -60,7 +60,7 @@ class ProtocolClient(Mechanism):
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return the messages of one value in sorted order, from the bits of a source."""
         read: Any = self
-        messages = read.encode_piece(read.read_values([answer]), source)
+        messages = read._encode_piece(read._read_values([answer]), source)
         listed: list[list[int]] = sorted(messages.tolist())
         return [list(map(str, row)) for row in listed] if self._texts else listed
 

@@ -169,7 +169,7 @@ class PRHR(HistogramProtocol):
     """
 
     type: ClassVar[str] = "prhr"
-    one_each: ClassVar[bool] = False
+    _one_each: ClassVar[bool] = False
     noise: Codewords
     _hiding = Codewords
 
@@ -198,7 +198,7 @@ class PRHR(HistogramProtocol):
             table[column] = np.packbits(padded, bitorder="little").view(np.uint64)
         return table
 
-    def tally(self, messages: Messages) -> NDArray[np.int64]:
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the number of messages that each category fits; messages that fit none are dropped."""
         if self.noise.entries > self.noise.digits:
             messages = self._deficient(messages)
@@ -228,7 +228,7 @@ class PRHR(HistogramProtocol):
             total += cells[:, : self.labels.size].sum(axis=0, dtype=np.int64)
         return total
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
         """Return the unbiased counts, given how many messages there are; the intervals are exact."""
         fit = float(self.noise.fit)
         value = ((sums - messages * fit) / (1.0 - fit)).astype(np.float64)

@@ -38,7 +38,7 @@ class MessageCounter(Server["Protocol"]):
 
     def __init__(self, protocol: Protocol) -> None:
         super().__init__(protocol)
-        self.sums = np.zeros(protocol.tally_size, dtype=np.int64)
+        self.sums = np.zeros(protocol._tally_size, dtype=np.int64)
         self.messages = 0
 
     @property
@@ -53,9 +53,9 @@ class MessageCounter(Server["Protocol"]):
 
     def _count(self, messages: Any) -> None:
         """Add messages; in any order, in any number of parts."""
-        checked = self.protocol.checked_messages(messages)
+        checked = self.protocol._checked_messages(messages)
         self._require(self.messages + len(checked))
-        self._add(self.protocol.tally(checked).tolist(), len(checked))
+        self._add(self.protocol._tally(checked).tolist(), len(checked))
 
     def count_table(self, source: Source, settings: Settings) -> None:
         """Add the messages of a table with their columns."""
@@ -68,8 +68,8 @@ class MessageCounter(Server["Protocol"]):
 
     def estimate(self) -> Any:
         """Return the estimate; refuse a number of messages that the users cannot have sent."""
-        self.protocol.require_messages(self.messages)
-        return self.protocol.estimate_of(self.sums, self.messages)
+        self.protocol._require_messages(self.messages)
+        return self.protocol._estimate_of(self.sums, self.messages)
 
     def _written(self) -> dict[str, Any]:
         return {"messages": self.messages, "sums": self.sums.tolist()}
@@ -94,10 +94,10 @@ class MessageCounter(Server["Protocol"]):
 
     def _add(self, sums: Sequence[int], messages: int) -> None:
         """Add sums as exact integers, and refuse what does not fit into 64 bits."""
-        modulus = self.protocol.modulus
+        modulus = self.protocol._ring
         added = [old + new for old, new in zip(self.sums.tolist(), sums, strict=True)]
         if modulus is not None:
-            ring = len(added) // 2 if self.protocol.halves else len(added)
+            ring = len(added) // 2 if self.protocol._halves else len(added)
             added[:ring] = [number % modulus for number in added[:ring]]
         if max(added, default=0) >= 1 << 62:
             raise DataError("counter", "a sum is beyond 62 bits", "split the survey")
@@ -109,17 +109,17 @@ class MessageCounter(Server["Protocol"]):
             raise DataError(
                 "counter", f"{messages} messages are more than {MOST_MESSAGES}", "split the survey"
             )
-        if most and messages > self.protocol.message_range[1]:
-            self.protocol.require_messages(messages)
+        if most and messages > self.protocol._message_range[1]:
+            self.protocol._require_messages(messages)
 
 
 def require_sums(protocol: Protocol, sums: Sequence[int], messages: int) -> None:
     """Raise DataError when ``messages`` messages cannot have these sums."""
-    counted = sums[len(sums) // 2 :] if protocol.halves else [messages] * len(sums)
-    limits = [number * protocol.most_added for number in counted]
-    if protocol.modulus is not None:
-        limits = [protocol.modulus - 1 if number else 0 for number in counted]
-    if protocol.halves:
+    counted = sums[len(sums) // 2 :] if protocol._halves else [messages] * len(sums)
+    limits = [number * protocol._most_added for number in counted]
+    if protocol._ring is not None:
+        limits = [protocol._ring - 1 if number else 0 for number in counted]
+    if protocol._halves:
         limits += counted
     for place, (found, most) in enumerate(zip(sums, limits, strict=True)):
         if not 0 <= found <= most:
@@ -128,7 +128,7 @@ def require_sums(protocol: Protocol, sums: Sequence[int], messages: int) -> None
                 f"sum {place} is {found}, and {messages} messages sum to 0 to {most}",
                 "count the messages again",
             )
-    if (protocol.one_each or protocol.halves) and sum(counted if protocol.halves else sums) != messages:
+    if (protocol._one_each or protocol._halves) and sum(counted if protocol._halves else sums) != messages:
         raise DataError(
             "counter",
             f"the sums are those of another number of messages than {messages}",

@@ -226,7 +226,7 @@ class RSumRM(SumProtocol):
     _message_parts: ClassVar[tuple[str, ...]] = ("level", "digit")
     noise: DigitResponses
     _hiding = DigitResponses
-    halves: ClassVar[bool] = True
+    _halves: ClassVar[bool] = True
 
     @classmethod
     def calibrated(
@@ -239,14 +239,14 @@ class RSumRM(SumProtocol):
     ) -> Self:
         """Return the protocol with about the best levels; ``digits`` sets their number unless it is 0."""
         noise = DigitResponses.fitting(promise, precision, Allowed(max_messages), digits)
-        return cls._of(noise, "exact").keeping(Allowed(max_messages, local_cap))
+        return cls._of(noise, "exact")._keeping(Allowed(max_messages, local_cap))
 
     @property
     def rmse(self) -> float:
         """The root of users times the largest variance of one user's number, over all digits."""
         return self.noise.rmse
 
-    def encode_piece(self, values: Array, source: BitSource) -> Messages:
+    def _encode_piece(self, values: Array, source: BitSource) -> Messages:
         """Return for each level the responses of all users."""
         scaled = values * self.precision
         whole = np.minimum(np.floor(scaled), self.precision - 1)  # 1 has the largest digits, and one step up
@@ -254,16 +254,16 @@ class RSumRM(SumProtocol):
         return self.noise.encode_steps(whole.astype(np.int64), up, source)
 
     @property
-    def tally_size(self) -> int:
+    def _tally_size(self) -> int:
         """The sum of the digits and the number of messages of each level."""
         return 2 * len(self.noise.levels)
 
     @property
-    def most_added(self) -> int:
+    def _most_added(self) -> int:
         """The largest digit of all levels."""
         return max(self.noise.sizes) - 1
 
-    def tally(self, messages: Messages) -> NDArray[np.int64]:
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return for each level the sum of its digits, then how many there are."""
         wrong = messages[:, 1] >= np.array(self.noise.sizes)[messages[:, 0]]
         if wrong.any():
@@ -279,7 +279,7 @@ class RSumRM(SumProtocol):
         sums = [int(messages[messages[:, 0] == level, 1].sum()) for level in range(len(self.noise.levels))]
         return np.concatenate([np.array(sums, dtype=np.int64), counts.astype(np.int64)])
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the unbiased sum; refuse levels that not every user has answered."""
         users, count, value = self.promise.users, len(self.noise.levels), Fraction(0)
         parts: list[tuple[Cumulants, float]] = []

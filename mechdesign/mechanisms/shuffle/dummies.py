@@ -193,7 +193,7 @@ class CntBN(CountProtocol):
         """Half the root of the expected number of coins: unbiased, and the same for all data."""
         return self.noise.deviation
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the count: the ones less half the coins, with exact limits for that many coins."""
         coins = messages - self.promise.users
         limits = NoiseLimits(Sum((Group.bits(coins, 0.5),)), coins / 2.0)
@@ -225,7 +225,7 @@ class HistDump(HistogramProtocol):
         """Return the variance of the dummies of a category, whoever holds it."""
         return np.full(len(count), self.noise.variance)
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
         """Return the counts less the expected dummies, given how many dummies there are in all."""
         size, dummies = self.labels.size, messages - self.promise.users
         share = 1.0 / size

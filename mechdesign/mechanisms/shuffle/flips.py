@@ -158,7 +158,7 @@ class CntRR(CountProtocol):
         q = self.noise.chance
         return math.sqrt(self.promise.users * float(q * (1 - q))) / self.noise.gain
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the unbiased count; the interval is exact."""
         users, q = self.promise.users, self.noise.chance
         value = float(int(sums[0]) - users * q) / self.noise.gain
@@ -260,7 +260,7 @@ class RSumRR(SumProtocol):
         flips = q * (1.0 - q) / (steps * (1.0 - 2.0 * q) ** 2)
         return math.sqrt(self.promise.users * (flips + 1.0 / (4.0 * steps * steps)))
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the unbiased sum."""
         users, q = self.promise.users, self.noise.chance
         value = float((int(sums[0]) - users * self.precision * q) / (1 - 2 * q) / self.precision)

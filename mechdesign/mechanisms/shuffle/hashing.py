@@ -172,7 +172,7 @@ class SOLH(HistogramProtocol):
 
     type: ClassVar[str] = "solh"
     _message_parts: ClassVar[tuple[str, ...]] = ("hash", "bucket")
-    one_each: ClassVar[bool] = False
+    _one_each: ClassVar[bool] = False
     noise: HashedResponses
     _hiding: ClassVar[NoiseClass] = HashedResponses
 
@@ -180,11 +180,11 @@ class SOLH(HistogramProtocol):
         """Return the variance of unbiased counts of categories that ``count`` users hold."""
         return self.noise.variance_of(count)
 
-    def tally(self, messages: Messages) -> NDArray[np.int64]:
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the number of messages that each category fits; the whole work of the analyzer."""
         return self.noise.family.supports(messages[:, 0], messages[:, 1], self.labels.size)
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
         """Return the unbiased counts; the intervals are exact."""
         p, q = self.noise.fits
         users, fakes = self.promise.users, self.noise.fitting_fakes
@@ -324,10 +324,10 @@ class MURS(SOLH):
         """Return the one of least error of some numbers of buckets, with one fake message for 100 users."""
         size = integer("categories", categories, 2, MOST_CATEGORIES)
         noise = FakeResponses.fitting(promise, size, Allowed(max_messages, local_cap), shufflers)
-        return cls._of(noise, "exact", labels).keeping(Allowed(max_messages, local_cap))
+        return cls._of(noise, "exact", labels)._keeping(Allowed(max_messages, local_cap))
 
     @property
-    def message_range(self) -> tuple[int, int]:
+    def _message_range(self) -> tuple[int, int]:
         """One message of each user, and the fakes."""
         return (self.promise.users + self.noise.all_fakes,) * 2
 
@@ -352,7 +352,7 @@ class MURS(SOLH):
         DataError
             For a number of messages that no shuffler in the row gets.
         """
-        checked, users = self.checked_messages(messages), self.promise.users
+        checked, users = self._checked_messages(messages), self.promise.users
         if len(checked) not in range(users, users + self.noise.all_fakes, self.noise.fakes):
             raise DataError(
                 "messages",

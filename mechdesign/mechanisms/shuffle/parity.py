@@ -178,7 +178,7 @@ class DistinctParity(HistogramProtocol):
     }
     noise: Parities
     _hiding = Parities
-    halves: ClassVar[bool] = True
+    _halves: ClassVar[bool] = True
 
     def variance_of(self, count: Array) -> Array:
         """Return the variance of the estimate when users hold ``count`` categories."""
@@ -198,16 +198,16 @@ class DistinctParity(HistogramProtocol):
         return Forecast(quantity, self.promise.users, possible=True, largest=self.rmse, of=quantity)
 
     @property
-    def tally_size(self) -> int:
+    def _tally_size(self) -> int:
         """The shares that are 1, and all shares, of each category."""
         return 2 * self.labels.size
 
-    def tally(self, messages: Messages) -> NDArray[np.int64]:
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the number of shares of each category that are 1, then the number of shares."""
         counts = np.bincount(messages[:, 0], minlength=2 * self.labels.size).reshape(-1, 2)
         return np.concatenate([counts[:, 1], counts.sum(axis=1)]).astype(np.int64)
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the number of categories that the odd parities speak for; the interval is exact."""
         size, users = self.labels.size, self.promise.users
         self._require_sent(sums[size:], self.noise.shares)

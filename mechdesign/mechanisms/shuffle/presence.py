@@ -156,7 +156,7 @@ class Cnt2M(CountProtocol):
     type: ClassVar[str] = "cnt-2m"
     noise: OnePresence
     _hiding = OnePresence
-    one_each: ClassVar[bool] = True
+    _one_each: ClassVar[bool] = True
     witness: ClassVar[Mapping[str, Any]] = {
         "neighbours": "one user's bit is 1 or 0",
         "event": "many or few messages in all",
@@ -176,11 +176,11 @@ class Cnt2M(CountProtocol):
         """Return the expected messages of a user: one for a 1, and one of those who are not silent."""
         return ones + 1.0 - float(self.noise.chance)
 
-    def tally(self, messages: Messages) -> NDArray[np.int64]:
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the number of messages."""
         return np.array([len(messages)], dtype=np.int64)
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the count; the interval is exact, and holds for small counts as well."""
         users, chance = self.promise.users, self.noise.chance
         value = 0.0 if messages <= users else float(messages - users * (1 - chance))
@@ -267,7 +267,7 @@ class HistMM(HistogramProtocol):
         """The worst over all counts: small ones are taken for 0, and 0 itself has no error at all."""
         return truncated_rmse(self.promise.users, self.noise.chance)
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
         """Return the counts; those of at most as many messages as users are 0, with exact intervals all."""
         users, chance = self.promise.users, self.noise.chance
         value = np.where(sums > users, sums - users * (1.0 - float(chance)), 0.0)

@@ -250,7 +250,7 @@ class CntPURE(PureProtocol, CountProtocol):
         """The standard deviation of the count: unbiased, and the same for all data."""
         return self.noise.deviation
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the unbiased count; the interval is exact."""
         users, chances = self.promise.users, self.noise.chances
         mean, _, gain = self.noise.moments

@@ -143,7 +143,7 @@ class RSumPURE(PureProtocol, SumProtocol):
     type: ClassVar[str] = "rsum-pure"
     noise: PureDigits
     _hiding = PureDigits
-    halves: ClassVar[bool] = True
+    _halves: ClassVar[bool] = True
 
     @property
     def _pure_figures(self) -> dict[str, Any]:
@@ -156,16 +156,16 @@ class RSumPURE(PureProtocol, SumProtocol):
         return math.sqrt(self.noise.variance + self.promise.users / 4.0) / self.precision
 
     @property
-    def tally_size(self) -> int:
+    def _tally_size(self) -> int:
         """The ones, and all bits, of each digit."""
         return 2 * len(self.noise.digits)
 
-    def tally(self, messages: Messages) -> NDArray[np.int64]:
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the number of bits of each digit that are 1, then the number of bits."""
         counts = np.bincount(messages[:, 0], minlength=2 * len(self.noise.digits)).reshape(-1, 2)
         return np.concatenate([counts[:, 1], counts.sum(axis=1)]).astype(np.int64)
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the unbiased sum; refuse digits that not every user has sent."""
         users, count, value = self.promise.users, len(self.noise.digits), Fraction(0)
         parts: list[tuple[Cumulants, float]] = []

@@ -76,7 +76,7 @@ class RangeTree(RowsProtocol):
     quantity: ClassVar[str] = "counts of ranges"
     sensitivity: ClassVar[float] = 1.0
     _curator: ClassVar[str] = "Laplace noise of a curator, one range"
-    value_text: ClassVar[str] = "a category, in their order"
+    _value_text: ClassVar[str] = "a category, in their order"
 
     noise: TreeRows
     _hiding = TreeRows
@@ -102,7 +102,7 @@ class RangeTree(RowsProtocol):
             of="the count of a range",
         )
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> RangeEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> RangeEstimate:
         """Return the nodes less their expected dummies."""
         self._require_rows(sums)
         nodes = np.split(sums - self.noise.mean_dummies, self.noise.starts[1:].tolist())

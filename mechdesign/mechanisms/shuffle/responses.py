@@ -117,7 +117,7 @@ class HistKR(HistogramProtocol):
         ) / self._gain**2
         return result
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
         """Return the unbiased counts; the intervals are exact."""
         users = self.promise.users
         value = (sums - users * (self.noise.other / TOTAL)) / self._gain
@@ -192,11 +192,11 @@ class RSumKR(SumProtocol):
         return self.noise.rmse
 
     @property
-    def most_added(self) -> int:
+    def _most_added(self) -> int:
         """The largest number."""
         return self.precision
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the unbiased sum."""
         users, steps, other = self.promise.users, self.precision, chance(self.noise.other)
         offset = users * other * steps * (steps + 1) / 2

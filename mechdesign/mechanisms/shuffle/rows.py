@@ -181,7 +181,7 @@ class RowsProtocol(HistogramProtocol):
     noise: Rows
 
     @property
-    def tally_size(self) -> int:
+    def _tally_size(self) -> int:
         """One sum for each cell."""
         return sum(self.noise.sizes)
 

@@ -259,7 +259,7 @@ class SecureProtocol(TotalProtocol):
     _hiding = SecureNoise
 
     @property
-    def modulus(self) -> int:
+    def _ring(self) -> int:
         """The number q of the ring Z_q."""
         return self.noise.modulus
 
@@ -268,11 +268,11 @@ class SecureProtocol(TotalProtocol):
         """The worst over all data: the noise, and rounding halfway between two steps."""
         return math.sqrt(self.noise.deviation**2 + self.rounded / 4.0) / self.precision
 
-    def tally(self, messages: Messages) -> NDArray[np.int64]:
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the sum in Z_q."""
-        return ring_sums(messages[:, 0], self.modulus)
+        return ring_sums(messages[:, 0], self.noise.modulus)
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
         """Return the noisy sum, with limits by the law of the noise and of rounding halfway between steps."""
         value = self.noise.centred(int(sums[0])) / self.precision
         return self.total(value, messages, self.noise.limits(1.0 / self.precision, self.rounded))

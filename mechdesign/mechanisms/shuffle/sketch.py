@@ -177,7 +177,7 @@ class PUCM(RowsProtocol):
         """The root of the mean squared error of any category; a bound of it where buckets collide."""
         return math.sqrt(self._square)
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
         """Return the least counter of each category, less what the least noise is on average."""
         self._require_rows(sums)
         numbers = np.arange(self.labels.size, dtype=np.int64)

@@ -29,10 +29,10 @@ Messages = NDArray[np.int64]
 
 def protocol_operations(protocol: Protocol) -> tuple[Operation, ...]:
     """Return ``encode``, ``shuffle`` and ``analyze`` of a protocol."""
-    takes = Column("value", protocol.value_text, any_name=True)
+    takes = Column("value", protocol._value_text, any_name=True)
     names = _marked(protocol)
     gives = tuple(
-        Column(name, f"0 to {size - 1}") for name, size in zip(names, protocol.alphabets, strict=True)
+        Column(name, f"0 to {size - 1}") for name, size in zip(names, protocol.noise.alphabets, strict=True)
     )
     return (
         Operation(
@@ -74,16 +74,16 @@ def _encoded(protocol: Protocol, sources: Sequence[Source], settings: Settings) 
     rng = protocol.seeded(settings["seed"])
     for block in source.blocks([column]):
         users += len(block[column])
-        if users > protocol.most_users:
+        if users > protocol.promise.users:
             raise DataError(
                 source.name,
-                f"has more rows than the protocol has users ({protocol.most_users})",
+                f"has more rows than the protocol has users ({protocol.promise.users})",
                 "build it for all of them",
             )
         with located(source, column):
             messages = protocol.encode(block[column], rng=rng)
         yield _block(protocol, messages)
-    settings.count(f"of {protocol.most_users} users encoded", users)
+    settings.count(f"of {protocol.promise.users} users encoded", users)
 
 
 def _shuffled(protocol: Protocol, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
@@ -111,7 +111,7 @@ def message_blocks(protocol: Protocol, source: Source, unmarked: bool) -> Iterat
         with located(source):
             parts = [
                 _column(block[name], part, size)
-                for name, part, size in zip(names, protocol.columns, protocol.alphabets, strict=True)
+                for name, part, size in zip(names, protocol.columns, protocol.noise.alphabets, strict=True)
             ]
         yield np.stack(parts, axis=1)
 

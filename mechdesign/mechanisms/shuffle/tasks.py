@@ -42,11 +42,11 @@ class TotalProtocol(Protocol):
     """Number of users whose numbers are rounded to steps at random."""
 
     @property
-    def tally_size(self) -> int:
+    def _tally_size(self) -> int:
         """One sum."""
         return 1
 
-    def tally(self, messages: Messages) -> NDArray[np.int64]:
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the sum of the messages."""
         return np.array([int(messages.sum())], dtype=np.int64)
 
@@ -76,7 +76,7 @@ class CountProtocol(TotalProtocol):
     """
 
     quantity: ClassVar[str] = "count"
-    value_text: ClassVar[str] = "0 or 1"
+    _value_text: ClassVar[str] = "0 or 1"
     precision = 1
     rounded = 0
     witness: ClassVar[Mapping[str, Any]] = {
@@ -94,7 +94,7 @@ class CountProtocol(TotalProtocol):
     ) -> Self:
         """Return the one with about the least noise whose divergence is proven to be small enough."""
         allowed = Allowed(max_messages, local_cap)
-        return cls._of(cls._hiding.fitting(promise, 2, allowed), "exact").keeping(allowed)
+        return cls._of(cls._hiding.fitting(promise, 2, allowed), "exact")._keeping(allowed)
 
     @classmethod
     def published(
@@ -102,13 +102,13 @@ class CountProtocol(TotalProtocol):
     ) -> Self:
         """Return the one with the constants of its paper."""
         allowed = Allowed(max_messages, local_cap)
-        return cls._of(cls._hiding.printed(promise, 2, allowed), "published").keeping(allowed)
+        return cls._of(cls._hiding.printed(promise, 2, allowed), "published")._keeping(allowed)
 
     @classmethod
     def _of(cls, noise: Noise, calibration: str) -> Self:
         return cls(noise.promise, calibration, *noise.parameters().values())
 
-    def read_values(self, values: Any) -> NDArray[np.int64]:
+    def _read_values(self, values: Any) -> NDArray[np.int64]:
         """Return zeros and ones; True and False are taken as well."""
         array = np.asarray(values)
         read = BITS.encode(array.astype(np.int64) if array.dtype.kind == "b" else values, "values")
@@ -141,7 +141,7 @@ class SumProtocol(TotalProtocol):
     """
 
     quantity: ClassVar[str] = "sum"
-    value_text: ClassVar[str] = "a number from 0 to 1"
+    _value_text: ClassVar[str] = "a number from 0 to 1"
     witness: ClassVar[Mapping[str, Any]] = {
         "neighbours": "one user's number is 1 or 0",
         "event": "a large noisy sum",
@@ -180,7 +180,7 @@ class SumProtocol(TotalProtocol):
         noise = cls._hiding.by(calibration, promise, _values(precision), allowed)
         # A stated precision decides how many messages there are.
         limits = replace(allowed, max_messages=None) if precision else allowed
-        return cls._of(noise, calibration).keeping(limits)
+        return cls._of(noise, calibration)._keeping(limits)
 
     @classmethod
     def _of(cls, noise: Noise, calibration: str) -> Self:
@@ -190,7 +190,7 @@ class SumProtocol(TotalProtocol):
         """Return the precision."""
         return {"precision": self.precision}
 
-    def read_values(self, values: Any) -> Array:
+    def _read_values(self, values: Any) -> Array:
         """Return people's numbers, each from 0 to 1."""
         read = as_floats(values, 1, "values")
         wrong = ~((read >= 0.0) & (read <= 1.0))
@@ -200,7 +200,7 @@ class SumProtocol(TotalProtocol):
         self._require_users(len(read))
         return read
 
-    def encode_piece(self, values: Array, source: BitSource) -> Messages:
+    def _encode_piece(self, values: Array, source: BitSource) -> Messages:
         """Return the messages of users with these numbers of steps, rounded at random."""
         return self.noise.encode(self.steps(values, source), source)
 
@@ -232,9 +232,9 @@ class HistogramProtocol(Protocol):
     """
 
     quantity: ClassVar[str] = "histogram"
-    value_text: ClassVar[str] = "a category"
+    _value_text: ClassVar[str] = "a category"
     sensitivity: ClassVar[float] = 2.0
-    one_each: ClassVar[bool] = True
+    _one_each: ClassVar[bool] = True
     witness: ClassVar[Mapping[str, Any]] = {
         "neighbours": "one user holds one category or another",
         "event": "many messages for the one, few for the other",
@@ -289,7 +289,7 @@ class HistogramProtocol(Protocol):
     ) -> Self:
         size = integer("categories", categories, 2, MOST_CATEGORIES)
         noise = cls._hiding.by(calibration, promise, size, allowed)
-        return cls._of(noise, calibration, labels).keeping(allowed)
+        return cls._of(noise, calibration, labels)._keeping(allowed)
 
     @classmethod
     def _of(cls, noise: Noise, calibration: str, labels: Sequence[str] | None, **more: Any) -> Self:
@@ -301,24 +301,24 @@ class HistogramProtocol(Protocol):
         names = None if self.labels.names is None else list(self.labels.names)
         return {"categories": self.labels.size, "labels": names}
 
-    def is_value(self, text: str) -> bool:
+    def _is_value(self, text: str) -> bool:
         """Whether a text is one of the categories."""
         return text in self.labels.shown()
 
-    def read_values(self, values: Any) -> NDArray[np.int64]:
+    def _read_values(self, values: Any) -> NDArray[np.int64]:
         """Return the numbers of users' categories."""
         read = self.labels.encode(values, "values")
         self._require_users(len(read))
         return read
 
     @property
-    def tally_size(self) -> int:
+    def _tally_size(self) -> int:
         """One sum for each category."""
         return self.labels.size
 
-    def tally(self, messages: Messages) -> NDArray[np.int64]:
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the count of each message."""
-        return np.bincount(messages[:, 0], minlength=self.tally_size).astype(np.int64)
+        return np.bincount(messages[:, 0], minlength=self._tally_size).astype(np.int64)
 
     def forecast(self, users: int | None = None) -> Forecast:
         """Return the errors for the users it was made for, of an empty category and at its largest."""

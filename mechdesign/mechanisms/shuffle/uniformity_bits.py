@@ -49,26 +49,26 @@ from mechdesign.mechanisms.shuffle.uniformity_tests import UniformityProtocol
 class UniformityBits(UniformityProtocol):
     """A test of uniformity by a noisy count for each category."""
 
-    in_memory: ClassVar[bool] = True
+    _in_memory: ClassVar[bool] = True
 
     @property
     @abstractmethod
-    def largest_noise(self) -> tuple[float, float]:
+    def _largest_noise(self) -> tuple[float, float]:
         """Var n_j and Var(n_j^2), exceeded by no category with a probability of at least 1 - error / 2."""
 
     @abstractmethod
-    def noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+    def _noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
         """Return for each category the noisy count, Var n_j and Var(n_j^2)."""
 
     def variance_of(self, count: Array) -> Array:
         """Return the variance of the noisy count of a category, whoever holds it."""
-        return np.full(len(count), self.largest_noise[0])
+        return np.full(len(count), self._largest_noise[0])
 
     @cached_property
     def rmse(self) -> float:
         """Objective of its problem: the least total variation distance that is sure to be found."""
         users, size = self.promise.users, self.labels.size
-        noise, square = self.largest_noise
+        noise, square = self._largest_noise
 
         def extra(excess: float) -> float:
             return noise * (users + users * users * excess) + size * square / 4.0
@@ -77,10 +77,10 @@ class UniformityBits(UniformityProtocol):
         allowed = math.sqrt(variance * (1.0 / self.error - 1.0))
         return least_distance(users, size, allowed, self.error, extra)
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> UniformityVerdict:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> UniformityVerdict:
         """Return the verdict: whether too many pairs of users seem to have the same category."""
         users, size = self.promise.users, self.labels.size
-        counts, noise, square = self.noisy_counts(sums)
+        counts, noise, square = self._noisy_counts(sums)
         centred = float(((counts - users / size) ** 2).sum())
         pairs = (centred + users * users / size - users - float(noise.sum())) / 2.0
         expected, _ = collision_moments(users, size)
@@ -145,7 +145,7 @@ class AUT(UniformityBits, RowsProtocol):
     _hiding = BitRows
 
     @cached_property
-    def largest_noise(self) -> tuple[float, float]:
+    def _largest_noise(self) -> tuple[float, float]:
         """Of the largest number of coins of a category, by Bernstein's inequality for all categories."""
         mean = 2.0 * self.noise.mean_dummies
         level = math.log(2.0 * self.labels.size / self.error)
@@ -153,7 +153,7 @@ class AUT(UniformityBits, RowsProtocol):
         coins = min(float(self.promise.users * self.noise.trials), math.ceil(mean + reach))
         return coins / 4.0, coins * (coins - 1.0) / 8.0
 
-    def noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+    def _noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
         """Return the ones less half the coins; how many coins there are is seen.
 
         Of m fair coins the centred sum has the variance m/4 and the fourth moment (3 m^2 - 2 m)/16.
@@ -264,13 +264,13 @@ class PUT(UniformityBits):
     """
 
     type: ClassVar[str] = "put"
-    halves: ClassVar[bool] = True
+    _halves: ClassVar[bool] = True
     _message_parts: ClassVar[tuple[str, ...]] = ("category", "share")
     noise: SecureCounts
     _hiding = SecureCounts
 
     @cached_property
-    def largest_noise(self) -> tuple[float, float]:
+    def _largest_noise(self) -> tuple[float, float]:
         """The same for all categories: Var n^2 = k4 + 2 k2^2, of the cumulants of two Polya variables."""
         a, shape = float(self.noise.each.alpha), self.noise.each.shape
         second = 2.0 * shape * a / (1.0 - a) ** 2
@@ -278,11 +278,11 @@ class PUT(UniformityBits):
         return second, fourth + 2.0 * second**2
 
     @property
-    def tally_size(self) -> int:
+    def _tally_size(self) -> int:
         """The sum in Z_q and the number of shares of each category."""
         return 2 * self.labels.size
 
-    def tally(self, messages: Messages) -> NDArray[np.int64]:
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the sums in Z_q, in two halves of the digits so that nothing overflows, and the numbers."""
         size, where = self.labels.size, messages[:, 0]
         low, high = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
@@ -292,16 +292,16 @@ class PUT(UniformityBits):
         return np.concatenate([np.array(sums, dtype=np.int64), np.bincount(where, minlength=size)])
 
     @property
-    def modulus(self) -> int:
+    def _ring(self) -> int:
         """The number of elements of the ring."""
         return self.noise.modulus
 
-    def noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+    def _noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
         """Return the sums as numbers around the true counts, with the moments of the noise of all users."""
         size = self.labels.size
         self._require_sent(sums[size:], self.noise.shares)
         counts = np.array([float(self.noise.each.centred(total)) for total in sums[:size].tolist()])
-        noise, square = self.largest_noise
+        noise, square = self._largest_noise
         return counts, np.full(size, noise), np.full(size, square)
 
 

@@ -50,7 +50,7 @@ class UniformityProtocol(HistogramProtocol):
     quantity: ClassVar[str] = "uniformity"
     _lacking: ClassVar[str] = "noise"
     """What the test would do without, in pictures."""
-    in_memory: ClassVar[bool] = False
+    _in_memory: ClassVar[bool] = False
     """Whether all messages together have to fit into memory."""
 
     def __init__(
@@ -65,7 +65,7 @@ class UniformityProtocol(HistogramProtocol):
     ) -> None:
         super().__init__(promise, calibration, categories, labels, **noise)
         self.error = in_range("error", error, LEAST_ERROR, 0.5, high_open=True)
-        if self.in_memory:
+        if self._in_memory:
             require_sent(promise.users * self.mean_messages)
 
     @classmethod
@@ -105,7 +105,7 @@ class UniformityProtocol(HistogramProtocol):
             raise OutOfReachError(
                 "no distance from uniform is sure to be found", remedy=f"{way}, or a larger error"
             )
-        return found.keeping(allowed)
+        return found._keeping(allowed)
 
     def setting(self) -> dict[str, Any]:
         """Return the categories, their names, and the probability of a wrong answer."""
@@ -182,7 +182,7 @@ class UniformityDump(UniformityProtocol):
         reach = math.sqrt(trials * chance * (1.0 - chance) * (2.0 / self.error - 1.0))
         return min(trials, math.ceil(trials * chance + reach))
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> UniformityVerdict:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> UniformityVerdict:
         """Return the verdict: whether there are too many collisions."""
         collisions = sum(count * (count - 1) // 2 for count in sums.tolist())
         expected, variance = collision_moments(messages, self.labels.size)

@@ -144,7 +144,7 @@ class HistRR(HistogramProtocol):
     _hiding = VectorFlips
 
     @property
-    def tally_size(self) -> int:
+    def _tally_size(self) -> int:
         """The zeros and the ones of each category."""
         return 2 * self.labels.size
 
@@ -152,7 +152,7 @@ class HistRR(HistogramProtocol):
         """Return the variance of the flips of a category, whoever holds it."""
         return np.full(len(count), self.noise.variance)
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
         """Return the unbiased counts; the intervals are exact."""
         users, chance = self.promise.users, self.noise.chance
         pairs, q = sums.reshape(-1, 2), float(chance)
@@ -286,7 +286,7 @@ class HistFlip(HistogramProtocol):
     type: ClassVar[str] = "hist-flip"
     noise: FakeVectors
     _hiding = FakeVectors
-    one_each: ClassVar[bool] = False
+    _one_each: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -297,7 +297,7 @@ class HistFlip(HistogramProtocol):
         """Return the variance of the flips of a category, whoever holds it."""
         return np.full(len(count), self.noise.variance)
 
-    def tally(self, messages: Messages) -> NDArray[np.int64]:
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
         """Return the number of vectors with each bit."""
         size, rows = self.labels.size, max(1, PART // (self.noise.words * WORD))
         total = np.zeros(size, dtype=np.int64)
@@ -307,7 +307,7 @@ class HistFlip(HistogramProtocol):
             total += cells.sum(axis=0, dtype=np.int64)
         return total
 
-    def estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
         """Return the unbiased counts; the intervals are exact."""
         chance = self.noise.chance
         q = float(chance)

@@ -58,4 +58,4 @@ def _encoded(question: Question, given: Any) -> Any:
 
 
 def _part(part: Any) -> Steps:
-    return {"questions": list(part.places), "kind": part.kind, "draw": part.mechanism.client_steps()}
+    return {"questions": list(part.places), "kind": part.kind, "draw": part.mechanism._client_steps()}

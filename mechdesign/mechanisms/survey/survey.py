@@ -100,7 +100,7 @@ class Survey(SurveyClient):
 
     type: ClassVar[str] = "survey"
     intake: Intake = Intake((), SKIPPED)
-    missing_word: ClassVar[str] = NO_ANSWER
+    _missing_word: ClassVar[str] = NO_ANSWER
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class Survey(SurveyClient):
         rule = SKIPPED if intake.missing == "refuse" else intake.missing
         return self.replaced(intake=Intake(intake.columns, rule))
 
-    def require_missing(self, rule: str) -> None:
+    def _require_missing(self, rule: str) -> None:
         """Accept every rule about missing values: unless rows are dropped, each question has its own."""
 
     # Client

@@ -22,7 +22,7 @@ class PatternClient(ReportMechanism[QueryEstimate]):
     weights: PatternWeights | OrbitWeights
     domain: Domain | None
 
-    def client_steps(self) -> Steps:
+    def _client_steps(self) -> Steps:
         """Return how a report is drawn, as plain values; ``bins``: the answer is a number of a range."""
         return {**self.weights.client_steps(), "bins": self.domain is not None}
 

@@ -140,7 +140,7 @@ class QueryEstimate(ListedEstimate):
         kept = np.flatnonzero((below <= wanted) & (wanted <= values + width))
         first, last = int(kept.min()), int(kept.max())
         middle = int(np.argmax(self.distribution() >= wanted))
-        return Quantile(wanted, *self.mechanism.named_ends(middle, first, last))
+        return Quantile(wanted, *self.mechanism._named_ends(middle, first, last))
 
     def projected(self) -> Array:
         """Return shares that are >= 0 and sum to 1, nearest to the estimate in the norm of the workload.

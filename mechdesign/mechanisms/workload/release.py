@@ -247,7 +247,7 @@ class WorkloadRelease(PatternClient):
         found: Array = np.sqrt(np.maximum(variance, 0.0) / users)
         return found
 
-    def named_ends(self, middle: int, first: int, last: int) -> tuple[Any, Any, Any]:
+    def _named_ends(self, middle: int, first: int, last: int) -> tuple[Any, Any, Any]:
         """Return a type and two further ones by name, or the middle of a bin and the ends of two others."""
         if self.domain is None:
             shown = self.labels.shown()
@@ -329,9 +329,9 @@ class WorkloadRelease(PatternClient):
         """Return the number of codes that its column takes; none where it takes numbers of a range."""
         return super().bare_codes() if self.domain is None else ()
 
-    def is_value(self, text: str) -> bool:
+    def _is_value(self, text: str) -> bool:
         """Whether a text can be an answer in a data file."""
-        return super().is_value(text) if self.domain is None else number_of_text(text) is not None
+        return super()._is_value(text) if self.domain is None else number_of_text(text) is not None
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
         """Return the mechanism for a column of a file; with a range, its types are equal bins of numbers."""
