@@ -84,7 +84,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _at(parameter: str, value: Any, path: Sequence[Any]) -> Any:
-    """Return what stands at the end of a path through lists and tables."""
+    """Return the entry at the end of a path through lists and tables."""
     for step in path:
         try:
             value = value[step]

@@ -110,7 +110,7 @@ def _merge(options: argparse.Namespace) -> int:
 
 
 def _said(options: argparse.Namespace, file: object, *notes: str) -> int:
-    """Say what was written."""
+    """Print the written file and its notes, in words or as JSON."""
     from mechdesign.core.text import counted
     from mechdesign.report.count_file import CountFile
 

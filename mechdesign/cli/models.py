@@ -234,7 +234,7 @@ def _solve(options: argparse.Namespace) -> int:
 
 
 def _outlook(solution: Solution[Any], users: int | None) -> tuple[Outlook | None, str | None]:
-    """Return what is known before anything is collected, or why that is too little to build."""
+    """Return the forecast before anything is collected, or the reason why it is too little to build."""
     try:
         return solution.outlook(users), None
     except ParameterError as error:

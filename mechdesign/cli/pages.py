@@ -112,7 +112,7 @@ def _require_results(options: argparse.Namespace) -> None:
 
 
 def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.Namespace) -> Any:
-    """Return what the mechanism's own operation says of files of reports."""
+    """Return the result of the mechanism's own operation for files of reports."""
     from mechdesign.core.errors import MechDesignError
     from mechdesign.mechanisms.operations import operation_of
     from mechdesign.report.copies import Copies, require_different

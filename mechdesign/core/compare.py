@@ -131,7 +131,7 @@ class Comparison:
         return "\n".join([*head, *self._remarks(users)])
 
     def _remarks(self, users: int | None = None) -> list[str]:
-        """Return what stands under the table, a line each."""
+        """Return the remarks under the table, a line each."""
         lines: list[str] = []
         for run in self.runs:
             lines += [

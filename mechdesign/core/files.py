@@ -171,7 +171,7 @@ def whole_file(
 
 
 def _found(place: Path) -> os.stat_result | None:
-    """Return what stands in a place, itself and not what it links to; None where nothing does."""
+    """Return the entry at a path itself, not the one that it links to; None where there is none."""
     try:
         return os.lstat(place)
     except FileNotFoundError:

@@ -57,7 +57,7 @@ def problem_from(problem_class: type[ProblemT], parameters: Mapping[str, Any]) -
 
 
 def _written(problem_class: type[Problem], names: Sequence[str]) -> str:
-    """Return what to write for these parameters, as the problem's example has them."""
+    """Return a remedy that states these parameters as the problem's example has them."""
     known = problem_class.example
     lines = [f"{name} = {toml_text(known[name])}" for name in names if name in known]
     return f"write for instance {' and '.join(lines)}" if lines else ""
@@ -80,7 +80,7 @@ def toml_text(value: Any) -> str:
 
 
 def _hint(problem_class: type[Problem], key: str, fields: Mapping[str, Parameter]) -> str:
-    """Return what to write in place of a key that is not a parameter."""
+    """Return the name to write in place of a key that is not a parameter."""
     new = problem_class.renamed.get(key)
     return suggestion(key, fields) if new is None else f"it is called '{new}' now"
 

@@ -129,7 +129,7 @@ class Worth:
 
     @property
     def _rounding(self) -> float:
-        """What rounding may change of a slope from multipliers."""
+        """Return the most that rounding can change a slope from multipliers."""
         return 1e-6 * max(abs(self.slope or 0.0), abs(self.optimum) * 1e-6)
 
     @property

@@ -248,7 +248,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
 
     @property
     def _value_name(self) -> str:
-        """What the value is, in brackets; it is not always the error that a user of the design sees."""
+        """Return the value's name in brackets; it is not always the error that a user of the design sees."""
         name = self.problem.value_label()
         return "" if name == Problem.value_name else f" ({name})"
 

@@ -74,7 +74,7 @@ def _digest(text: str) -> str:
 
 
 def _target(post: str) -> str:
-    """Return what a page may connect to: the origin of the address, or nothing."""
+    """Return the origin that a page may connect to, that of the address; empty for none."""
     if not post:
         return "'none'"
     parts = urlsplit(post)

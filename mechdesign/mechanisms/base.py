@@ -106,7 +106,7 @@ class Mechanism(Explained, WithTables, WithAbout):
         return f"{type(self).__name__}({self._figures()})"
 
     def _figures(self) -> str:
-        """Return what ``repr`` shows between the brackets: the figures that matter, in one line."""
+        """Return the text that ``repr`` shows between the brackets: the figures that matter, in one line."""
         return f"fingerprint {self.fingerprint[:12]}"
 
     def explained(self) -> tuple[str, ...]:

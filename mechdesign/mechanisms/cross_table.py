@@ -138,7 +138,7 @@ class CountedTable(CrossTable):
         return low.reshape(self.shape), high.reshape(self.shape)
 
     def _described(self) -> str:
-        """Return what a picture and a text are titled with."""
+        """Return the title of a picture and of a text."""
         return self.title
 
     def figures(self) -> list[Figure]:

@@ -68,7 +68,7 @@ class Estimated(Tidy):
         return tidy_columns(self.question, [self.single], self.value, self.standard_error, self._ends(level))
 
     def _about(self) -> Mapping[str, Any]:
-        """Return what stands next to users and values among the plain values."""
+        """Return further plain values, next to users and values."""
         return {}
 
     def as_json(self) -> dict[str, Any]:

@@ -223,7 +223,7 @@ class FiniteChannel(FrequencyMechanism):
         return inverse
 
     def _remedy(self) -> str:
-        """Return what makes the frequencies estimable: it depends on why they are not."""
+        """Return a remedy that makes the frequencies estimable: it depends on why they are not."""
         target = self.target
         if target.epsilon == 0.0 and target.delta == 0.0:
             return "with epsilon = 0 and delta = 0 reports contain no information; build with epsilon > 0"

@@ -54,7 +54,7 @@ def _of_thousand(share: float) -> str:
 
 
 def _quoted(labels: Labels) -> list[str]:
-    """Return what categories are called within a sentence."""
+    """Return the names of categories as they stand within a sentence."""
     shown = labels.shown()
     return shown if labels.names is None else [f'"{name}"' for name in shown]
 

@@ -129,7 +129,7 @@ class FrequencyLimits(ScoreTestLimits):
 
     @cached_property
     def _curves(self) -> Array:
-        """What cumulants are linear in, by moment, kind of user and answer; moments for a population."""
+        """Return the linear parts of cumulants by moment, kind of user and answer (population: moments)."""
         curves = np.stack([self.own, self.others, self.worst], axis=1)
         if self.population:
             return curves

@@ -117,7 +117,7 @@ class Server(ABC, Generic[MechanismT]):
 
     @abstractmethod
     def _written(self) -> dict[str, Any]:
-        """Return what is kept as plain values."""
+        """Return the counters as plain values."""
 
     @abstractmethod
     def _read(self, document: Mapping[str, Any]) -> None:

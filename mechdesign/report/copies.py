@@ -49,7 +49,7 @@ def require_different(paths: Sequence[str], identical: bool) -> None:
 
 
 def _stat(path: str) -> os.stat_result | None:
-    """Return what is known of a regular file; what cannot be read is refused elsewhere."""
+    """Return the status of a regular file; one that cannot be read is refused elsewhere."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):

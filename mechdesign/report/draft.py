@@ -82,7 +82,7 @@ class Draft:
         return "\n".join(lines) + "\n"
 
     def _examples(self) -> list[str]:
-        """Return what else may be wanted, as comments with names of this survey."""
+        """Return further possibilities as comments, with names of this survey."""
         asked = [item.table for item in self.questions if item.table is not None]
         tables = [item["name"] for item in asked if "labels" in item or "bins" in item]
         means = [item["name"] for item in asked if "range" in item and "bins" not in item]

@@ -85,7 +85,7 @@ def _of_type(name: str, kind: str) -> DraftQuestion:
 
 @dataclass
 class _Seen:
-    """What was seen of a column: its values while they are few, and the range while all are numbers."""
+    """The contents of a column: its values while they are few, and the range while all are numbers."""
 
     counts: dict[str, int] = field(default_factory=dict)
     missing: int = 0

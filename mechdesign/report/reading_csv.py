@@ -215,7 +215,7 @@ class _Counted:
         return self.ends + (self.last != b"\n")
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True: it can be read."""
         return True
 
     def close(self) -> None:

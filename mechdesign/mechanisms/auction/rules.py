@@ -108,7 +108,7 @@ class Rule:
 
 
 def _vcg_paid(slot: Slot, user: int) -> Money | None:
-    """Return what the best sets pay a user: proven, so the same by both ways to find them."""
+    """Return a user's payment by the best sets: proven, so the same by both ways to find them."""
     cover = vcg.Proven(proposing=False) if _is_large(slot) else vcg.best_cover_exactly
     return vcg.Auctioneer(vcg.untied(slot), cover).paid(user)
 

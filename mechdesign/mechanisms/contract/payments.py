@@ -122,7 +122,7 @@ def post(rules: Rules, epsilon: Array) -> Posted:
 
 
 def _most_paid(rules: Rules, epsilon: Array) -> float:
-    """Return what no payment and, where they are added up, no sum of its increments exceeds."""
+    """Return an upper bound of all payments and, where they are added up, of the sums of increments."""
     cost = float(rules.cost.max())
     if (rules.cost == cost).all() or rules.information == "complete":
         return math.fsum(rules.types * abs(np.diff(epsilon, append=0.0))) + cost

@@ -175,7 +175,7 @@ class ReleasedMarginals(CrossTables):
         return PenalizedTables(self.observed, self.penalty, folds)
 
     def _said_by(self, part: ReleasedMarginals) -> Observed:
-        """Return what a part of the users says, in the effects numbered already where it has all views."""
+        """Return the observations of some users, in the effects numbered before where they have all views."""
         if part.views != self.views:
             return part.observed
         return self.observed.again(part.unbiased, part.precision)

@@ -106,7 +106,7 @@ def bernoulli_words(count: int, weight: int, source: BitSource) -> Words:
 
 
 def _bernoulli_word(weight: int, source: BitSource) -> int:
-    """Return what :func:`bernoulli_words` does for one word: it reads every digit up to the lowest 1."""
+    """Return the result of :func:`bernoulli_words` for one word: it reads every digit up to the lowest 1."""
     last = (weight & -weight).bit_length() - 1 if weight else BITS
     result, undecided = 0, int(ONES)
     for digit, drawn in zip(range(BITS - 1, last - 1, -1), source.words(BITS - last).tolist(), strict=True):
@@ -127,7 +127,7 @@ def _bernoulli_loop(
     loop: Callable[[Words, Words, Codes, Words, bool], int],
     shorten: Callable[[Words, Codes, Words, Codes], None],
 ) -> Words:
-    """Return what :func:`bernoulli_words` does, of the same words of the source, by compiled loops."""
+    """Return the result of :func:`bernoulli_words`, from the same words of the source, by compiled loops."""
     result = np.zeros(count, dtype=np.uint64)
     undecided = np.full(count, ONES, dtype=np.uint64)
     places = np.zeros(0, dtype=np.int64)

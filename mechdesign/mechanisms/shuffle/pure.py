@@ -193,7 +193,7 @@ class PureProtocol(TotalProtocol):
 
     @property
     def _pure_figures(self) -> dict[str, Any]:
-        """What the certificate of delta 0 says."""
+        """Return the figures of the certificate of delta 0."""
         return {"epsilon": self.promise.epsilon}
 
     def certificates(self) -> tuple[Certificate, ...]:

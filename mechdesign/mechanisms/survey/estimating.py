@@ -159,7 +159,7 @@ def told_of(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> list[Told]:
 
 
 def _told_in_order(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> list[ToldInOrder]:
-    """Return what the reports of ordered parts tell of a question."""
+    """Return the counts of the ordered parts that are about a question."""
     return [
         ToldInOrder(part, np.asarray(counter.counts), information)
         for part, counter, information in _telling(survey, counts, wanted)

@@ -118,7 +118,7 @@ def of_share(eta: float, cells: int, spread: float) -> float:
 
 
 def _of_sets(questions: Questions, wanted: Wanted, part: SetPart) -> float:
-    """Return what a product of sets tells of one of its questions; of cross tables nothing is counted."""
+    """Return the noise of a product of sets for one of its questions; cross tables are not counted."""
     if len(wanted.places) > 1:
         return 0.0
     share = float(part.response.effective_share([part.places.index(wanted.places[0])]))

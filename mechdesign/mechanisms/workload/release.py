@@ -146,7 +146,7 @@ class WorkloadRelease(PatternClient):
 
     @cached_property
     def _unbiased(self) -> Certificate:
-        """What the estimator, applied to the very weights, gives for each type, against the type itself."""
+        """Return the certificate that the estimator's means, by the very weights, are those of each type."""
         bias = self.value.bias(self.workload.gram)
         error = math.sqrt(max(self.average_error, 0.0))
         note = "computed in doubles; below the standard error of 2**62 users"

@@ -111,7 +111,7 @@ class PatternWorth:
         return 2.0 * earned - own - now + paid - float(self.multiplier.sum())
 
     def _totals(self, epsilon: float) -> tuple[float, float]:
-        """Return what all patterns are worth, and what they cost."""
+        """Return the worth and the cost of all patterns."""
         columns = self._columns(epsilon)
         squares, masses = self._earned(columns)
         return float(self._each @ (squares / masses)), float(self._each @ (columns @ self.multiplier))

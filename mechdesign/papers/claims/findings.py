@@ -264,7 +264,7 @@ def _paragraph(finding: Finding) -> str:
 
 
 def _whose(claim: Claim) -> str:
-    """Say of a statement that nobody printed that it was only tried."""
+    """Return a remark for a statement that nobody printed: it was only tried."""
     return "" if claim.origin == "paper" else "; tried here, not printed in the source"
 
 

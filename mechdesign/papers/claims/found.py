@@ -79,7 +79,7 @@ class Solver:
         return measured[wanted]
 
     def _measure(self, solution: Solution, key: str) -> Mapping[str, float]:
-        """Return what the model's simulation measures; the same numbers whenever it is asked again."""
+        """Return the measurements of the model's simulation; the same numbers whenever it is asked again."""
         plan = self.model.simulation
         if plan is None:
             raise ParameterError("quantity", "nothing is simulated", "add [simulation] to the model")

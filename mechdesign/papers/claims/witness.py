@@ -106,7 +106,7 @@ def lost(claim: Claim, figures: Figures) -> str:
 
 
 def _wrong(claim: Claim, figures: Figures) -> str:
-    """Say of a witness that has to refute that it does not; of others the digits are enough."""
+    """Return the mistake of a witness that has to refute and does not; of others the digits are enough."""
     if claim.expected != "refuted" or refutes(claim):
         return ""
     return f"its witness does not refute it; write {suggested(claim, figures)}"

@@ -76,7 +76,7 @@ def _differing(wrong: Sequence[str]) -> str:
 
 
 def _known(checks: Sequence[ModelCheck]) -> str:
-    """Return what the record itself says is wrong with the sources; empty where it says nothing."""
+    """Return the mistakes in the sources that the record itself names; empty where it names none."""
     refuted = sum(
         claim.verdict == "refuted" and claim.as_expected for item in checks for claim in item.claims
     )

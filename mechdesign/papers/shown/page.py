@@ -69,7 +69,7 @@ def model_result(model: Model) -> ModelResult:
 
 
 def _worth(solution: Solution | None) -> tuple[str, ...]:
-    """Return what parameters are worth, in sentences, and the most expensive constraints."""
+    """Return sentences on the worth of parameters, and the most expensive constraints."""
     if solution is None:
         return ()
     found = sensitivity(solution, WORTH_SECONDS)

@@ -129,7 +129,7 @@ class Ranking:
         return built if self.promise is None else Shuffled(built, self.promise)
 
     def _gain(self) -> str:
-        """Return what the shuffler brings, in numbers; empty without one."""
+        """Return the gain from the shuffler in numbers; empty without one."""
         if self.promise is None or self.unshuffled is None:
             return ""
         promise, alone = self.promise, self.unshuffled

@@ -65,7 +65,7 @@ class ProtocolSetting:
 
 
 def _nothing(case: ProtocolSetting) -> dict[str, Any]:
-    """Return what a count has to know: nothing."""
+    """Return the setting of a count: nothing."""
     return {}
 
 

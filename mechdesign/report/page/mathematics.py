@@ -96,7 +96,7 @@ def mathml(tex: str, display: bool = False) -> str:
 
 
 def _set(text: str) -> str:
-    """Return what the converter made with primes and names of functions set as they are elsewhere."""
+    """Return the converter's result with primes and names of functions set as they are elsewhere."""
     text = PRIME.sub(r"<mrow>\1\2</mrow>", text)
     text = PRIME_AND_INDEX.sub(r"<msub><mrow>\1\3</mrow>\2</msub>", text)
     return FUNCTION.sub(r'<mo lspace="0.17em" rspace="0.17em">\1</mo>', text)
@@ -111,7 +111,7 @@ def _hidden(found: re.Match[str]) -> str:
 
 
 def _checked(text: str) -> ElementTree.Element:
-    """Return what the converter made as elements, without attributes that are not needed.
+    """Return the converter's result as elements, without attributes that are not needed.
 
     Raises
     ------

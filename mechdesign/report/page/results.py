@@ -199,13 +199,13 @@ def _figures(result: Any) -> list[Figure]:
 
 
 def _unit(figures: Sequence[Figure]) -> str:
-    """Return what the pictures say that the estimates are; empty where they differ."""
+    """Return the name that the pictures have for the estimates; empty where they differ."""
     labels = {panel.y_label for figure in figures for panel in figure.panels}
     return labels.pop() if len(labels) == 1 else ""
 
 
 def _units(result: Any) -> dict[str, str]:
-    """Return what the estimates of each part of a survey are, by the names of the parts."""
+    """Return the units of the estimates of each part of a survey, by the names of the parts."""
     return {part.name: _unit(part.estimate.figures()) for part in getattr(result, "results", ())}
 
 

@@ -100,7 +100,7 @@ class ProductReports:
         return table
 
     def _channel(self, attributes: Sequence[int]) -> Callable[[Array], Array]:
-        """Return what the channels make of a table: one matrix where it is small, which is quicker."""
+        """Return the map from a table to its reports: by one matrix where it is small, which is quicker."""
         shape = [self.setting.sizes[attribute] for attribute in attributes]
         if math.prod(shape) > SMALL:
             return lambda table: self._through(table, attributes)
@@ -123,7 +123,7 @@ class ProductReports:
         return true_marginal(self.reports, self.setting.sizes, wanted)
 
     def _through(self, table: Array, attributes: Sequence[int]) -> Array:
-        """Return what the channels make of a table, an attribute at a time."""
+        """Return the distribution of a table's reports, an attribute at a time."""
         for axis, attribute in enumerate(attributes):
             oracle = self.oracles[attribute]
             table = oracle.gain * table + oracle.other * table.sum(axis=axis, keepdims=True)

@@ -91,7 +91,7 @@ def _best_of(problem: JointCollection, low: Array, high: Array) -> tuple[float, 
 
 
 def _bounds(problem: JointCollection, low: Array, high: Array) -> Array:
-    """Return what the variance in each box is at least."""
+    """Return a lower bound of the variance in each box."""
     flip = np.minimum(_least_flip(problem, *high), 0.5) * (1.0 - ROUNDING)
     return _variance(problem, flip, *low)
 
@@ -116,7 +116,7 @@ def _on_curve(problem: JointCollection, low: Array, high: Array) -> tuple[Array,
 
 
 def _single_bounds(problem: JointCollection, low: Array, high: Array) -> Array:
-    """Return what x / ((1-x)(1-y)) with y = 1 / (E x) is at least for x in each interval."""
+    """Return a lower bound of x / ((1-x)(1-y)) with y = 1 / (E x) for x in each interval."""
     with np.errstate(divide="ignore", invalid="ignore"):
         least = low[0] / ((1.0 - low[0]) * (1.0 - 1.0 / (problem.report_ratio * high[0])))
     return np.where(low[0] < 1.0, least, np.inf)

@@ -142,7 +142,7 @@ def certificates(problem: MarginalViews, solution: Solution[Any]) -> tuple[Certi
 
 
 def _covering(problem: MarginalViews, solution: Solution[Any]) -> Certificate:
-    """Say which marginals lie in no view; that is not a failure where the threshold allows no covering."""
+    """Return the certificate of marginals in no view; no failure where the threshold allows no covering."""
     other = otherwise(problem, solution.variables)
     if other is not None:
         left = int(other.residuals()["unanswered"])

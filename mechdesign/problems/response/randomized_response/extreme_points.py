@@ -146,7 +146,7 @@ def run(problem: RandomizedResponse) -> Outcome:
 
 
 def _margin(problem: RandomizedResponse, largest: float) -> float:
-    """Return what the errors of the corners may hide of the utility."""
+    """Return the most utility that the errors of the corners may hide."""
     if problem.is_linear:
         return CORNER_ERROR * float(np.abs(problem.centred_weights()[0]).sum())
     # the information is of second order in epsilon, its slope of first

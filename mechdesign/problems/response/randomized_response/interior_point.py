@@ -195,7 +195,7 @@ class _Path:
         return bound
 
     def reached(self, goal: float) -> bool:
-        """Say whether the channel is as close to the bound as was wanted."""
+        """Return whether the channel is as close to the bound as was wanted."""
         return self.proven() - self.value <= goal * (self.offset - self.value)
 
 

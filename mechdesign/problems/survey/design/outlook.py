@@ -68,7 +68,7 @@ def _for_any(problem: SurveyDesign, solution: Solution[Survey]) -> list[tuple[st
 
 
 def _widths(problem: SurveyDesign) -> list[float]:
-    """Return what an error of each result is compared with: 1 for shares, the range for means."""
+    """Return the unit of an error of each result: 1 for shares, the range for means."""
     found = []
     for target in problem.targets:
         number = target.wanted.places[0] if target.wanted.number is None else target.wanted.number

@@ -102,7 +102,7 @@ class SurveyPrices:
         return 1.0 / float(self.prices @ self._information(epsilon))
 
     def _information(self, epsilon: float) -> Array:
-        """Return what a report tells of each target, budgets in the same proportion of another epsilon."""
+        """Return a report's information on each target, budgets in the same proportion of another epsilon."""
         factor = epsilon / self.setting.epsilon
         asks = list(dict.fromkeys(ask for column in self.columns for ask in column))
         each = {ask: self._told(ask, factor) for ask in asks}
@@ -110,7 +110,7 @@ class SurveyPrices:
         return found
 
     def _told(self, ask: Ask, factor: float) -> Array:
-        """Return what a part tells of each target with a multiple of its epsilon."""
+        """Return the information of a part on each target with a multiple of its epsilon."""
         questions, targets = self.setting.questions, self.setting.targets
         if ask.kind not in ("number", "ordered"):
             return told(questions, targets, [replace(ask, epsilon=factor * ask.epsilon)])

@@ -197,7 +197,7 @@ class SurveyLimit(Problem[Any]):
         }
 
     def _otherwise(self, variables: Variables) -> Any:
-        """Return what judges a way to collect that is not a mixture of sets; None for a mixture."""
+        """Return the judge of a way to collect that is not a mixture of sets; None for a mixture."""
         if "published" not in variables:
             return None
         judge = companion(type(self), "otherwise")

@@ -159,7 +159,7 @@ def _known(sets: Sets, amounts: Array, shares: Array, power: float) -> tuple[Set
 
 
 def _proven(problem: LinearQueries, bound: WorkloadBound) -> float:
-    """Return what the numbers prove; minus infinity where they prove nothing."""
+    """Return the bound that the numbers prove; minus infinity where they prove none."""
     try:
         return problem.proven(bound)
     except (CertificateError, ZeroDivisionError):
