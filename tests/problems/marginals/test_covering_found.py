@@ -94,7 +94,7 @@ def test_steiner_systems_are_found_and_proven(points, order, block, count):
 def test_the_public_tables_are_met_where_the_page_says_so():
     lines = list(compared())
     assert len(lines) == 391
-    assert sum(made <= stated for *_, made, stated in lines) >= 285
+    assert sum(made <= stated for *_, made, stated in lines) >= 295
     for points, order, block, made, stated in lines:
         assert made >= lower_bound(points, order, block)[0]
-        assert made <= 1.4 * stated, (points, order, block)
+        assert made <= 1.22 * stated, (points, order, block)
