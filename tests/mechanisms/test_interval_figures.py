@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.core.marks import Bars, Intervals, Points
 from mechdesign.mechanisms.interval_figures import cut_ends, interval_figures, table_figures
+from mechdesign.mechanisms.joint import JointResponse
 from mechdesign.mechanisms.marginals import MarginalRelease
 from mechdesign.mechanisms.mean import Duchi
 from mechdesign.mechanisms.simplex import OnSimplex
+from mechdesign.report.plot import figures_of
 
 
 @pytest.fixture(scope="module")
@@ -149,3 +152,18 @@ def test_intervals_of_means_end_with_the_range_of_the_values() -> None:
     (figure,) = estimate.figures()
     drawn = [mark for panel in figure.panels for mark in panel.marks if isinstance(mark, Intervals)]
     assert [(float(mark.low[0]), float(mark.high[0])) for mark in drawn] == [(0.0, 100.0)]
+
+
+def test_each_table_that_was_asked_for_is_drawn():
+    joint = JointResponse.of([2, 3, 2], 7.0, 0.0, 0.75, 0.25, names=["a", "b", "c"])
+    people = np.random.default_rng(1).integers(0, 2, (400, 3))
+    reports = pd.DataFrame({"a": people[:, 0], "b": people[:, 1], "c": people[:, 2]})
+    sent = joint.run("randomize", reports, rng=1)
+    tables = joint.run("estimate", sent, marginal=["a,b", "c"])
+    titles = [figure.title for figure in figures_of(tables)]
+    assert titles == [figure.title for table in tables.found for figure in figures_of(table)]
+    assert len(titles) == len(tables.found) == 2
+    first = figures_of(tables)[0].panels[0].marks[0]
+    assert np.ravel(first.y).tolist() == pytest.approx(
+        tables.found[0].unbiased.ravel().tolist()[: first.y.size]
+    )

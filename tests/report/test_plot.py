@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-import pandas as pd
 import pytest
 
 import mechdesign as md
@@ -76,21 +75,6 @@ def test_the_average_that_a_budget_bought_is_drawn_with_both_errors():
     assert one.high[0] - average.value == pytest.approx(average.standard_error)
     assert sure.high[0] - average.value == pytest.approx(menu.alpha())
     assert clashes(picture(figures_of(average)[0])) == []
-
-
-def test_each_table_that_was_asked_for_is_drawn():
-    joint = JointResponse.of([2, 3, 2], 7.0, 0.0, 0.75, 0.25, names=["a", "b", "c"])
-    people = np.random.default_rng(1).integers(0, 2, (400, 3))
-    reports = pd.DataFrame({"a": people[:, 0], "b": people[:, 1], "c": people[:, 2]})
-    sent = joint.run("randomize", reports, rng=1)
-    tables = joint.run("estimate", sent, marginal=["a,b", "c"])
-    titles = [figure.title for figure in figures_of(tables)]
-    assert titles == [figure.title for table in tables.found for figure in figures_of(table)]
-    assert len(titles) == len(tables.found) == 2
-    first = figures_of(tables)[0].panels[0].marks[0]
-    assert np.ravel(first.y).tolist() == pytest.approx(
-        tables.found[0].unbiased.ravel().tolist()[: first.y.size]
-    )
 
 
 def test_ranges_and_tests_of_shuffled_messages_are_drawn():
