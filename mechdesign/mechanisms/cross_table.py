@@ -159,7 +159,7 @@ class CountedTable(CrossTable):
 
 
 class CrossTables(Tidy):
-    """Several cross tables, one under the other: those of the single attributes, or those asked for.
+    """Several cross tables, one under the other: of the single attributes, or the requested ones.
 
     Class attributes
     ----------------
@@ -195,7 +195,7 @@ class CrossTables(Tidy):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AskedTables(CrossTables):
-    """The tables that were asked for; a subclass says which they are.
+    """The requested tables; each subclass has the type of one mechanism's tables.
 
     Attributes
     ----------

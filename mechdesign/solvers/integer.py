@@ -59,9 +59,8 @@ class BinaryResult:
 def solve_binary(program: BinaryProgram, nodes: int = 2000) -> BinaryResult:
     """Solve within a number of nodes with CBC, or for a minute at most with HiGHS where pulp has no CBC.
 
-    With CBC no clock decides, so the same program has the same answer. CBC has one thread unless told; told
-    to take one it sets up threads all the same, and of 12,000 small programs waited ten seconds for nothing
-    in 6.
+    With CBC no clock decides, so the same program has the same answer. By default CBC uses one thread. The
+    option ``threads 1`` starts its thread pool, which paused for ten seconds in 6 of 12,000 small programs.
 
     Examples
     --------

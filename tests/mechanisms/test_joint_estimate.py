@@ -215,3 +215,16 @@ def test_a_note_says_when_reports_do_not_tell_all_cells_apart():
     many = mechanism.estimate(mechanism.randomize([[0, 0], [1, 1], [2, 2]] * 2000, rng=1), **likeliest)
     assert many.unique is True
     assert "as likely" not in str(many)
+
+
+def test_a_joint_distribution_is_the_grid_of_its_marginal():
+    """Also of attributes in another order, with the names of their values."""
+    mechanism = small(
+        sizes=[2, 3], names=["smoker", "city"], labels=[["no", "yes"], ["Graz", "Linz", "Wien"]]
+    )
+    estimate = mechanism.estimate(mechanism.randomize(people(500), rng=3), **QUICK)
+    for names in (["smoker", "city"], ["city", "smoker"]):
+        joint = estimate.over(names)
+        assert joint.grids() == joint.marginal(names).grids()
+        assert joint.labels == joint.marginal(names).labels
+    assert list(estimate.grid()) == ["smoker", "city: Graz", "city: Linz", "city: Wien"]

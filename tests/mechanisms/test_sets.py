@@ -208,6 +208,8 @@ def test_tables_in_any_order_and_by_name():
     assert one.standard_error.T.tolist() == other.standard_error.tolist()
     assert other.cells.categories[:2] == ("0, f", "0, m")
     assert estimate.table(["view"]).value == pytest.approx(one.value.sum(axis=0))
+    singles = [estimate.table([name]) for name in ("sex", "view")]
+    assert estimate.as_json() == {"users": 1000, "tables": [table.as_json() for table in singles]}
 
 
 @pytest.mark.parametrize("name", ["product", "matches", "cells"])

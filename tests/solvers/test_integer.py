@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from mechdesign.solvers import integer
 from mechdesign.solvers.integer import BinaryProgram, MixedProgram, solve_binary, solve_mixed
 
 
@@ -79,3 +82,15 @@ def test_what_cannot_be_is_infeasible_with_a_reason():
 def test_variables_that_occur_nowhere_stay_where_they_are():
     result = solve_binary(program([0, 1, 0], [[0, 1, 0]], [1], [True, False, False]))
     assert result.variables.tolist() == [True, True, False]
+
+
+def test_cbc_gets_no_option_for_threads(monkeypatch):
+    """The option ``threads 1`` made CBC pause for ten seconds now and then; by default it uses one thread."""
+    pulp, given = pytest.importorskip("pulp"), []
+    monkeypatch.setattr(pulp, "COIN_CMD", lambda **options: given.append(options))
+    monkeypatch.setattr(pulp, "PULP_CBC_CMD", lambda **options: given.append(options), raising=False)
+    monkeypatch.setattr(integer, "pulp_highs", lambda *limits: SimpleNamespace(available=lambda: False))
+    with suppress(AttributeError):  # nobody answers whether it is available
+        integer._solver(10)
+    integer._mixed_solver(0.01, 5.0)
+    assert [sorted(options) for options in given] == [["maxNodes", "msg"], ["gapRel", "msg", "timeLimit"]]

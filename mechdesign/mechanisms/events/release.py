@@ -148,7 +148,7 @@ class EventRelease(ReportMechanism[EventEstimate]):
 
     @cached_property
     def _unbiased(self) -> Certificate:
-        """Return the certificate that the estimator's means, by the very weights, are each class's events."""
+        """Certify that the estimator is unbiased for each class under the integer weights."""
         channel = self.weights.channel
         bias = float(np.abs(channel.means - self.states.events).max())
         most = BIASED * math.sqrt(max(float(channel.variances.max()), 0.0))

@@ -146,7 +146,7 @@ class WorkloadRelease(PatternClient):
 
     @cached_property
     def _unbiased(self) -> Certificate:
-        """Return the certificate that the estimator's means, by the very weights, are those of each type."""
+        """Certify that the estimator is unbiased for each type under the integer weights."""
         bias = self.value.bias(self.workload.gram)
         error = math.sqrt(max(self.average_error, 0.0))
         note = "computed in doubles; below the standard error of 2**62 users"

@@ -82,6 +82,9 @@ def test_merging_is_counting_together_and_counts_go_through_json(name):
     restored = type(first).from_json(mechanism, json.loads(json.dumps(first.as_json())))
     assert restored.as_json() == whole.as_json()
     wanted = (2, 0)
+    shown, places = whole.estimate().as_json(), range(whole.estimate().attributes.count)
+    assert shown["marginals"] == [whole.estimate().marginal((place,)).as_json() for place in places]
+    assert (set(shown), shown["users"]) == ({"users", "marginals"}, 3000)
     assert np.array_equal(restored.estimate().marginal(wanted).value, whole.estimate().marginal(wanted).value)
     with pytest.raises(DataError, match="different mechanism"):
         first.merge(rival(name, 1.0).aggregator())
