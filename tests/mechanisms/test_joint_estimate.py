@@ -219,10 +219,10 @@ def test_a_note_says_when_reports_do_not_tell_all_cells_apart():
 
 def test_a_joint_distribution_is_the_grid_of_its_marginal():
     """Also of attributes in another order, with the names of their values."""
-    mechanism = small(
-        sizes=[2, 3], names=["smoker", "city"], labels=[["no", "yes"], ["Graz", "Linz", "Wien"]]
-    )
-    estimate = mechanism.estimate(mechanism.randomize(people(500), rng=3), **QUICK)
+    labels = [["no", "yes"], ["Graz", "Linz", "Wien"]]
+    mechanism = small(names=["smoker", "city"], labels=labels)
+    answers = [[labels[0][own], labels[1][other]] for own, other in people(500).tolist()]
+    estimate = mechanism.estimate(mechanism.randomize(answers, rng=3), **QUICK)
     for names in (["smoker", "city"], ["city", "smoker"]):
         joint = estimate.over(names)
         assert joint.grids() == joint.marginal(names).grids()
