@@ -23,8 +23,8 @@ from mechdesign.mechanisms.shuffle.estimates import count_table
 
 Array = NDArray[np.float64]
 
-Noise = tuple[int, Fraction]
-"""Trials and chance of the dummies of a node."""
+NodeDummies = tuple[int, Fraction]
+"""Trials and chance of the dummies of a node, whose number is binomial."""
 
 SHOWN = 32
 """Number of ranges that are printed."""
@@ -69,7 +69,7 @@ class RangeEstimate(ListedEstimate):
     node_error: float
     names: Sequence[str]
     messages: int
-    noise: Noise | None = None
+    noise: NodeDummies | None = None
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -80,7 +80,7 @@ class RangeEstimate(ListedEstimate):
         names: Sequence[str],
         users: int,
         messages: int,
-        noise: Noise | None = None,
+        noise: NodeDummies | None = None,
         notes: tuple[str, ...] = (),
     ) -> RangeEstimate:
         """Return the estimate of these nodes, with the cumulative counts that they add up to."""
@@ -189,11 +189,11 @@ def _first_leaves(nodes: Sequence[Array], size: int) -> Array:
     return value
 
 
-def _error_of(parts: int, node_error: float, noise: Noise | None) -> float:
+def _error_of(parts: int, node_error: float, noise: NodeDummies | None) -> float:
     return node_error * math.sqrt(parts) if noise is None else _dummies(parts, noise).deviation
 
 
-def _dummies(parts: int, noise: Noise) -> Sum:
+def _dummies(parts: int, noise: NodeDummies) -> Sum:
     """Return the distribution of the dummies of this many nodes, of a level each."""
     trials, chance = noise
     return Sum((Group.bits(parts * trials, chance),))
