@@ -47,14 +47,14 @@ BY_CALL = {
     *("hadamard-response", "local-hashing", "projective-geometry", "subset-selection", "unary-encoding"),
     *("marginal-release", "marginal-rival", "joint-response", "set-response", "grid-mean"),
     "discrete-piecewise",
-    *("attribute-sampling", "harmony", "survey"),
+    *("attribute-sampling", "duchi", "harmony", "shuffled", "survey"),
     *("aut", "cnt-rr", "cnt-2m", "cnt-bn", "cnt-sgm", "distinct-parity", "hist-dump", "hist-flip", "hist-mm"),
     *("hist-rr", "murs", "prhr", "pucm", "put", "range-tree", "rsum-dsg", "rsum-kr", "rsum-pure", "rsum-rm"),
     *("rsum-rr", "solh", "uniformity-dump"),
 }
 """Types whose client takes several numbers a user from a generator, column by column for all users of a
-call: two calls with one generator give other reports than one call. A table is cut into blocks of a fixed
-size, so that this is nowhere seen."""
+call, or one number for several users: two calls with one generator give other reports than one call. A table
+is cut into blocks of a fixed size, so that this is nowhere seen."""
 
 
 @cache

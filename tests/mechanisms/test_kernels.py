@@ -72,19 +72,35 @@ def test_numba_makes_the_same_reports(name, monkeypatch):
 
 
 @pytest.mark.parametrize("choice", ["on", "off"])
-def test_duchis_bits_are_those_of_single_numbers(choice, monkeypatch):
+@pytest.mark.parametrize("users", [300, 70_000])
+def test_duchis_bits_are_those_of_single_numbers(users, choice, monkeypatch):
     """Values beyond the range, the ends, a column of a table, more than a piece of numpy's and a block."""
     monkeypatch.setenv("MECHDESIGN_KERNELS", choice)
-    mechanism, users = Duchi(1.0, low=-3.0, high=0.7), 70_000
+    mechanism = Duchi(1.0, low=-3.0, high=0.7)
     values = np.random.default_rng(4).uniform(-5.0, 2.0, (users, 2))[:, 0]
     values[:4] = -3.0, 0.7, 0.0, 3e-320
     reports = mechanism.randomize(values, rng=np.random.default_rng(6), clip=True)
-    drawn = NumpySource(np.random.default_rng(6)).integers(users).tolist()
-    span, wanted = mechanism.hi - mechanism.lo, []
-    for value, number in zip(values.tolist(), drawn, strict=True):
-        unit = min(max((value + 3.0) / mechanism.domain.width, 0.0), 1.0)
-        wanted.append(number < mechanism.lo + min(int(unit * float(span)), span))
+    source, span, wanted = NumpySource(np.random.default_rng(6)), mechanism.hi - mechanism.lo, []
+    for start in range(0, users, 1 << 16):
+        units = [
+            min(max((value + 3.0) / mechanism.domain.width, 0.0), 1.0) for value in values[start:][: 1 << 16]
+        ]
+        weights = [mechanism.lo + min(int(unit * float(span)), span) for unit in units]
+        wanted += compared(weights, source)
     assert reports.tolist() == wanted
+
+
+def compared(weights, source):
+    """Return which numbers are below the weights: 16 digits first, the others where these are equal."""
+    if len(weights) < 512:
+        return [
+            number < weight
+            for number, weight in zip(source.integers(len(weights)).tolist(), weights, strict=True)
+        ]
+    heads = source.words(-(-len(weights) // 4)).view(np.uint16).tolist()[: len(weights)]
+    equal = [row for row, head in enumerate(heads) if head == weights[row] >> 46]
+    rest = dict(zip(equal, source.integers(len(equal)).tolist() if equal else [], strict=True))
+    return [(head << 46) + (rest.get(row, 0) >> 16) < weights[row] for row, head in enumerate(heads)]
 
 
 @pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")

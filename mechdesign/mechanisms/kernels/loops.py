@@ -113,18 +113,17 @@ def floyd_members(bits: Bytes, size: int, without: Codes, drawn: Codes, limits: 
     return True
 
 
-def of_parity(rows: Codes, chance: Codes, drawn: Codes, even: int) -> None:
-    """Flip the lowest digit of the row in each number whose parity with the row is not the wanted one."""
+def of_parity(rows: NDArray[Any], even: NDArray[np.bool_], drawn: NDArray[Any], reports: Codes) -> None:
+    """Write the drawn numbers; where the parity with the row is wrong, the row's lowest digit is flipped."""
     for place in range(len(rows)):
-        row = rows[place]
-        parity = drawn[place] & row
+        row, number = int(rows[place]), int(drawn[place])
+        parity = number & row
         parity ^= parity >> 32
         parity ^= parity >> 16
         parity ^= parity >> 8
         parity ^= parity >> 4
         parity = 0x6996 >> (parity & 15) & 1
-        if parity != (chance[place] >= even):
-            drawn[place] ^= row & -row
+        reports[place] = number ^ (row & -row) if parity == even[place] else number
 
 
 def fitting(own: Codes, steps: Codes, elements: Codes, prime: int, counts: Codes) -> None:
@@ -138,28 +137,37 @@ def fitting(own: Codes, steps: Codes, elements: Codes, prime: int, counts: Codes
                 cell -= prime
 
 
-def below_weights(
+def below_heads(
     values: NDArray[np.float64],
     start: float,
     width: float,
-    drawn: Codes,
+    heads: NDArray[np.uint16],
     span: float,
     low: int,
     high: int,
     reports: Bytes,
-) -> None:
-    """Write whether each number is below low plus a part of the span, which ends at high.
+    undecided: Codes,
+) -> int:
+    """Write whether each head is below that of low plus a part of the span, which ends at high.
 
     The part is that of the value in the range from ``start``: the same operations on the same doubles as
-    those of numpy, one user after the other.
+    those of numpy, one user after the other. The rows where both heads are equal are written to
+    ``undecided``; returns how many.
     """
+    count = 0
     for row in range(len(values)):
         unit = min(max((values[row] - start) / width, 0.0), 1.0)
         part = int(unit * span)
-        reports[row] = drawn[row] < low + (part if part < high - low else high - low)
+        head = (low + (part if part < high - low else high - low)) >> 46
+        drawn = int(heads[row])
+        reports[row] = drawn < head
+        if drawn == head:
+            undecided[count] = row
+            count += 1
+    return count
 
 
 def loops() -> tuple[Any, ...]:
     """Return all loops."""
     sets = (settle_bits, shortened, own_bits, corrected, floyd_members)
-    return (*sets, of_parity, fitting, below_weights)
+    return (*sets, of_parity, fitting, below_heads)

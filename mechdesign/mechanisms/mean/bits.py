@@ -5,7 +5,8 @@ c + d] (eq. (8) of the RCP paper). Here the probability is an integer function o
 
     w(u) = lo + floor(u (hi - lo)),    0 <= lo < hi <= 2**62,
 
-drawn by comparing a uniform 62-bit integer with w(u).
+drawn by comparing a uniform 62-bit integer with w(u), of which a batch draws few digits
+(:mod:`~mechdesign.mechanisms.mean.bit_draws`).
 
 Privacy. However u is rounded, w(u) is an integer in [lo, hi]. The ratio w/w' of two of them for the
 report 1, and (2**62 - w)/(2**62 - w') for the report 0, are largest for the two ends; so is the excess
@@ -35,9 +36,8 @@ from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import in_range, integer, number, privacy_delta, privacy_epsilon
 from mechdesign.mechanisms.intervals import BinomialLimits
-from mechdesign.mechanisms.kernels import compiled
-from mechdesign.mechanisms.kernels.loops import below_weights
 from mechdesign.mechanisms.mean.base import MeanMechanism
+from mechdesign.mechanisms.mean.bit_draws import BitWeights
 from mechdesign.mechanisms.mean.curves import Curves, ReportSums
 from mechdesign.mechanisms.mean.score import ScoreLimits
 from mechdesign.mechanisms.mean.tally import CodeTally
@@ -48,9 +48,6 @@ from mechdesign.mechanisms.written import require_total
 
 ROUNDING = Fraction(1, 2**50)
 """Bound of the bias from rounding, as a part of the range; see the module."""
-
-NANOSECONDS, PIECE = 5, 1 << 15
-"""What numpy takes for a report, about; and how many it makes at a time, in the processor's cache."""
 
 NOTICED = 2**62
 """A bias is called absent when it is below the standard error of this many users: more than there are."""
@@ -193,32 +190,17 @@ class CensoringInterval(MeanMechanism):
     # Client
 
     @cached_property
-    def _span(self) -> float:
-        return float(self.hi - self.lo)
+    def _weights(self) -> BitWeights:
+        return BitWeights(self.domain, self.lo, self.hi)
 
     def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
         """Return the bits: whether a uniform integer is below w(u)."""
-        return self._below(unit * self._span, source.integers(len(unit))).view(np.uint8)
+        return np.less(source.integers(len(unit)), self._weights.weights(unit * self._weights.span)).view(
+            np.uint8
+        )
 
     def _draw_values(self, values: Array, source: BitSource) -> NDArray[Any]:
-        """Return the bits of values: in one compiled loop, or piece by piece in the processor's cache."""
-        loop = compiled(below_weights, NANOSECONDS * len(values))
-        reports, drawn = np.empty(len(values), dtype=np.uint8), source.integers(len(values))
-        if loop is not None:
-            start, width = self.domain.low, self.domain.width
-            loop(np.ascontiguousarray(values), start, width, drawn, self._span, self.lo, self.hi, reports)
-            return reports
-        for first in range(0, len(values), PIECE):
-            scaled = self.domain.scaled(values[first : first + PIECE], self._span)
-            reports[first : first + PIECE] = self._below(scaled, drawn[first : first + PIECE])
-        return reports
-
-    def _below(self, scaled: Array, drawn: NDArray[np.int64]) -> NDArray[np.bool_]:
-        weight = scaled.astype(np.int64)
-        if int(self._span) > self.hi - self.lo:  # else no part of the span is beyond its end
-            np.minimum(weight, self.hi - self.lo, out=weight)
-        weight += self.lo
-        return np.less(drawn, weight)
+        return self._weights.bits(values, source)
 
     def _client_steps(self) -> Steps:
         """Return the ends of the scale interval."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.randomness import BitSource
+from mechdesign.mechanisms.heads import below_weight, digits
 from mechdesign.mechanisms.kernels import compiled
 from mechdesign.mechanisms.kernels.loops import of_parity
 from mechdesign.mechanisms.labels import Codes
@@ -79,18 +80,24 @@ class HadamardResponse(NumberedBlocks):
         """Return a number below K for the number of each category."""
         reports = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), BLOCK):
-            row = codes[start : start + BLOCK] + 1
-            chance = source.integers(len(row))
-            drawn = source.integers(len(row)) & (self.order - 1)
+            even = below_weight(self.even, len(codes[start : start + BLOCK]), source)
+            drawn = digits(self.order.bit_length() - 1, len(even), source)
+            row = codes[start : start + BLOCK].astype(drawn.dtype) + drawn.dtype.type(1)
             loop = compiled(of_parity, NANOSECONDS * len(row))
-            if loop is not None:
-                loop(row, chance, drawn, self.even)
-                reports[start : start + BLOCK] = drawn
-                continue
-            wanted = chance >= self.even  # whether the parity is to be odd
-            wrong = is_odd(drawn & row) != wanted
-            # Flipping the lowest digit of the row changes the parity: a bijection of the two halves.
-            reports[start : start + BLOCK] = drawn ^ np.where(wrong, row & -row, 0)
+            if loop is None:
+                reports[start : start + BLOCK] = self._with_parity(row, drawn, even)
+            else:
+                loop(row, even, drawn, reports[start : start + BLOCK])
+        return reports
+
+    @staticmethod
+    def _with_parity(row: NDArray[Any], drawn: NDArray[Any], even: NDArray[np.bool_]) -> NDArray[Any]:
+        """Return the drawn numbers, those with the lowest digit of the row flipped whose parity is wrong.
+
+        Flipping that digit changes the parity: a bijection of the two halves.
+        """
+        wrong = is_odd(drawn & row) == even
+        reports: NDArray[Any] = drawn ^ (row & -row) * wrong
         return reports
 
     def _client_steps(self) -> Steps:

@@ -1,0 +1,100 @@
+"""Decisions from the first digits of a number: those of all its digits."""
+
+import numpy as np
+import pytest
+
+from mechdesign.core.randomness import TOTAL, NumpySource, bit_source
+from mechdesign.mechanisms.heads import FEW, below_weight, digits, heads
+from mechdesign.mechanisms.mean import CensoringInterval, Duchi
+
+USERS = 3000
+
+
+class Near(NumpySource):
+    """Words of which all heads are one of three numbers, so that many heads are equal to a weight's."""
+
+    def __init__(self, seed, middle):
+        super().__init__(np.random.default_rng(seed))
+        self.middle = middle
+
+    def words(self, count):
+        low, high = max(self.middle - 1, 0), min(self.middle + 2, 1 << 16)
+        return self.generator.integers(low, high, size=4 * count, dtype=np.uint16).view(np.uint64)
+
+
+@pytest.mark.parametrize("weight", [0, 1, 1 << 46, (1 << 46) - 1, TOTAL // 3, TOTAL - 1, TOTAL])
+def test_decisions_are_those_of_whole_numbers(weight):
+    found = below_weight(weight, USERS, Near(1, weight >> 46)).tolist()
+    source = Near(1, weight >> 46)
+    drawn = heads(USERS, source).tolist()
+    equal = [row for row, head in enumerate(drawn) if head == weight >> 46]
+    rest = dict(zip(equal, source.integers(len(equal)).tolist(), strict=True))
+    assert found == [(head << 46) + (rest.get(row, 0) >> 16) < weight for row, head in enumerate(drawn)]
+    assert len(equal) > USERS // 4 or weight == TOTAL
+
+
+def test_few_decisions_read_what_a_client_reads():
+    weight = TOTAL // 3
+    found = below_weight(weight, FEW - 1, bit_source(2))
+    assert found.tolist() == [number < weight for number in bit_source(2).integers(FEW - 1).tolist()]
+    assert digits(5, 9, bit_source(2)).tolist() == [n % 32 for n in bit_source(2).integers(9).tolist()]
+
+
+@pytest.mark.parametrize(
+    ("width", "kind"), [(0, "u1"), (8, "u1"), (9, "u2"), (17, "u4"), (33, "i8"), (62, "i8")]
+)
+def test_digits_are_uniform_and_short(width, kind):
+    """Every digit is 1 for half of the numbers; four standard deviations, 125 digits: error below 1 %."""
+    drawn = digits(width, USERS, bit_source(3))
+    assert drawn.dtype == kind
+    assert drawn.min() >= 0
+    assert int(drawn.max()).bit_length() <= width
+    ones = [int((drawn >> place & 1).sum()) for place in range(width)]
+    assert all(abs(count - USERS / 2) < 4 * (USERS / 4) ** 0.5 for count in ones)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Duchi(1.0),
+        Duchi(0.3, low=5.0, high=5.1),
+        Duchi(2.0, low=1e9, high=1e9 + 3.0),
+        CensoringInterval.from_interval(0.0, 0.3, 1.0, 0.1, low=-1.0),
+    ],
+)
+def test_bits_next_to_their_weight_are_those_of_whole_numbers(mechanism):
+    """All values have nearly one weight, and all heads are that of it or beside it."""
+    domain, span = mechanism.domain, float(mechanism.hi - mechanism.lo)
+    values = domain.low + domain.width * (0.4 + np.random.default_rng(7).uniform(-1e-7, 1e-7, USERS))
+    weights = []
+    for value in values.tolist():
+        unit = min(max((value - domain.low) / domain.width, 0.0), 1.0)
+        weights.append(mechanism.lo + min(int(unit * span), mechanism.hi - mechanism.lo))
+    middle = weights[0] >> 46
+    found = mechanism._draw_values(values, Near(8, middle)).tolist()
+    source = Near(8, middle)
+    drawn = heads(USERS, source).tolist()
+    equal = [row for row, head in enumerate(drawn) if head == weights[row] >> 46]
+    rest = dict(zip(equal, source.integers(len(equal)).tolist(), strict=True))
+    wanted = [(head << 46) + (rest.get(row, 0) >> 16) < weights[row] for row, head in enumerate(drawn)]
+    assert found == wanted
+    assert len(equal) > USERS // 10
+
+
+@pytest.mark.parametrize("epsilon", [11.0, 12.0, 40.0])
+def test_weights_at_the_ends_are_compared_whole_where_heads_have_no_room(epsilon):
+    """At 12 the weight of the low end is below 2**46, at 40 that of the high end is 2**62 as a double."""
+    mechanism = Duchi(epsilon)
+    values = np.tile([-1.0, 1.0], USERS)
+    found = mechanism.randomize(values, rng=4)
+    assert found[1::2].sum() >= USERS - 2
+    assert found[::2].sum() <= 2
+
+
+def test_shares_of_a_batch_are_those_of_the_weights():
+    """Four standard deviations: error 6e-5."""
+    mechanism, users = Duchi(1.0), 200_000
+    for value in (-1.0, 0.2, 1.0):
+        ones = int(mechanism.randomize(np.full(users, value), rng=9).sum())
+        share = (mechanism.lo + (value + 1) / 2 * (mechanism.hi - mechanism.lo)) / TOTAL
+        assert abs(ones - users * share) < 4 * (users * share * (1 - share)) ** 0.5
