@@ -8,6 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+FEW = 8
+"""Up to so many values, a look at all rows for each is quicker than one that counts them all."""
+
 ROWS = 1 << 18
 """Rows of a block: a multiple of the pieces in which mechanisms draw, so that blocks leave no trace."""
 
@@ -41,6 +44,19 @@ class Coded:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         array: NDArray[Any] = self.values[self.codes]
         return array if dtype is None else array.astype(dtype)
+
+    def rows_of_each(self) -> NDArray[np.int64]:
+        """Return how many rows have each value.
+
+        Examples
+        --------
+        >>> Coded(np.array(["no", "yes", "never"]), np.array([1, 0, 1])).rows_of_each()
+        array([1, 2, 0])
+        """
+        if len(self.values) > FEW:
+            return np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
+        counts = [np.count_nonzero(self.codes == place) for place in range(len(self.values))]
+        return np.array(counts, dtype=np.int64)
 
 
 Values = NDArray[Any] | Coded

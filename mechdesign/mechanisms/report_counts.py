@@ -71,9 +71,8 @@ class Aggregator(Server[ReportMechanism[Any]], Generic[EstimateT_co]):
         if isinstance(reports, Coded):
             with suppress(DataError):  # said again below, with the row
                 distinct = self.mechanism.read(reports.values)
-                rows = np.bincount(reports.codes, minlength=len(distinct))
                 counts = self.counts.copy()
-                np.add.at(counts, distinct, rows)
+                np.add.at(counts, distinct, reports.rows_of_each())
                 self.counts = counts
                 return
         read = self.mechanism.read(reports)

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.tables import Coded
+
 KINDS = {"double": "float64", "float": "float32", "halffloat": "float16"}
 """Types of pyarrow that numpy calls otherwise."""
 
@@ -144,7 +146,7 @@ def coded_texts(codes: NDArray[Any], texts: Sequence[str]) -> Any:
     """
     import pyarrow
 
-    used = np.bincount(codes, minlength=len(texts)) > 0
+    used = Coded(np.array(texts, dtype=object), codes).rows_of_each() > 0
     places = (np.cumsum(used, dtype=np.int32) - np.int32(1)).take(codes)
     found = [text for text, has_rows in zip(texts, used.tolist(), strict=True) if has_rows]
     return pyarrow.DictionaryArray.from_arrays(whole_to_arrow(places), texts_to_arrow(found))
