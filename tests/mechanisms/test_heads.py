@@ -53,36 +53,72 @@ def test_digits_are_uniform_and_short(width, kind):
     assert all(abs(count - USERS / 2) < 4 * (USERS / 4) ** 0.5 for count in ones)
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        Duchi(1.0),
-        Duchi(0.3, low=5.0, high=5.1),
-        Duchi(2.0, low=1e9, high=1e9 + 3.0),
-        CensoringInterval.from_interval(0.0, 0.3, 1.0, 0.1, low=-1.0),
-    ],
-)
+BITS = [
+    Duchi(1.0),
+    Duchi(0.3, low=5.0, high=5.1),
+    Duchi(2.0, low=1e9, high=1e9 + 3.0),
+    Duchi(30.0, low=0.0, high=7.0),
+    CensoringInterval.from_interval(0.0, 0.3, 1.0, 0.1, low=-1.0),
+]
+
+
+def weights_of(mechanism, values):
+    domain, span = mechanism.domain, mechanism.hi - mechanism.lo
+    units = [min(max((value - domain.low) / domain.width, 0.0), 1.0) for value in values.tolist()]
+    return [mechanism.lo + min(int(unit * float(span)), span) for unit in units]
+
+
+def require_whole(mechanism, values, middle):
+    """Compare bits with those of whole numbers with heads around one; return how many heads are equal."""
+    weights, source = weights_of(mechanism, values), Near(8, middle)
+    drawn = heads(len(values), source).tolist()
+    equal = [row for row, head in enumerate(drawn) if head == weights[row] >> 46]
+    rest = dict(zip(equal, source.integers(len(equal)).tolist() if equal else [], strict=True))
+    found = mechanism._draw_values(values, Near(8, middle)).tolist()
+    assert found == [(head << 46) + (rest.get(row, 0) >> 16) < weights[row] for row, head in enumerate(drawn)]
+    return len(equal)
+
+
+@pytest.mark.parametrize("mechanism", BITS)
 def test_bits_next_to_their_weight_are_those_of_whole_numbers(mechanism):
     """All values have nearly one weight, and all heads are that of it or beside it."""
-    domain, span = mechanism.domain, float(mechanism.hi - mechanism.lo)
+    domain = mechanism.domain
     values = domain.low + domain.width * (0.4 + np.random.default_rng(7).uniform(-1e-7, 1e-7, USERS))
-    weights = []
-    for value in values.tolist():
-        unit = min(max((value - domain.low) / domain.width, 0.0), 1.0)
-        weights.append(mechanism.lo + min(int(unit * span), mechanism.hi - mechanism.lo))
-    middle = weights[0] >> 46
-    found = mechanism._draw_values(values, Near(8, middle)).tolist()
-    source = Near(8, middle)
-    drawn = heads(USERS, source).tolist()
-    equal = [row for row, head in enumerate(drawn) if head == weights[row] >> 46]
-    rest = dict(zip(equal, source.integers(len(equal)).tolist(), strict=True))
-    wanted = [(head << 46) + (rest.get(row, 0) >> 16) < weights[row] for row, head in enumerate(drawn)]
-    assert found == wanted
-    assert len(equal) > USERS // 10
+    assert require_whole(mechanism, values, weights_of(mechanism, values[:1])[0] >> 46) > USERS // 10
+
+
+@pytest.mark.parametrize("mechanism", BITS)
+def test_bits_where_rounding_decides_about_the_head_are_those_of_whole_numbers(mechanism):
+    """Values a few units in the last place around those at which the weight's head changes."""
+    domain, span = mechanism.domain, mechanism.hi - mechanism.lo
+    for part in (0.003, 0.2, 0.5, 0.77, 0.998):
+        head = ((mechanism.lo + int(part * span)) >> 46) + 1
+        middle = domain.low + domain.width * (((head << 46) - mechanism.lo) / span)
+        values = middle + np.spacing(middle) * (np.arange(USERS) % 41 - 20)
+        assert require_whole(mechanism, values, head) > USERS // 10
+
+
+class Tied(NumpySource):
+    """Whole numbers that are equal to a weight, or the next one below."""
+
+    def __init__(self, weight):
+        super().__init__(np.random.default_rng(0))
+        self.weight = weight
+
+    def words(self, count):
+        return np.full(4 * count, self.weight >> 46, dtype=np.uint16).view(np.uint64)
+
+    def integers(self, count):
+        return ((self.weight - np.arange(count) % 2) & ((1 << 46) - 1)) << 16
+
+
+def test_a_number_equal_to_its_weight_is_not_below_it():
+    weight = TOTAL // 3
+    assert below_weight(weight, USERS, Tied(weight)).tolist() == [False, True] * (USERS // 2)
 
 
 @pytest.mark.parametrize("epsilon", [11.0, 12.0, 40.0])
-def test_weights_at_the_ends_are_compared_whole_where_heads_have_no_room(epsilon):
+def test_weights_at_the_ends_have_the_first_and_the_last_head(epsilon):
     """At 12 the weight of the low end is below 2**46, at 40 that of the high end is 2**62 as a double."""
     mechanism = Duchi(epsilon)
     values = np.tile([-1.0, 1.0], USERS)

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.randomness import TOTAL, BitSource
+from mechdesign.core.randomness import BitSource
 from mechdesign.mechanisms.heads import FEW, TAIL, Codes, Heads, heads, tails_below
 from mechdesign.mechanisms.kernels import compiled
 from mechdesign.mechanisms.kernels.loops import below_heads
@@ -64,7 +64,7 @@ class BitWeights:
         >>> round(float(weights.bits(np.full(100_000, 0.5), bit_source(1)).mean()), 2)
         0.5
         """
-        if len(values) < FEW or self.low < 1 << TAIL or self.high > TOTAL - (1 << TAIL):
+        if len(values) < FEW:
             return self._below(values, source.integers(len(values)))
         drawn, found = heads(len(values), source), np.empty(len(values), dtype=np.uint8)
         loop = compiled(below_heads, NANOSECONDS * len(values))
@@ -95,7 +95,9 @@ class BitWeights:
             piece = slice(first, first + PIECE)
             place = self.domain.scaled(values[piece], self.span * unit)
             place += self.low * unit - 1.0
-            lower = place.astype(np.uint16)  # the weight's head less 1, or one beside it
+            lower = place.astype(
+                np.uint16
+            )  # the weight's head less 1, or one beside it; 0 for what is above -1
             np.less_equal(drawn[piece], lower, out=found[piece].view(np.bool_))
             near.append(first + np.flatnonzero(drawn[piece] - lower <= 2))
         rows = np.concatenate(near)
