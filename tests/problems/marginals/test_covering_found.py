@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import shutil
 
 import numpy as np
 import pytest
 
 import mechdesign as md
+from benchmarks.covering_search import found_coverings as searched, orbits_of
 from benchmarks.covering_sizes import compared
+from benchmarks.limits import COMPILERS
 from mechdesign.audit.covering import audit_covering
 from mechdesign.problems.marginals.covering_design.bounds import lower_bound
 from mechdesign.problems.marginals.covering_design.chosen import chosen_points
@@ -98,3 +101,26 @@ def test_the_public_tables_are_met_where_the_page_says_so():
     for points, order, block, made, stated in lines:
         assert made >= lower_bound(points, order, block)[0]
         assert made <= 1.22 * stated, (points, order, block)
+
+
+def test_orbits_of_subsets_are_those_of_the_images():
+    """The table has every order of a subset; a block of two points stands for a subset here."""
+    moves = generators("1x6+1x3", 10)
+    table, weights = orbits_of(10, 2, moves)
+    for first, second in [(0, 1), (0, 3), (2, 7), (6, 8), (9, 4)]:
+        orbit = images([(first, second)], moves)
+        numbers = {int(table[32 * one + two]) for pair in orbit for one, two in (pair, pair[::-1])}
+        assert len(numbers) == 1
+        assert weights[numbers.pop()] * 6 == len(orbit)  # the group has six elements
+
+
+@pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="there is no C compiler")
+@pytest.mark.parametrize(
+    ("case", "group", "count"), [((11, 2, 5), "1", 7), ((8, 3, 4), "1x7", 14), ((11, 4, 5), "1x11", 66)]
+)
+def test_the_search_finds_coverings_of_the_least_size(case, group, count):
+    search = searched(*case, group, count, seed=1)
+    bases = next(blocks for blocks, left in (next(search) for _ in range(20)) if left < 1e-9)
+    whole = images(bases, generators(group, case[0]))
+    assert len(whole) == count
+    assert audit_covering(whole, *case).holds

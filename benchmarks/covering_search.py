@@ -1,0 +1,141 @@
+"""Search for a covering with a group: simulated annealing of one block an orbit, compiled on the fly.
+
+Where :mod:`mechdesign.problems.marginals.covering_design.found` has its newest lines from. What is found is
+audited and printed as a line of that module's file ::
+
+    python -m benchmarks.covering_search 26 3 8 --group 3x7 --blocks 70 --seconds 60
+
+Every step exchanges a point of a block (Nurmela and Ostergard 1993); the group is one of
+:mod:`mechdesign.problems.marginals.covering_design.groups`. It needs a C compiler.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import combinations, permutations
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from benchmarks.limits import COMPILERS
+from mechdesign.audit.covering import audit_covering
+from mechdesign.problems.marginals.covering_design.groups import Permutation, generators, images
+
+SOURCE, MOST = Path(__file__).with_name("covering_search.c"), 32
+DIGITS = "0123456789abcdefghijklmnopqrstuv"
+SWEEPS, HOT, COLD = 20_000, 0.6, 0.17
+"""Steps for each exchange there is, and the first and the last temperature, in orbits of subsets."""
+
+Blocks = list[tuple[int, ...]]
+
+
+def orbits_of(
+    points: int, order: int, moves: list[Permutation]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the number of the orbit of each ordered subset, and the size of each orbit over the largest."""
+    subsets = list(combinations(range(points), order))
+    number = {subset: place for place, subset in enumerate(subsets)}
+    links = [
+        (place, number[tuple(sorted(move[point] for point in subset))])
+        for place, subset in enumerate(subsets)
+        for move in moves
+    ]
+    rows, columns = np.array(links or [(0, 0)]).T
+    shape = (len(subsets), len(subsets))
+    count, found = connected_components(
+        coo_array((np.ones(len(rows)), (rows, columns)), shape), directed=False
+    )
+    table = np.zeros(MOST**order, dtype=np.int32)
+    for subset, one in zip(subsets, found.tolist(), strict=True):
+        for ordered in permutations(subset):
+            table[sum(point * MOST ** (order - 1 - place) for place, point in enumerate(ordered))] = one
+    sizes = np.bincount(found, minlength=count).astype(np.float64)
+    return table, sizes / sizes.max()
+
+
+def compiled() -> ctypes.CDLL:
+    """Return the compiled loop."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "search.so"
+        for compiler in COMPILERS:
+            options = ["-O3", "-march=native", "-shared", "-fPIC", str(SOURCE), "-o", str(made), "-lm"]
+            try:
+                subprocess.run([compiler, *options], check=True)
+            except FileNotFoundError:
+                continue
+            return ctypes.CDLL(str(made))
+    raise SystemExit("covering_search: needs a C compiler: cc, gcc or clang")
+
+
+def found_coverings(
+    points: int, order: int, block: int, group: str, blocks: int, seed: int, sweeps: int = SWEEPS
+) -> Iterator[tuple[Blocks, float]]:
+    """Yield the blocks of each annealing, one an orbit, and the part of the orbits that is not covered."""
+    moves = generators(group, points)
+    table, weights = orbits_of(points, order, moves)
+    kept = max(1, blocks // order_of(moves, points))
+    loop, rng = compiled().anneal, np.random.default_rng(seed)
+    loop.restype, times = ctypes.c_double, np.zeros(len(weights), dtype=np.int32)
+    steps = sweeps * kept * block * (points - block)
+    while True:
+        members = np.array([rng.permutation(points)[:block] for _ in range(kept)], dtype=np.int32)
+        times[0] = len(weights)
+        left = loop(
+            *map(ctypes.c_int, (points, order, block, kept)),
+            *(ctypes.c_void_p(array.ctypes.data) for array in (table, weights, times, members)),
+            ctypes.c_int64(steps),
+            ctypes.c_double(HOT),
+            ctypes.c_double(COLD),
+            ctypes.c_uint64(int(rng.integers(1 << 62))),
+        )
+        yield [tuple(sorted(row)) for row in members.tolist()], left
+
+
+def order_of(moves: list[Permutation], points: int) -> int:
+    """Return the number of permutations in the group: so many images has a block in general position."""
+    rows, waiting = set(), [tuple(range(points))]
+    while waiting:
+        row = waiting.pop()
+        if row not in rows:
+            rows.add(row)
+            waiting += [tuple(move[point] for point in row) for move in moves]
+    return len(rows)
+
+
+def main() -> int:
+    """Search until a covering is found or the time is over."""
+    parser = argparse.ArgumentParser(
+        description="Search for a covering with a group, by simulated annealing."
+    )
+    for name in ("points", "order", "block"):
+        parser.add_argument(name, type=int)
+    parser.add_argument("--group", default="1", help="as in found.txt, for instance 3x7 (default: none)")
+    parser.add_argument("--blocks", type=int, required=True, help="how many there may be")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    case, start = (given.points, given.order, given.block), time.monotonic()
+    for bases, left in found_coverings(*case, given.group, given.blocks, given.seed):
+        print(f"{time.monotonic() - start:6.1f} s: {left:.2f} orbits are left", file=sys.stderr, flush=True)
+        if left < 1e-9:
+            whole = images(bases, generators(given.group, given.points))
+            assert audit_covering(whole, *case).holds
+            words = ["".join(DIGITS[point] for point in one) for one in bases]
+            print(*case, len(whole), given.group, *words)
+            return 0
+        if time.monotonic() - start > given.seconds:
+            break
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
