@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shutil
 
-import numpy as np
 import pytest
 
 import mechdesign as md
@@ -14,11 +13,9 @@ from benchmarks.covering_sizes import compared
 from benchmarks.limits import COMPILERS
 from mechdesign.audit.covering import audit_covering
 from mechdesign.problems.marginals.covering_design.bounds import lower_bound
-from mechdesign.problems.marginals.covering_design.chosen import chosen_points
 from mechdesign.problems.marginals.covering_design.found import found_coverings
-from mechdesign.problems.marginals.covering_design.geometric import Builder, full_rows
 from mechdesign.problems.marginals.covering_design.groups import generators, images
-from mechdesign.problems.marginals.covering_design.plan import RULES, tables
+from mechdesign.problems.marginals.covering_design.plan import tables
 
 
 @pytest.mark.parametrize(
@@ -71,21 +68,6 @@ def test_every_line_is_a_covering_of_the_stated_size():
         assert tables(32, 4, 8)[order].size[points, block] <= covering.count
 
 
-def test_chosen_points_of_designs_are_coverings():
-    builder = Builder(32, 4, 8)
-    for number, chosen in enumerate(chosen_points()):
-        order, points = chosen.order, len(chosen.kept)
-        assert len(set(chosen.kept)) == points
-        table = builder.tables[order]
-        mine = (table.rule[points] == RULES.index("chosen")) & (table.detail[points] == number)
-        assert mine.any(), "another rule is as good"
-        for block in np.flatnonzero(mine).tolist():
-            blocks = full_rows(builder.blocks(points, order, block), points, block)
-            assert len(blocks) <= table.size[points, block]
-            assert audit_covering(blocks, points, order, block).holds
-            assert builder.rule(points, order, block) == f"{chosen.design}, {points} chosen points"
-
-
 @pytest.mark.parametrize(("points", "order", "block", "count"), [(23, 4, 7, 253), (23, 4, 5, 1771)])
 def test_steiner_systems_are_found_and_proven(points, order, block, count):
     """Witt's systems and others, which Schoenheim's bound proves to be optimal."""
@@ -97,10 +79,10 @@ def test_steiner_systems_are_found_and_proven(points, order, block, count):
 def test_the_public_tables_are_met_where_the_page_says_so():
     lines = list(compared())
     assert len(lines) == 391
-    assert sum(made <= stated for *_, made, stated in lines) >= 295
+    assert sum(made <= stated for *_, made, stated in lines) >= 296
     for points, order, block, made, stated in lines:
         assert made >= lower_bound(points, order, block)[0]
-        assert made <= 1.22 * stated, (points, order, block)
+        assert made <= 1.17 * stated, (points, order, block)
 
 
 def test_orbits_of_subsets_are_those_of_the_images():

@@ -8,7 +8,6 @@ from itertools import combinations
 import numpy as np
 
 from mechdesign.core.method import Outcome
-from mechdesign.problems.marginals.covering_design.chosen import chosen_points
 from mechdesign.problems.marginals.covering_design.designs import Bits, Wholes, designs
 from mechdesign.problems.marginals.covering_design.found import found_coverings
 from mechdesign.problems.marginals.covering_design.plan import RULES, SizeTable, members, splits, tables
@@ -52,8 +51,6 @@ class Builder:
         if rule == "found":
             group = found_coverings()[points, order, detail].group
             return "blocks that a search found" if group == "1" else f"orbits of the group {group}"
-        if rule == "chosen":
-            return f"{chosen_points()[detail].design}, {points} chosen points"
         words = {
             "all": "all subsets",
             "one": "one block",
@@ -80,9 +77,6 @@ class Builder:
     def _design(self, table: SizeTable, points: int, block: int) -> Sets:
         design = designs(table.order, self.points)[table.detail[points, block]]
         return self._induced(table, members(design)[:, :points], block)
-
-    def _chosen(self, table: SizeTable, points: int, block: int) -> Sets:
-        return self._induced(table, chosen_points()[table.detail[points, block]].members(), block)
 
     def _induced(self, table: SizeTable, rows: Bits, block: int) -> Sets:
         found = []

@@ -6,7 +6,6 @@ the family's page:
 - ``all``: l = k, every subset. ``one``: l = d, a single block. ``parts``: k = 1, blocks side by side.
 - ``design``: a known design on D >= d points, the last D - d deleted. A block that keeps more than l points
   is replaced by a covering of its own; one that keeps fewer than k is dropped.
-- ``chosen``: the same, but the points that are kept were chosen by a search.
 - ``groups``: m groups of points in place of the points of a covering of m points with blocks of j groups.
 - ``product``: d = d1 + d2; for each s the blocks of C(d1, s, a) joined to each of C(d2, k - s, l - a).
 - ``double``: k = 3, l = 4, d = 2 m with m even: two coverings of m points, and pairs of pairs of the same
@@ -24,7 +23,6 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.problems.marginals.covering_design.chosen import chosen_points, kept_sizes
 from mechdesign.problems.marginals.covering_design.designs import Bits, CoveringBlocks, designs
 from mechdesign.problems.marginals.covering_design.found import found_coverings
 
@@ -33,7 +31,7 @@ Counts = NDArray[np.float64]
 BEYOND = 4
 """Rows of the table above the requested number of points, for the rule ``fewer``."""
 
-RULES = ("none", "all", "one", "parts", "design", "chosen", "groups", "product", "double", "found", "fewer")
+RULES = ("none", "all", "one", "parts", "design", "groups", "product", "double", "found", "fewer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +102,6 @@ def _fill(done: list[SizeTable], points: int, known: list[tuple[int, Counts]]) -
     for number, kept in known:
         if len(kept) > points:
             table.improve(points, _induced(table.size, kept[points], order), "design", number)
-    for number, chosen in enumerate(chosen_points()):
-        if (chosen.order, len(chosen.kept)) == (order, points):
-            table.improve(points, _induced(table.size, kept_sizes(chosen), order), "chosen", number)
     for groups in range(order + 1, points):
         table.improve(points, _grouped(table.size[groups], points, groups), "groups", groups)
     for first in range(1, points // 2 + 1):
