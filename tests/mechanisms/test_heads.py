@@ -57,7 +57,7 @@ BITS = [
     Duchi(1.0),
     Duchi(0.3, low=5.0, high=5.1),
     Duchi(2.0, low=1e9, high=1e9 + 3.0),
-    Duchi(30.0, low=0.0, high=7.0),
+    Duchi(10.5, low=0.0, high=7.0),
     CensoringInterval.from_interval(0.0, 0.3, 1.0, 0.1, low=-1.0),
 ]
 
@@ -118,13 +118,18 @@ def test_a_number_equal_to_its_weight_is_not_below_it():
 
 
 @pytest.mark.parametrize("epsilon", [11.0, 12.0, 40.0])
-def test_weights_at_the_ends_have_the_first_and_the_last_head(epsilon):
-    """At 12 the weight of the low end is below 2**46, at 40 that of the high end is 2**62 as a double."""
+def test_weights_at_the_ends_are_met_as_often_as_they_should(epsilon):
+    """From 12 on the weight of the low end is below 2**46, and whole numbers are compared."""
     mechanism = Duchi(epsilon)
     values = np.tile([-1.0, 1.0], USERS)
     found = mechanism.randomize(values, rng=4)
     assert found[1::2].sum() >= USERS - 2
     assert found[::2].sum() <= 2
+
+
+def test_a_weight_of_zero_is_never_met():
+    mechanism = CensoringInterval(0, TOTAL // 10, 0.5, 0.2)
+    assert mechanism.randomize(np.full(USERS, mechanism.domain.low), rng=4).sum() == 0
 
 
 def test_shares_of_a_batch_are_those_of_the_weights():

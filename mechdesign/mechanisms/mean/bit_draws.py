@@ -64,7 +64,7 @@ class BitWeights:
         >>> round(float(weights.bits(np.full(100_000, 0.5), bit_source(1)).mean()), 2)
         0.5
         """
-        if len(values) < FEW:
+        if len(values) < FEW or not self.low >> TAIL:  # a head of 0 has none below it
             return self._below(values, source.integers(len(values)))
         drawn, found = heads(len(values), source), np.empty(len(values), dtype=np.uint8)
         loop = compiled(below_heads, NANOSECONDS * len(values))
@@ -95,9 +95,7 @@ class BitWeights:
             piece = slice(first, first + PIECE)
             place = self.domain.scaled(values[piece], self.span * unit)
             place += self.low * unit - 1.0
-            lower = place.astype(
-                np.uint16
-            )  # the weight's head less 1, or one beside it; 0 for what is above -1
+            lower = place.astype(np.uint16)  # the weight's head less 1, or one beside it
             np.less_equal(drawn[piece], lower, out=found[piece].view(np.bool_))
             near.append(first + np.flatnonzero(drawn[piece] - lower <= 2))
         rows = np.concatenate(near)
