@@ -1,20 +1,21 @@
-"""Search for a covering with a group: simulated annealing of one block an orbit, compiled on the fly.
+"""Search for a covering with a group: simulated annealing of one block per orbit, by a compiled loop.
 
-Where :mod:`mechdesign.problems.marginals.covering_design.found` has its newest lines from. What is found is
-audited and printed as a line of that module's file ::
+The newest lines of :mod:`mechdesign.problems.marginals.covering_design.found` were found by such a search. A
+covering that is found is audited and printed as a line of that module's file ::
 
     python -m benchmarks.covering_search 26 3 8 --group 3x7 --blocks 70 --seconds 60
 
 Every step exchanges a point of a block (Nurmela and Ostergard 1993); the group is one of
-:mod:`mechdesign.problems.marginals.covering_design.groups`. Some coverings freeze into their order at one
-temperature only, and are a glass when they pass it fast: 75 blocks for ``28 3 8`` came with ``--hot 0.56
---warm 0.48``, in one of about ten tries. It needs a C compiler.
+:mod:`mechdesign.problems.marginals.covering_design.groups`. Some cases need slow cooling around one
+temperature: 75 blocks for ``28 3 8`` were found with ``--hot 0.56 --warm 0.48``, in one of several runs. A C
+compiler is required.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
+import math
 import subprocess
 import sys
 import tempfile
@@ -32,7 +33,9 @@ from benchmarks.limits import COMPILERS
 from mechdesign.audit.covering import audit_covering
 from mechdesign.problems.marginals.covering_design.groups import Permutation, generators, images
 
-SOURCE, MOST = Path(__file__).with_name("covering_search.c"), 32
+SOURCE = Path(__file__).with_name("covering_search.c")
+MOST, MOST_SUBSETS = 32, 512
+"""Points, and subsets of a block with one of its points, that the compiled loop has room for."""
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
 SWEEPS = 20_000
 """Steps for each exchange there is."""
@@ -80,7 +83,7 @@ def compiled() -> ctypes.CDLL:
     raise SystemExit("covering_search: needs a C compiler: cc, gcc or clang")
 
 
-def found_coverings(
+def annealings(
     points: int,
     order: int,
     block: int,
@@ -90,10 +93,10 @@ def found_coverings(
     hot: float = HOT,
     warm: float = WARM,
 ) -> Iterator[tuple[Blocks, float]]:
-    """Yield the blocks of each annealing, one an orbit, and the part of the orbits that is not covered."""
+    """Yield the blocks of each annealing, one per orbit, and the weight of the orbits left uncovered."""
     moves = generators(group, points)
     table, weights = orbits_of(points, order, moves)
-    kept = max(1, blocks // order_of(moves, points))
+    kept = blocks // order_of(moves, points)
     loop, rng = compiled().anneal, np.random.default_rng(seed)
     loop.restype, times = ctypes.c_double, np.zeros(len(weights), dtype=np.int32)
     steps = SWEEPS * kept * block * (points - block)
@@ -112,8 +115,27 @@ def found_coverings(
         yield [tuple(sorted(row)) for row in members.tolist()], left
 
 
+def why_not(points: int, order: int, block: int, group: str, blocks: int) -> str | None:
+    """Return why there is no such search, or None."""
+    if not (2 <= order <= 4 and order < block < points <= MOST):
+        return f"expected 2 <= order <= 4 and order < block < points <= {MOST}"
+    if math.comb(block - 1, order - 1) > MOST_SUBSETS:
+        return f"blocks of {block} points are too large for order {order}"
+    try:
+        moves = generators(group, points)
+    except (AssertionError, StopIteration, ValueError, ZeroDivisionError):
+        return f"--group: unknown group '{group}'; examples: 1, 3x7, 2x11*4, AG16*3, PSL23"
+    if any(len(move) > points for move in moves):
+        return f"--group: '{group}' moves {len(moves[0])} points, more than {points}"
+    if any(sorted(move) != list(range(points)) for move in moves):
+        return f"--group: '{group}' is not a group of permutations: the factor divides the length"
+    if (size := order_of(moves, points)) > blocks:
+        return f"--blocks: {blocks} is below the order of the group, {size}"
+    return None
+
+
 def order_of(moves: list[Permutation], points: int) -> int:
-    """Return the number of permutations in the group: so many images has a block in general position."""
+    """Return the order of the group: the number of images of a block in general position."""
     rows, waiting = set(), [tuple(range(points))]
     while waiting:
         row = waiting.pop()
@@ -139,8 +161,10 @@ def main() -> int:
         "--warm", type=float, default=WARM, help="where slow cooling ends (default: %(default)s)"
     )
     given = parser.parse_args()
+    if reason := why_not(given.points, given.order, given.block, given.group, given.blocks):
+        parser.error(reason)
     case, start = (given.points, given.order, given.block), time.monotonic()
-    for bases, left in found_coverings(*case, given.group, given.blocks, given.seed, given.hot, given.warm):
+    for bases, left in annealings(*case, given.group, given.blocks, given.seed, given.hot, given.warm):
         print(f"{time.monotonic() - start:6.1f} s: {left:.2f} orbits are left", file=sys.stderr, flush=True)
         if left < 1e-9:
             whole = images(bases, generators(given.group, given.points))

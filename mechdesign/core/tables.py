@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FEW = 8
-"""Up to so many values, a look at all rows for each is quicker than one that counts them all."""
+"""Up to this many values, counting the rows of one value at a time is faster than counting all at once."""
 
 ROWS = 1 << 18
 """Rows of a block: a multiple of the pieces in which mechanisms draw, so that blocks leave no trace."""

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from mechdesign.core.randomness import TOTAL, NumpySource, bit_source
-from mechdesign.mechanisms.heads import FEW, below_weight, digits, heads
+from mechdesign.mechanisms.heads import FEW, below_weight, digits
 from mechdesign.mechanisms.mean import CensoringInterval, Duchi
+from tests.support.heads import decided
 
 USERS = 3000
 
@@ -24,13 +25,9 @@ class Near(NumpySource):
 
 @pytest.mark.parametrize("weight", [0, 1, 1 << 46, (1 << 46) - 1, TOTAL // 3, TOTAL - 1, TOTAL])
 def test_decisions_are_those_of_whole_numbers(weight):
-    found = below_weight(weight, USERS, Near(1, weight >> 46)).tolist()
-    source = Near(1, weight >> 46)
-    drawn = heads(USERS, source).tolist()
-    equal = [row for row, head in enumerate(drawn) if head == weight >> 46]
-    rest = dict(zip(equal, source.integers(len(equal)).tolist(), strict=True))
-    assert found == [(head << 46) + (rest.get(row, 0) >> 16) < weight for row, head in enumerate(drawn)]
-    assert len(equal) > USERS // 4 or weight == TOTAL
+    wanted, equal = decided([weight] * USERS, Near(1, weight >> 46))
+    assert below_weight(weight, USERS, Near(1, weight >> 46)).tolist() == wanted
+    assert equal > USERS // 4 or weight == TOTAL
 
 
 def test_few_decisions_read_what_a_client_reads():
@@ -70,18 +67,14 @@ def weights_of(mechanism, values):
 
 def require_whole(mechanism, values, middle):
     """Compare bits with those of whole numbers with heads around one; return how many heads are equal."""
-    weights, source = weights_of(mechanism, values), Near(8, middle)
-    drawn = heads(len(values), source).tolist()
-    equal = [row for row, head in enumerate(drawn) if head == weights[row] >> 46]
-    rest = dict(zip(equal, source.integers(len(equal)).tolist() if equal else [], strict=True))
-    found = mechanism._draw_values(values, Near(8, middle)).tolist()
-    assert found == [(head << 46) + (rest.get(row, 0) >> 16) < weights[row] for row, head in enumerate(drawn)]
-    return len(equal)
+    wanted, equal = decided(weights_of(mechanism, values), Near(8, middle))
+    assert mechanism._draw_values(values, Near(8, middle)).tolist() == wanted
+    return equal
 
 
 @pytest.mark.parametrize("mechanism", BITS)
 def test_bits_next_to_their_weight_are_those_of_whole_numbers(mechanism):
-    """All values have nearly one weight, and all heads are that of it or beside it."""
+    """All values have almost the same weight; every head differs from the weight's head by at most 1."""
     domain = mechanism.domain
     values = domain.low + domain.width * (0.4 + np.random.default_rng(7).uniform(-1e-7, 1e-7, USERS))
     assert require_whole(mechanism, values, weights_of(mechanism, values[:1])[0] >> 46) > USERS // 10

@@ -15,6 +15,7 @@ from mechdesign.mechanisms.mean import CensoringInterval, Duchi
 from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from mechdesign.mechanisms.oracles.dense import dense_subsets, share_of
 from mechdesign.mechanisms.oracles.draws import bernoulli_words, packed_subsets
+from tests.support.heads import decided
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
 
@@ -97,10 +98,7 @@ def compared(weights, source):
             number < weight
             for number, weight in zip(source.integers(len(weights)).tolist(), weights, strict=True)
         ]
-    heads = source.words(-(-len(weights) // 4)).view(np.uint16).tolist()[: len(weights)]
-    equal = [row for row, head in enumerate(heads) if head == weights[row] >> 46]
-    rest = dict(zip(equal, source.integers(len(equal)).tolist() if equal else [], strict=True))
-    return [(head << 46) + (rest.get(row, 0) >> 16) < weights[row] for row, head in enumerate(heads)]
+    return decided(weights, source)[0]
 
 
 @pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")

@@ -46,7 +46,7 @@ class BitWeights:
         """The difference of the weights at the ends, as a double."""
         return float(self.high - self.low)
 
-    def weights(self, scaled: Array) -> Codes:
+    def at(self, scaled: Array) -> Codes:
         """Return the weights of u (high - low), as they are computed in doubles."""
         weight: Codes = scaled.astype(np.int64)
         if int(self.span) > self.high - self.low:  # else no part of the span is beyond its end
@@ -76,7 +76,7 @@ class BitWeights:
         else:
             undecided = self._compare(values, drawn, found)
         if len(undecided):
-            weights = self.weights(self.domain.scaled(values[undecided], self.span))
+            weights = self.at(self.domain.scaled(values[undecided], self.span))
             found[undecided] = tails_below(weights, len(undecided), source)
         return found
 
@@ -85,7 +85,7 @@ class BitWeights:
         found = np.empty(len(values), dtype=np.uint8)
         for first in range(0, len(values), PIECE):
             piece = slice(first, first + PIECE)
-            found[piece] = drawn[piece] < self.weights(self.domain.scaled(values[piece], self.span))
+            found[piece] = drawn[piece] < self.at(self.domain.scaled(values[piece], self.span))
         return found
 
     def _compare(self, values: Array, drawn: Heads, found: Bits) -> Codes:
@@ -95,11 +95,11 @@ class BitWeights:
             piece = slice(first, first + PIECE)
             place = self.domain.scaled(values[piece], self.span * unit)
             place += self.low * unit - 1.0
-            lower = place.astype(np.uint16)  # the weight's head less 1, or one beside it
+            lower = place.astype(np.uint16)  # the head of the weight minus 1, up to rounding by 1
             np.less_equal(drawn[piece], lower, out=found[piece].view(np.bool_))
             near.append(first + np.flatnonzero(drawn[piece] - lower <= 2))
         rows = np.concatenate(near)
-        exact = self.weights(self.domain.scaled(values[rows], self.span)) >> TAIL
+        exact = self.at(self.domain.scaled(values[rows], self.span)) >> TAIL
         found[rows] = drawn[rows] < exact
         undecided: Codes = rows[drawn[rows] == exact]
         return undecided

@@ -195,9 +195,7 @@ class CensoringInterval(MeanMechanism):
 
     def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
         """Return the bits: whether a uniform integer is below w(u)."""
-        return np.less(source.integers(len(unit)), self._weights.weights(unit * self._weights.span)).view(
-            np.uint8
-        )
+        return np.less(source.integers(len(unit)), self._weights.at(unit * self._weights.span)).view(np.uint8)
 
     def _draw_values(self, values: Array, source: BitSource) -> NDArray[Any]:
         return self._weights.bits(values, source)

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 import mechdesign as md
-from benchmarks.covering_search import found_coverings as searched, orbits_of
+from benchmarks.covering_search import annealings, orbits_of, why_not
 from benchmarks.covering_sizes import compared
 from benchmarks.limits import COMPILERS
 from mechdesign.audit.covering import audit_covering
@@ -96,13 +96,29 @@ def test_orbits_of_subsets_are_those_of_the_images():
         assert weights[numbers.pop()] * 6 == len(orbit)  # the group has six elements
 
 
-@pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="there is no C compiler")
+@pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no C compiler")
 @pytest.mark.parametrize(
     ("case", "group", "count"), [((11, 2, 5), "1", 7), ((8, 3, 4), "1x7", 14), ((11, 4, 5), "1x11", 66)]
 )
 def test_the_search_finds_coverings_of_the_least_size(case, group, count):
-    search = searched(*case, group, count, seed=1)
+    search = annealings(*case, group, count, seed=1)
     bases = next(blocks for blocks, left in (next(search) for _ in range(20)) if left < 1e-9)
     whole = images(bases, generators(group, case[0]))
     assert len(whole) == count
     assert audit_covering(whole, *case).holds
+
+
+@pytest.mark.parametrize(
+    ("case", "group", "blocks", "reason"),
+    [
+        ((40, 3, 8), "1", 90, "points <= 32"),
+        ((26, 3, 8), "nobody", 70, "unknown group 'nobody'"),
+        ((26, 3, 8), "5x7", 70, "moves 35 points, more than 26"),
+        ((26, 3, 8), "1x9*3", 70, "not a group of permutations"),
+        ((26, 3, 8), "3x7", 6, "6 is below the order of the group, 7"),
+        ((32, 4, 20), "1", 70, "too large for order 4"),
+    ],
+)
+def test_a_search_that_cannot_be_made_is_refused(case, group, blocks, reason):
+    assert reason in why_not(*case, group, blocks)
+    assert why_not(26, 3, 8, "3x7", 70) is None
