@@ -37,7 +37,8 @@ class ParquetTable(FileTable):
                         f"has {file.metadata.num_columns} columns, more than {MOST_COLUMNS}",
                         "keep those needed",
                     )
-                return tuple(file.schema_arrow.names)
+                self._schema = file.schema_arrow
+                return tuple(self._schema.names)
         except DataError:
             raise
         except OSError as error:
@@ -47,10 +48,10 @@ class ParquetTable(FileTable):
 
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
         parquet = pyarrow_module("parquet", self.name)
+        texts = self._require_plain(columns)
         try:
-            with parquet.ParquetFile(self.path) as file:
-                texts = self._require_plain(file, columns)
             with parquet.ParquetFile(self.path, pre_buffer=False, read_dictionary=texts) as file:
+                self._require_bounded(file, set(texts))
                 total, done = max(1, file.metadata.num_rows), 0
                 for batch in file.iter_batches(ROWS, columns=list(columns), use_threads=False):
                     done += batch.num_rows
@@ -69,11 +70,11 @@ class ParquetTable(FileTable):
         except ValueError as error:
             raise DataError(self.name, f"is not a Parquet file ({error})") from None
 
-    def _require_plain(self, file: Any, columns: Sequence[str]) -> list[str]:
-        """Return the columns of these that hold strings; refuse nested columns and oversized ones."""
+    def _require_plain(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns of these that hold strings; refuse nested columns and those of bytes."""
         from pyarrow import types
 
-        found, schema = [], file.schema_arrow
+        found, schema = [], self._schema
         for name in columns:
             kind = schema.field(schema.get_field_index(name)).type if name in schema.names else None
             if kind is not None and types.is_dictionary(kind):
@@ -91,10 +92,10 @@ class ParquetTable(FileTable):
                 raise DataError(
                     self.name, f"column '{name}' contains bytes, not strings", "convert it to strings"
                 )
-        self._require_bounded(file, set(found))
         return found
 
     def _require_bounded(self, file: Any, columns: set[str]) -> None:
+        """Refuse columns of texts that would take much more memory than their rows say."""
         for number in range(file.metadata.num_row_groups):
             group = file.metadata.row_group(number)
             for place in range(group.num_columns):
