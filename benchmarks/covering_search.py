@@ -1,4 +1,4 @@
-"""Search for a covering with a group: simulated annealing of one block per orbit, by a compiled loop.
+"""Search for a covering with a group: annealing of a block per orbit, or a set cover by orbits.
 
 The newest lines of :mod:`mechdesign.problems.marginals.covering_design.found` were found by such a search. A
 covering that is found is audited and printed as a line of that module's file ::
@@ -7,8 +7,9 @@ covering that is found is audited and printed as a line of that module's file ::
 
 Every step exchanges a point of a block (Nurmela and Ostergard 1993); the group is one of
 :mod:`mechdesign.problems.marginals.covering_design.groups`. Some cases need slow cooling around one
-temperature: 75 blocks for ``28 3 8`` were found with ``--hot 0.56 --warm 0.48``, in one of several runs. A C
-compiler is required.
+temperature: 75 blocks for ``28 3 8`` were found with ``--hot 0.56 --warm 0.48``, in one of several runs.
+With ``--orbits`` a set cover by the orbits of all blocks is searched for instead, see
+:mod:`benchmarks.covering_orbits`. A C compiler is required.
 """
 
 from __future__ import annotations
@@ -16,9 +17,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import math
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from itertools import combinations, permutations
@@ -29,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from benchmarks.limits import COMPILERS
+from benchmarks.covering_orbits import loops_of, searched
 from mechdesign.audit.covering import audit_covering
 from mechdesign.problems.marginals.covering_design.groups import Permutation, generators, images
 
@@ -69,20 +68,6 @@ def orbits_of(
     return table, sizes / sizes.max()
 
 
-def compiled() -> ctypes.CDLL:
-    """Return the compiled loop."""
-    with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / "search.so"
-        for compiler in COMPILERS:
-            options = ["-O3", "-march=native", "-shared", "-fPIC", str(SOURCE), "-o", str(made), "-lm"]
-            try:
-                subprocess.run([compiler, *options], check=True)
-            except FileNotFoundError:
-                continue
-            return ctypes.CDLL(str(made))
-    raise SystemExit("covering_search: needs a C compiler: cc, gcc or clang")
-
-
 def annealings(
     points: int,
     order: int,
@@ -97,7 +82,7 @@ def annealings(
     moves = generators(group, points)
     table, weights = orbits_of(points, order, moves)
     kept = blocks // order_of(moves, points)
-    loop, rng = compiled().anneal, np.random.default_rng(seed)
+    loop, rng = loops_of(SOURCE).anneal, np.random.default_rng(seed)
     loop.restype, times = ctypes.c_double, np.zeros(len(weights), dtype=np.int32)
     steps = SWEEPS * kept * block * (points - block)
     while True:
@@ -115,7 +100,9 @@ def annealings(
         yield [tuple(sorted(row)) for row in members.tolist()], left
 
 
-def why_not(points: int, order: int, block: int, group: str, blocks: int) -> str | None:
+def why_not(
+    points: int, order: int, block: int, group: str, blocks: int, by_orbits: bool = False
+) -> str | None:
     """Return why there is no such search, or None."""
     if not (2 <= order <= 4 and order < block < points <= MOST):
         return f"expected 2 <= order <= 4 and order < block < points <= {MOST}"
@@ -129,8 +116,10 @@ def why_not(points: int, order: int, block: int, group: str, blocks: int) -> str
         return f"--group: '{group}' moves {len(moves[0])} points, more than {points}"
     if any(sorted(move) != list(range(points)) for move in moves):
         return f"--group: '{group}' is not a group of permutations: the factor divides the length"
-    if (size := order_of(moves, points)) > blocks:
-        return f"--blocks: {blocks} is below the order of the group, {size}"
+    if not by_orbits and (size := order_of(moves, points)) > blocks:
+        return (
+            f"--blocks: {blocks} is below the order of the group, {size}; --orbits has short orbits as well"
+        )
     return None
 
 
@@ -148,7 +137,7 @@ def order_of(moves: list[Permutation], points: int) -> int:
 def main() -> int:
     """Search until a covering is found or the time is over."""
     parser = argparse.ArgumentParser(
-        description="Search for a covering with a group, by simulated annealing."
+        description="Search for a covering with a group, by simulated annealing or among all orbits."
     )
     for name in ("points", "order", "block"):
         parser.add_argument(name, type=int)
@@ -160,21 +149,36 @@ def main() -> int:
     parser.add_argument(
         "--warm", type=float, default=WARM, help="where slow cooling ends (default: %(default)s)"
     )
+    parser.add_argument(
+        "--orbits",
+        action="store_true",
+        help="choose among the orbits of all blocks; for groups of some dozen",
+    )
     given = parser.parse_args()
-    if reason := why_not(given.points, given.order, given.block, given.group, given.blocks):
+    case = given.points, given.order, given.block
+    if reason := why_not(*case, given.group, given.blocks, given.orbits):
         parser.error(reason)
-    case, start = (given.points, given.order, given.block), time.monotonic()
+    start = time.monotonic()
+    if given.orbits:
+        found = searched(*case, given.group, given.blocks, given.seconds, given.seed)
+        print("nothing was found" if found is None else _line(case, given.group, found))
+        return int(found is None)
     for bases, left in annealings(*case, given.group, given.blocks, given.seed, given.hot, given.warm):
         print(f"{time.monotonic() - start:6.1f} s: {left:.2f} orbits are left", file=sys.stderr, flush=True)
         if left < 1e-9:
-            whole = images(bases, generators(given.group, given.points))
-            assert audit_covering(whole, *case).holds
-            words = ["".join(DIGITS[point] for point in one) for one in bases]
-            print(*case, len(whole), given.group, *words)
+            print(_line(case, given.group, bases))
             return 0
         if time.monotonic() - start > given.seconds:
             break
     return 1
+
+
+def _line(case: tuple[int, int, int], group: str, bases: Blocks) -> str:
+    """Return the line of ``found.txt``, of a covering that is audited here."""
+    whole = images(bases, generators(group, case[0]))
+    assert audit_covering(whole, *case).holds
+    words = ["".join(DIGITS[point] for point in one) for one in bases]
+    return " ".join(map(str, (*case, len(whole), group, *words)))
 
 
 if __name__ == "__main__":

@@ -24,15 +24,15 @@ COMPILERS = ("cc", "gcc", "clang")
 
 
 @cache
-def loops() -> ctypes.CDLL | None:
-    """Return the compiled loops; None without a compiler that knows numbers of 128 bits."""
+def compiled(source: Path) -> ctypes.CDLL | None:
+    """Return the loops of a file in C; None without a compiler, or without one that understands it."""
     named = [name for name in (os.environ.get("CC", ""), *COMPILERS) if name and shutil.which(name)]
     if not named:
         return None
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / "limit.so"
-        options = ["-O3", "-march=native", "-shared", "-fPIC"]
-        done = subprocess.run([named[0], *options, str(SOURCE), "-o", str(made)], capture_output=True)
+        made = Path(folder) / "loops.so"
+        options = ["-O3", "-march=native", "-shared", "-fPIC", str(source), "-o", str(made), "-lm"]
+        done = subprocess.run([named[0], *options], capture_output=True)
         return ctypes.CDLL(str(made)) if done.returncode == 0 else None
 
 
@@ -40,7 +40,7 @@ def limit_of(
     name: str, answers: NDArray[Any], counters: int, *numbers: int | float
 ) -> Callable[[], Any] | None:
     """Return a loop on these answers as a function without arguments; None without a compiler."""
-    library = loops()
+    library = compiled(SOURCE)  # knows numbers of 128 bits
     if library is None:
         return None
     loop, counts = getattr(library, name), np.zeros(counters, dtype=np.int64)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import shutil
+from itertools import combinations
 
 import pytest
 
 import mechdesign as md
+from benchmarks.covering_orbits import searched, set_cover
 from benchmarks.covering_search import annealings, orbits_of, why_not
 from benchmarks.covering_sizes import compared
 from benchmarks.limits import COMPILERS
@@ -36,6 +38,8 @@ from mechdesign.problems.marginals.covering_design.plan import tables
         ("1x7*2+3x1>", 11, 21),
         ("2x4+1x2", 11, 4),
         ("AG4*2+3x1>", 7, 12),
+        ("=120", 3, 3),
+        ("=120/102", 4, 6),
     ],
 )
 def test_groups_have_the_order_they_should(name, points, size):
@@ -106,6 +110,44 @@ def test_the_search_finds_coverings_of_the_least_size(case, group, count):
     whole = images(bases, generators(group, case[0]))
     assert len(whole) == count
     assert audit_covering(whole, *case).holds
+
+
+def test_the_set_cover_of_orbits_has_every_orbit_that_is_small_enough():
+    """Orbits are those of the images; of orbits that cover the same, one of the smallest is kept."""
+    moves = generators("1x6*5+1x2", 8)
+    problem = set_cover(8, 3, 4, moves, 8)
+    subset = {
+        one: min(images([one], moves)) for one in combinations(range(8), 3)
+    }  # an orbit is named by its first subset
+    smallest: dict[frozenset[tuple[int, ...]], int] = {}
+    for block in combinations(range(8), 4):
+        covered, size = (
+            frozenset(map(subset.__getitem__, combinations(block, 3))),
+            len(images([block], moves)),
+        )
+        if size <= 8:
+            smallest[covered] = min(size, smallest.get(covered, size))
+    found = {
+        frozenset(map(subset.__getitem__, combinations(block, 3))): cost
+        for block, cost in zip(problem.blocks, problem.costs, strict=True)
+    }
+    assert found == smallest
+    assert any(cost < 8 for cost in problem.costs)
+    for covered, block in zip(problem.covered, problem.blocks, strict=True):
+        assert len(covered) == len(set(map(subset.__getitem__, combinations(block, 3))))
+
+
+@pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no C compiler")
+@pytest.mark.parametrize(
+    ("case", "group", "count"),
+    [((8, 3, 4), "PSL7", 14), ((10, 3, 4), "1x10", 30), ((11, 4, 5), "1x11*3", 66)],
+)
+def test_the_search_among_orbits_finds_coverings_of_the_least_size(case, group, count):
+    bases = searched(*case, group, count, seconds=20.0, seed=1)
+    whole = images(bases, generators(group, case[0]))
+    assert len(whole) == count
+    assert audit_covering(whole, *case).holds
+    assert searched(*case, group, count - 1, seconds=0.2, seed=1) is None  # the count is the least of all
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ A name says which group it is; points beyond those it moves stay where they are:
 - ``2x11*4>``: that multiplication moves on to the next cycle as well; ``2x11>`` moves on alone.
 - ``AG16`` and ``AG16*3``: the translations of GF(16); besides, the multiplication by its element 3.
 - ``PSL23``: the fractional linear maps of square determinant on GF(23) and infinity; ``PGL23``: all.
+- ``=120/102``: generators by the images of the points, a digit to base 32 each; here all of three points.
 - ``2x7*2+3x1>``: parts side by side on points of their own. The last generators of all parts move together,
   so do those before them; here the multiplication by 2 turns the last three points.
 """
@@ -52,6 +53,8 @@ def _side_by_side(first: list[Permutation], second: list[Permutation]) -> list[P
 def _generators(part: str) -> list[Permutation]:
     if part == "1":
         return []
+    if part.startswith("="):
+        return [[int(digit, 32) for digit in word] for word in part[1:].split("/")]
     if part.startswith(("PSL", "PGL")):
         return _fractional(int(part[3:]), 1 if part.startswith("PGL") else 2)
     if part.startswith("AG"):
