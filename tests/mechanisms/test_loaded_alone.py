@@ -26,3 +26,17 @@ def test_a_class_of_a_home_is_found_by_the_type_in_its_file(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == mechanism.type == "marginal-rival"
+
+
+def test_other_classes_than_that_of_the_file_are_not_imported(tmp_path):
+    """Only the module with the type is imported of those that have one: the others take time."""
+    mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)).mechanism()
+    mechanism.save(tmp_path / "m.json")
+    program = (
+        "import sys; from mechdesign.mechanisms.base import Mechanism, load_mechanism;"
+        "from mechdesign.mechanisms.kinds import derived; load_mechanism(sys.argv[1]);"
+        "print(*{kind.type for kind in derived(Mechanism.__subclasses__()) if 'type' in vars(kind)})"
+    )
+    command = [sys.executable, "-W", "error", "-c", program, str(tmp_path / "m.json")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "kary-response"
