@@ -120,9 +120,10 @@ static double seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Search for columns of a total cost up to the limit; returns how many, or -1. */
-int cover(int columns, int rows, const int32_t *begin, const int32_t *held, const int32_t *start,
-          const int32_t *holders, const int32_t *cost, int64_t limit, double time, uint64_t seed, int32_t *found) {
+/* Search for columns of a total cost up to the limit, from known ones on; returns how many, or -1. */
+int cover(int columns, int rows, int first, const int32_t *begin, const int32_t *held, const int32_t *start,
+          const int32_t *holders, const int32_t *cost, const int32_t *known, int32_t *found, int64_t limit,
+          double time, uint64_t seed) {
     int32_t *kept = calloc((size_t)(4 * columns + 5 * rows), sizeof *kept), *by_row = kept + 4 * columns;
     char *may = malloc((size_t)columns);
     Cover c = {begin, held, start, holders, cost, kept, by_row, by_row + rows, by_row + 2 * rows,
@@ -132,8 +133,13 @@ int cover(int columns, int rows, const int32_t *begin, const int32_t *held, cons
     state = seed;
     for (int j = 0; j < columns; j++) { c.gain[j] = begin[j + 1] - begin[j]; may[j] = 1; }
     for (int i = 0; i < rows; i++) { c.heavy[i] = 1; c.open[i] = c.spot[i] = i; }
+    for (int i = 0; i < first; i++) add(&c, known[i]);
     int count = -1;
-    for (int step = 2; count < 0 && (step % 4 || seconds() < end); step++) {
+    for (int step = 2; step % 4 || seconds() < end; step++) {
+        if (c.left == 0 && c.total <= limit) {
+            for (count = 0; count < c.taken; count++) found[count] = c.chosen[count];
+            break;
+        }
         while (c.taken && (c.left == 0 || c.total > limit)) drop_least(&c, step);
         if (c.taken) drop_least(&c, step);
         if (c.taken && word() >> 63) drop_any(&c, step);
@@ -144,8 +150,6 @@ int cover(int columns, int rows, const int32_t *begin, const int32_t *held, cons
             c.heavy[row]++;
             near(&c, row, 1);
         }
-        if (c.left == 0 && c.total <= limit)
-            for (count = 0; count < c.taken; count++) found[count] = c.chosen[count];
     }
     free(kept);
     free(may);

@@ -7,6 +7,7 @@ there are few enough of both that the local search of ``covering_orbits.c`` sees
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from itertools import chain, combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -17,11 +18,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from benchmarks.limits import compiled
-from mechdesign.problems.marginals.covering_design.groups import Permutation, generators
+from mechdesign.problems.marginals.covering_design.groups import Permutation
 
 SOURCE = Path(__file__).with_name("covering_orbits.c")
 
 Array = NDArray[np.int64]
+Block = tuple[int, ...]
 
 
 def masks(points: int, size: int) -> Array:
@@ -76,54 +78,66 @@ def loops_of(source: Path) -> ctypes.CDLL:
 
 
 class SetCover(NamedTuple):
-    """Blocks that stand for their orbits, how many these have, and which orbits of subsets they cover."""
+    """Blocks that stand for their orbits, how many these have, and which orbits of subsets they cover.
 
-    blocks: list[tuple[int, ...]]
+    There are ``rows`` orbits of subsets; ``known`` are the columns of a covering that was given.
+    """
+
+    rows: int
+    blocks: list[Block]
     costs: list[int]
     covered: list[list[int]]
+    known: list[int]
 
 
-def set_cover(points: int, order: int, block: int, moves: list[Permutation], most: int) -> SetCover:
+def set_cover(
+    points: int,
+    order: int,
+    block: int,
+    moves: list[Permutation],
+    most: int,
+    given: Sequence[Block] = (),
+) -> SetCover:
     """Return the set cover of orbits of up to ``most`` blocks; of those that cover the same, the smallest.
 
     Examples
     --------
-    >>> set_cover(7, 2, 3, generators("1x7*2", 7), 7)
-    SetCover(blocks=[(0, 1, 3)], costs=[7], covered=[[0]])
+    >>> set_cover(7, 2, 3, [[1, 2, 3, 4, 5, 6, 0], [0, 2, 4, 6, 1, 3, 5]], 7)
+    SetCover(rows=1, blocks=[(0, 1, 3)], costs=[7], covered=[[0]], known=[])
     """
     small, large = masks(points, order), masks(points, block)
     row, column = orbits(small, moves), orbits(large, moves)
+    chosen = np.array(list(combinations(range(block), order)))
+
+    def covered_by(members: Array) -> list[tuple[int, ...]]:
+        subsets = np.bitwise_or.reduce(1 << members[:, chosen], axis=2)
+        return [tuple(sorted(set(line))) for line in row[np.searchsorted(small, subsets)].tolist()]
+
     sizes = np.bincount(column)
     first = np.unique(column, return_index=True)[1][sizes <= most]
     members = np.nonzero(large[first, None] >> np.arange(points) & 1)[1].reshape(-1, block)
-    chosen = np.array(list(combinations(range(block), order)))
-    subsets = np.bitwise_or.reduce(1 << members[:, chosen], axis=2)
-    found: dict[tuple[int, ...], tuple[int, tuple[int, ...]]] = {}
-    for cost, own, lines in zip(
-        sizes[sizes <= most].tolist(),
-        members.tolist(),
-        row[np.searchsorted(small, subsets)].tolist(),
-        strict=True,
+    found: dict[tuple[int, ...], tuple[int, Block]] = {}
+    for cost, own, covered in zip(
+        sizes[sizes <= most].tolist(), members.tolist(), covered_by(members), strict=True
     ):
-        covered = tuple(sorted(set(lines)))
         if covered not in found or cost < found[covered][0]:
             found[covered] = cost, tuple(own)
-    return SetCover(
-        [own for _, own in found.values()], [cost for cost, _ in found.values()], list(map(list, found))
-    )
+    number = {covered: place for place, covered in enumerate(found)}
+    known = {
+        number[one] for one in covered_by(np.array(given, dtype=np.int64).reshape(-1, block)) if one in number
+    }
+    costs, blocks = [cost for cost, _ in found.values()], [own for _, own in found.values()]
+    return SetCover(1 + int(row.max()), blocks, costs, list(map(list, found)), sorted(known))
 
 
-def searched(
-    points: int, order: int, block: int, group: str, blocks: int, seconds: float, seed: int
-) -> list[tuple[int, ...]] | None:
-    """Return a block of each orbit of a covering with this group of at most so many blocks, or None."""
-    problem = set_cover(points, order, block, generators(group, points), blocks)
-    columns, rows = (
-        len(problem.blocks),
-        1 + int(orbits(masks(points, order), generators(group, points)).max()),
-    )
+def searched(problem: SetCover, most: int, seconds: float, seed: int) -> list[Block] | None:
+    """Return a block of each orbit of a covering of at most so many blocks, or None.
+
+    The search begins with the columns of the covering that was given, if any.
+    """
+    columns = len(problem.blocks)
     begin, held = _listed(problem.covered)
-    holders: list[list[int]] = [[] for _ in range(rows)]
+    holders: list[list[int]] = [[] for _ in range(problem.rows)]
     for column, covered in enumerate(problem.covered):
         for row in covered:
             holders[row].append(column)
@@ -131,15 +145,13 @@ def searched(
         return None
     start, held_by = _listed(holders)
     loop, found = loops_of(SOURCE).cover, np.zeros(columns, dtype=np.int32)
-    costs = np.array(problem.costs, dtype=np.int32)
+    costs, known = (np.array(values, dtype=np.int32) for values in (problem.costs, problem.known))
     count = loop(
-        ctypes.c_int(columns),
-        ctypes.c_int(rows),
-        *(ctypes.c_void_p(array.ctypes.data) for array in (begin, held, start, held_by, costs)),
-        ctypes.c_int64(blocks),
+        *map(ctypes.c_int, (columns, problem.rows, len(known))),
+        *(ctypes.c_void_p(array.ctypes.data) for array in (begin, held, start, held_by, costs, known, found)),
+        ctypes.c_int64(most),
         ctypes.c_double(seconds),
         ctypes.c_uint64(seed),
-        ctypes.c_void_p(found.ctypes.data),
     )
     return None if count < 0 else [problem.blocks[column] for column in found[:count].tolist()]
 

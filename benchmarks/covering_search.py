@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from benchmarks.covering_orbits import loops_of, searched
+import mechdesign as md
+from benchmarks.covering_orbits import loops_of, searched, set_cover
 from mechdesign.audit.covering import audit_covering
 from mechdesign.problems.marginals.covering_design.groups import Permutation, generators, images
 
@@ -154,13 +155,18 @@ def main() -> int:
         action="store_true",
         help="choose among the orbits of all blocks; for groups of some dozen",
     )
+    parser.add_argument(
+        "--improve", action="store_true", help="with --orbits: begin with the covering that is known here"
+    )
     given = parser.parse_args()
     case = given.points, given.order, given.block
     if reason := why_not(*case, given.group, given.blocks, given.orbits):
         parser.error(reason)
     start = time.monotonic()
     if given.orbits:
-        found = searched(*case, given.group, given.blocks, given.seconds, given.seed)
+        known = _known(*case) if given.improve else []
+        problem = set_cover(*case, generators(given.group, given.points), given.blocks, known)
+        found = searched(problem, given.blocks, given.seconds, given.seed)
         print("nothing was found" if found is None else _line(case, given.group, found))
         return int(found is None)
     for bases, left in annealings(*case, given.group, given.blocks, given.seed, given.hot, given.warm):
@@ -171,6 +177,12 @@ def main() -> int:
         if time.monotonic() - start > given.seconds:
             break
     return 1
+
+
+def _known(points: int, order: int, block: int) -> Blocks:
+    """Return the blocks of the covering that the constructions give."""
+    solution = md.solve(md.CoveringDesign(points=points, order=order, block=block), "geometric")
+    return [tuple(map(int, one)) for one in solution.variables["blocks"] if len(one) == block]
 
 
 def _line(case: tuple[int, int, int], group: str, bases: Blocks) -> str:

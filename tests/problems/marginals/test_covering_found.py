@@ -143,11 +143,15 @@ def test_the_set_cover_of_orbits_has_every_orbit_that_is_small_enough():
     [((8, 3, 4), "PSL7", 14), ((10, 3, 4), "1x10", 30), ((11, 4, 5), "1x11*3", 66)],
 )
 def test_the_search_among_orbits_finds_coverings_of_the_least_size(case, group, count):
-    bases = searched(*case, group, count, seconds=20.0, seed=1)
+    problem = set_cover(*case, generators(group, case[0]), count)
+    bases = searched(problem, count, seconds=20.0, seed=1)
     whole = images(bases, generators(group, case[0]))
     assert len(whole) == count
     assert audit_covering(whole, *case).holds
-    assert searched(*case, group, count - 1, seconds=0.2, seed=1) is None  # the count is the least of all
+    again = set_cover(*case, generators(group, case[0]), count, whole)
+    assert sum(again.costs[column] for column in again.known) == count
+    assert searched(again, count, seconds=0.0, seed=1) is not None  # what is known is found at once
+    assert searched(problem, count - 1, seconds=0.2, seed=1) is None  # the count is the least of all
 
 
 @pytest.mark.parametrize(

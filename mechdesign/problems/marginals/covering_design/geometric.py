@@ -50,6 +50,8 @@ class Builder:
             )
         if rule == "found":
             group = found_coverings()[points, order, detail].group
+            if group.startswith("="):  # generators, too long to be read
+                return "orbits of a group that a search found"
             return "blocks that a search found" if group == "1" else f"orbits of the group {group}"
         words = {
             "all": "all subsets",
