@@ -62,9 +62,7 @@ def orbits(subsets: Array, moves: list[Permutation]) -> Array:
     for move in moves:  # an orbit under one move after the other: joined where their members meet
         images = np.searchsorted(subsets, moved(subsets, move))
         count = int(number.max()) + 1
-        graph = coo_array(
-            (np.ones(len(places), dtype=np.bool_), (number, number[images])), shape=(count, count)
-        )
+        graph = coo_array((np.ones(len(places)), (number, number[images])), shape=(count, count))
         number = connected_components(graph, directed=False)[1].astype(np.int64)[number]
     return number
 

@@ -31,6 +31,7 @@ from scipy.sparse.csgraph import connected_components
 import mechdesign as md
 from benchmarks.covering_orbits import loops_of, searched, set_cover
 from mechdesign.audit.covering import audit_covering
+from mechdesign.problems.marginals.covering_design.found import found_coverings
 from mechdesign.problems.marginals.covering_design.groups import Permutation, generators, images
 
 SOURCE = Path(__file__).with_name("covering_search.c")
@@ -112,7 +113,7 @@ def why_not(
     try:
         moves = generators(group, points)
     except (AssertionError, StopIteration, ValueError, ZeroDivisionError):
-        return f"--group: unknown group '{group}'; examples: 1, 3x7, 2x11*4, AG16*3, PSL23"
+        return f"--group: unknown group '{group}'; examples: found, 1, 3x7, 2x11*4, AG16*3, PSL23"
     if any(len(move) > points for move in moves):
         return f"--group: '{group}' moves {len(moves[0])} points, more than {points}"
     if any(sorted(move) != list(range(points)) for move in moves):
@@ -142,7 +143,11 @@ def main() -> int:
     )
     for name in ("points", "order", "block"):
         parser.add_argument(name, type=int)
-    parser.add_argument("--group", default="1", help="as in found.txt, for instance 3x7 (default: none)")
+    parser.add_argument(
+        "--group",
+        default="1",
+        help="as in found.txt, for instance 3x7; or: found, as in its line for this case (default: none)",
+    )
     parser.add_argument("--blocks", type=int, required=True, help="how many there may be")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
@@ -160,6 +165,8 @@ def main() -> int:
     )
     given = parser.parse_args()
     case = given.points, given.order, given.block
+    if given.group == "found" and case in found_coverings():
+        given.group = found_coverings()[case].group
     if reason := why_not(*case, given.group, given.blocks, given.orbits):
         parser.error(reason)
     start = time.monotonic()
