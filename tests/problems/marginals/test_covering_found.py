@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import shutil
+import sys
 from itertools import combinations
 
 import pytest
 
 import mechdesign as md
 from benchmarks.covering_orbits import searched, set_cover
-from benchmarks.covering_search import annealings, orbits_of, why_not
+from benchmarks.covering_search import annealings, main, orbits_of, why_not
 from benchmarks.covering_sizes import compared
 from benchmarks.limits import COMPILERS
 from mechdesign.audit.covering import audit_covering
@@ -152,6 +153,26 @@ def test_the_search_among_orbits_finds_coverings_of_the_least_size(case, group, 
     assert sum(again.costs[column] for column in again.known) == count
     assert searched(again, count, seconds=0.0, seed=1) is not None  # what is known is found at once
     assert searched(problem, count - 1, seconds=0.2, seed=1) is None  # the count is the least of all
+
+
+@pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no C compiler")
+def test_a_kept_covering_is_found_again_with_its_group(monkeypatch, capsys):
+    given = [
+        "covering_search",
+        "18",
+        "4",
+        "7",
+        "--orbits",
+        "--blocks",
+        "128",
+        "--group",
+        "found",
+        "--improve",
+    ]
+    monkeypatch.setattr(sys, "argv", given)
+    assert main() == 0
+    kept = found_coverings()[18, 4, 7]
+    assert capsys.readouterr().out.startswith(f"18 4 7 {kept.count} {kept.group} ")
 
 
 @pytest.mark.parametrize(
