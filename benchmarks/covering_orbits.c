@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "words.h"
+
 typedef struct {
     const int32_t *begin, *rows;   /* the rows of each column, one column after the other */
     const int32_t *start, *holders; /* the columns of each row */
@@ -18,17 +20,6 @@ typedef struct {
     int taken, left;
     int64_t total;
 } Cover;
-
-static uint64_t state = 1;
-
-static inline uint64_t word(void) { /* splitmix64 */
-    uint64_t z = state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
-
-static inline int below(int limit) { return (int)((word() >> 32) * (uint64_t)limit >> 32); }
 
 static void near(Cover *c, int row, int change) { /* whoever holds the row gains or loses its weight */
     for (int i = c->start[row]; i < c->start[row + 1]; i++) {

@@ -22,6 +22,9 @@ from mechdesign.problems.marginals.covering_design.groups import Permutation
 
 SOURCE = Path(__file__).with_name("covering_orbits.c")
 
+MOST_ORBITS = 300_000
+"""Orbits of blocks that there is room for: some gigabytes."""
+
 Array = NDArray[np.int64]
 Block = tuple[int, ...]
 
@@ -113,6 +116,11 @@ def set_cover(
 
     sizes = np.bincount(column)
     first = np.unique(column, return_index=True)[1][sizes <= most]
+    if len(first) > MOST_ORBITS:
+        raise SystemExit(
+            f"covering_search: --group: {len(first)} orbits of blocks, more than {MOST_ORBITS}; "
+            "a larger group has fewer"
+        )
     members = np.nonzero(large[first, None] >> np.arange(points) & 1)[1].reshape(-1, block)
     found: dict[tuple[int, ...], tuple[int, Block]] = {}
     for cost, own, covered in zip(
@@ -129,7 +137,7 @@ def set_cover(
 
 
 def searched(problem: SetCover, most: int, seconds: float, seed: int) -> list[Block] | None:
-    """Return a block of each orbit of a covering of at most so many blocks, or None.
+    """Search for a covering of at most ``most`` blocks, and return a block of each of its orbits, or None.
 
     The search begins with the columns of the covering that was given, if any.
     """

@@ -4,18 +4,9 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "words.h"
+
 #define MOST 32 /* points; a table of subsets has this many entries an index */
-
-static uint64_t state = 1;
-
-static inline uint64_t word(void) { /* splitmix64 */
-    uint64_t z = state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
-
-static inline int below(int limit) { return (int)((word() >> 32) * (uint64_t)limit >> 32); }
 
 /* The orbits of the subsets of a point and order - 1 of the others, into found; returns how many. */
 static int orbits_with(const int32_t *orbit, int order, const int32_t *others, int size, int64_t at, int32_t *found) {

@@ -117,7 +117,8 @@ def why_not(
     if any(len(move) > points for move in moves):
         return f"--group: '{group}' moves {len(moves[0])} points, more than {points}"
     if any(sorted(move) != list(range(points)) for move in moves):
-        return f"--group: '{group}' is not a group of permutations: the factor divides the length"
+        reason = "a factor divides the length, or an image is missing"
+        return f"--group: '{group}' is not a group of permutations: {reason}"
     if not by_orbits and (size := order_of(moves, points)) > blocks:
         return (
             f"--blocks: {blocks} is below the order of the group, {size}; --orbits has short orbits as well"
@@ -165,7 +166,11 @@ def main() -> int:
     )
     given = parser.parse_args()
     case = given.points, given.order, given.block
-    if given.group == "found" and case in found_coverings():
+    if given.improve and not given.orbits:
+        parser.error("--improve: needs --orbits")
+    if given.group == "found":
+        if case not in found_coverings():
+            parser.error(f"--group: found.txt has no covering for {' '.join(map(str, case))}; name a group")
         given.group = found_coverings()[case].group
     if reason := why_not(*case, given.group, given.blocks, given.orbits):
         parser.error(reason)
@@ -174,8 +179,11 @@ def main() -> int:
         known = _known(*case) if given.improve else []
         problem = set_cover(*case, generators(given.group, given.points), given.blocks, known)
         found = searched(problem, given.blocks, given.seconds, given.seed)
-        print("nothing was found" if found is None else _line(case, given.group, found))
-        return int(found is None)
+        if found is None:
+            print("covering_search: nothing was found", file=sys.stderr)
+            return 1
+        print(_line(case, given.group, found))
+        return 0
     for bases, left in annealings(*case, given.group, given.blocks, given.seed, given.hot, given.warm):
         print(f"{time.monotonic() - start:6.1f} s: {left:.2f} orbits are left", file=sys.stderr, flush=True)
         if left < 1e-9:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 
 import mechdesign as md
+from mechdesign.mechanisms import kinds
+from mechdesign.mechanisms.base import mechanism_types
 
 PROGRAM = """
 import sys
@@ -40,3 +42,18 @@ def test_other_classes_than_that_of_the_file_are_not_imported(tmp_path):
     command = [sys.executable, "-W", "error", "-c", program, str(tmp_path / "m.json")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "kary-response"
+
+
+def test_the_module_of_every_type_is_the_only_one_with_its_word():
+    package = "mechdesign.mechanisms"
+    here = {word: kind for word, kind in mechanism_types().items() if kind.__module__.startswith(package)}
+    assert len(here) > 50
+    for word, kind in here.items():
+        assert list(kinds._naming(package, word)) == [kind.__module__]
+
+
+def test_a_file_that_is_called_like_the_type_is_read_before_the_others(monkeypatch):
+    read, has = [], kinds._has
+    monkeypatch.setattr(kinds, "_has", lambda path, given: read.append(path) or has(path, given))
+    assert next(kinds._naming("mechdesign.mechanisms", "kary-response")) == "mechdesign.mechanisms.kary"
+    assert len(read) < 10

@@ -20,6 +20,8 @@ from mechdesign.problems.marginals.covering_design.found import found_coverings
 from mechdesign.problems.marginals.covering_design.groups import generators, images
 from mechdesign.problems.marginals.covering_design.plan import tables
 
+needs_compiler = pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no C compiler")
+
 
 @pytest.mark.parametrize(
     ("name", "points", "size"),
@@ -101,7 +103,7 @@ def test_orbits_of_subsets_are_those_of_the_images():
         assert weights[numbers.pop()] * 6 == len(orbit)  # the group has six elements
 
 
-@pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no C compiler")
+@needs_compiler
 @pytest.mark.parametrize(
     ("case", "group", "count"), [((11, 2, 5), "1", 7), ((8, 3, 4), "1x7", 14), ((11, 4, 5), "1x11", 66)]
 )
@@ -113,32 +115,33 @@ def test_the_search_finds_coverings_of_the_least_size(case, group, count):
     assert audit_covering(whole, *case).holds
 
 
-def test_the_set_cover_of_orbits_has_every_orbit_that_is_small_enough():
+@pytest.mark.parametrize("order", [2, 3])
+def test_the_set_cover_of_orbits_has_every_orbit_that_is_small_enough(order):
     """Orbits are those of the images; of orbits that cover the same, one of the smallest is kept."""
     moves = generators("1x6*5+1x2", 8)
-    problem = set_cover(8, 3, 4, moves, 8)
+    problem = set_cover(8, order, 4, moves, 8)
     subset = {
-        one: min(images([one], moves)) for one in combinations(range(8), 3)
+        one: min(images([one], moves)) for one in combinations(range(8), order)
     }  # an orbit is named by its first subset
     smallest: dict[frozenset[tuple[int, ...]], int] = {}
     for block in combinations(range(8), 4):
         covered, size = (
-            frozenset(map(subset.__getitem__, combinations(block, 3))),
+            frozenset(map(subset.__getitem__, combinations(block, order))),
             len(images([block], moves)),
         )
         if size <= 8:
             smallest[covered] = min(size, smallest.get(covered, size))
     found = {
-        frozenset(map(subset.__getitem__, combinations(block, 3))): cost
+        frozenset(map(subset.__getitem__, combinations(block, order))): cost
         for block, cost in zip(problem.blocks, problem.costs, strict=True)
     }
     assert found == smallest
     assert any(cost < 8 for cost in problem.costs)
     for covered, block in zip(problem.covered, problem.blocks, strict=True):
-        assert len(covered) == len(set(map(subset.__getitem__, combinations(block, 3))))
+        assert len(covered) == len(set(map(subset.__getitem__, combinations(block, order))))
 
 
-@pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no C compiler")
+@needs_compiler
 @pytest.mark.parametrize(
     ("case", "group", "count"),
     [((8, 3, 4), "PSL7", 14), ((10, 3, 4), "1x10", 30), ((11, 4, 5), "1x11*3", 66)],
@@ -155,7 +158,7 @@ def test_the_search_among_orbits_finds_coverings_of_the_least_size(case, group, 
     assert searched(problem, count - 1, seconds=0.2, seed=1) is None  # the count is the least of all
 
 
-@pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no C compiler")
+@needs_compiler
 def test_a_kept_covering_is_found_again_with_its_group(monkeypatch, capsys):
     given = [
         "covering_search",
@@ -189,3 +192,23 @@ def test_a_kept_covering_is_found_again_with_its_group(monkeypatch, capsys):
 def test_a_search_that_cannot_be_made_is_refused(case, group, blocks, reason):
     assert reason in why_not(*case, group, blocks)
     assert why_not(26, 3, 8, "3x7", 70) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("8 3 4 --blocks 14 --improve", "--improve: needs --orbits"),
+        ("30 2 8 --blocks 14 --group found", "found.txt has no covering for 30 2 8"),
+        ("26 3 8 --blocks 70 --group =12 --orbits", "an image is missing"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(given, reason, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["covering_search", *given.split()])
+    with pytest.raises(SystemExit):
+        main()
+    assert reason in capsys.readouterr().err
+
+
+def test_too_many_orbits_are_refused():
+    with pytest.raises(SystemExit, match="more than 300000; a larger group has fewer"):
+        set_cover(23, 3, 8, [], 100)
