@@ -166,14 +166,18 @@ def main() -> int:
     )
     given = parser.parse_args()
     case = given.points, given.order, given.block
+    kept = found_coverings().get(case)
+    if given.group == "found" and kept is not None:
+        given.group = kept.group
     if given.improve and not given.orbits:
-        parser.error("--improve: needs --orbits")
-    if given.group == "found":
-        if case not in found_coverings():
-            parser.error(f"--group: found.txt has no covering for {' '.join(map(str, case))}; name a group")
-        given.group = found_coverings()[case].group
-    if reason := why_not(*case, given.group, given.blocks, given.orbits):
-        parser.error(reason)
+        reason: str | None = "--improve: needs --orbits"
+    elif given.group == "found":
+        reason = f"--group: found.txt has no covering for {' '.join(map(str, case))}; name a group"
+    else:
+        reason = why_not(*case, given.group, given.blocks, given.orbits)
+    if reason is not None:
+        print(f"covering_search: {reason}", file=sys.stderr)
+        return 2
     start = time.monotonic()
     if given.orbits:
         known = _known(*case) if given.improve else []
