@@ -221,14 +221,12 @@ def _chosen(problem: Problem[Any], methods: Sequence[str | Method] | None) -> li
 
 
 def _run(problem: Problem, method: Method) -> Solution:
-    """Run one method; an error of the method itself becomes a run with the status ``failed``."""
+    """Run one method; an error that it raises for a person becomes a run with the status ``failed``, too."""
     try:
         return solve(problem, method)
-    except Exception as error:  # a crash of one method must not take the others with it
-        text = str(error) if isinstance(error, MechDesignError) else f"{type(error).__name__}: {error}"
-        return Solution(
-            problem, method.name, method.kind, "failed", math.nan, None, {}, {}, 0.0, message=text
-        )
+    except MechDesignError as error:
+        text = str(error)
+    return Solution(problem, method.name, method.kind, "failed", math.nan, None, {}, {}, 0.0, message=text)
 
 
 def verdict_on_certificates(run: Solution) -> str:

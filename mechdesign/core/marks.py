@@ -57,7 +57,7 @@ class Mark:
 def _vector(place: str, values: Any, gaps: bool = False) -> Array:
     """Return a copy of the numbers that cannot be written to."""
     array = _numbers(place, values, 1)
-    wrong = ~np.isfinite(array) & ~(np.isnan(array) if gaps else False)
+    wrong = np.isinf(array) if gaps else ~np.isfinite(array)
     if wrong.any():
         raise ParameterError(
             place,

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
@@ -235,7 +236,7 @@ def _schema_of(hint: Any) -> dict[str, Any]:
         return {"enum": list(get_args(hint))}
     if origin in (typing.Union, types.UnionType):
         return {"anyOf": [_schema_of(part) for part in get_args(hint)]}
-    if origin is np.ndarray:
+    if origin is np.ndarray or origin is NDArray:  # the second from numpy 2.5 on
         return {"type": "array"}
     if hint is type(None):
         return {"type": "null"}

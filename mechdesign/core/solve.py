@@ -10,8 +10,9 @@ from functools import cache, partial
 from typing import Any
 
 from mechdesign.core.discovery import COMPANIONS, modules_of
-from mechdesign.core.errors import MethodError, ParameterError, UnknownNameError, suggestion
-from mechdesign.core.method import Method
+from mechdesign.core.errors import MechDesignError, MethodError, ParameterError, UnknownNameError, suggestion
+from mechdesign.core.failures import failure_text, is_failure
+from mechdesign.core.method import Method, Outcome
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.types import MechanismT_co
@@ -96,7 +97,8 @@ def solve(
     -------
     Solution
         With value and residuals recomputed from the variables by the problem. Infeasible and
-        unbounded problems are answers with a status and a message, not exceptions.
+        unbounded problems are answers with a status and a message, not exceptions. So is a method that
+        raises an error of its own or of a solver: its status is ``failed``, the message names the error.
 
     Raises
     ------
@@ -127,42 +129,51 @@ def solve(
             raise MethodError(problem.name, f"method '{chosen.name}' does not apply: {reason}")
     _check_options(problem, chosen, options)
     start = time.perf_counter()
-    outcome = chosen.run(problem, **options)
-    seconds = time.perf_counter() - start
+    try:
+        outcome = chosen.run(problem, **options)
+        seconds = time.perf_counter() - start
+        return _checked(problem, chosen, options, outcome, seconds)
+    except MechDesignError:
+        raise
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        return _failed(problem, chosen, time.perf_counter() - start, "", failure_text(error))
+
+
+def _failed(problem: Problem[Any], method: Method, seconds: float, solver: str, text: str) -> Solution[Any]:
+    return Solution(
+        problem, method.name, method.kind, "failed", math.nan, None, {}, {}, seconds, solver, message=text
+    )
+
+
+def _checked(
+    problem: Problem[Any], method: Method, options: Mapping[str, Any], outcome: Outcome, seconds: float
+) -> Solution[Any]:
+    """Return an outcome with its value and its residuals, both computed by the problem."""
     # By its name, a method of ours can be kept in a cache with the solution: its functions often cannot.
-    named = chosen.name if chosen in methods_of(problem) else chosen
-    found = outcome.status in ("optimal", "feasible")
-    value = problem.objective(outcome.variables) if found else math.nan
-    if found and not math.isfinite(value):
-        return Solution(
-            problem,
-            chosen.name,
-            chosen.kind,
-            "failed",
-            math.nan,
-            None,
-            {},
-            {},
-            seconds,
-            outcome.solver,
-            message=f"the value of what was found is {value}, beyond double precision",
-        )
+    named = method.name if method in methods_of(problem) else method
+    has_variables = outcome.status in ("optimal", "feasible")
+    value = problem.objective(outcome.variables) if has_variables else math.nan
+    if has_variables and not math.isfinite(value):
+        text = f"the value of what was found is {value}, beyond double precision"
+        return _failed(problem, method, seconds, outcome.solver, text)
     return Solution(
         problem=problem,
-        method=chosen.name,
-        kind=chosen.kind,
+        method=method.name,
+        kind=method.kind,
         status=outcome.status,
         value=value,
         bound=outcome.bound if outcome.bound is None or math.isfinite(outcome.bound) else None,
         variables=outcome.variables,
-        residuals=problem.residuals(outcome.variables) if found else {},
+        residuals=problem.residuals(outcome.variables) if has_variables else {},
         seconds=seconds,
         solver=outcome.solver,
         bound_source=outcome.bound_source,
         message=outcome.message,
         notes=outcome.notes,
         realisation=outcome.realisation,
-        scope=chosen.scope,
+        scope=method.scope,
         prices=outcome.prices,
         again=partial(solve, method=named, **options),
     )

@@ -1,4 +1,4 @@
-"""Programs over zero-one variables through pulp; only the solution is taken from the solver, never its bound.
+"""Programs over zero-one variables through PuLP; only the solution is taken from the solver, never its bound.
 
 An integer solver's "optimal" rests on a tree of linear programs in floating point that nobody else sees. So
 the caller checks the solution and proves a bound of its own. Solvers have absolute tolerances: costs of 1e-9
@@ -9,7 +9,6 @@ more than about 1e10 from each other remain a matter of the caller's proof.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Status
-from mechdesign.solvers.silent import pulp_highs
+from mechdesign.solvers.pulp_models import (
+    PulpFailure,
+    affine_expression,
+    cbc,
+    highs,
+    pulp_module,
+    solve_model,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -70,50 +76,40 @@ def solve_binary(program: BinaryProgram, nodes: int = 2000) -> BinaryResult:
     >>> solve_binary(program).variables.tolist()
     [False, True, False]
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # pulp 3.3 announces 4.0 at every step
-        model, variables = _model(program)
-        solver = _solver(nodes)
-        model.solve(solver)
+    try:
+        with pulp_module() as pulp:
+            model, variables = _model(pulp, program)
+            solver = _binary_solver(pulp, nodes)
+            status, text = solve_model(model, solver)
+            values = [_value(variable) for variable in variables]
+    except PulpFailure as failure:
+        return BinaryResult("failed", np.zeros(0, dtype=np.bool_), "pulp", str(failure))
     name = str(solver.name)
-    status, text = _ended(model, name)
     if status not in ("optimal", "feasible"):
         return BinaryResult(status, np.zeros(0, dtype=np.bool_), name, text)
-    # a variable without a cost and without a row has no value: it stays where it is
-    values = [variable.lowBound if variable.varValue is None else variable.varValue for variable in variables]
     return BinaryResult(status, np.array(values) > 0.5, name, "")
 
 
-def _ended(model: Any, name: str) -> tuple[Status, str]:
-    """Return how a solver ended, in the words of this package and in its own."""
-    import pulp
-
-    words: dict[int, Status] = {
-        pulp.LpSolutionOptimal: "optimal",
-        pulp.LpSolutionIntegerFeasible: "feasible",
-        pulp.LpSolutionInfeasible: "infeasible",
-    }
-    text = f"{name} ended with: {pulp.LpSolution[model.sol_status]}"
-    return words.get(model.sol_status, "failed"), text
+def _value(variable: Any) -> float:
+    """Return the value of a variable; one without a cost and without a row has none and stays at its end."""
+    return float(variable.lowBound if variable.varValue is None else variable.varValue)
 
 
-def _model(program: BinaryProgram) -> tuple[Any, list[Any]]:
-    """Return the program in pulp's words, and its variables in order."""
-    import pulp
-
+def _model(pulp: Any, program: BinaryProgram) -> tuple[Any, list[Any]]:
+    """Return the program in PuLP's words, and its variables in order."""
     model = pulp.LpProblem("binary", pulp.LpMinimize)
     variables = [
         model.add_variable(f"x{place}", int(fixed), 1, pulp.LpInteger)
         for place, fixed in enumerate(program.fixed.tolist())
     ]
     costs = np.ldexp(program.costs, -exponent(program.costs))
-    model.setObjective(pulp.LpAffineExpression(list(zip(variables, costs.tolist(), strict=True))))
+    model.setObjective(affine_expression(pulp, list(zip(variables, costs.tolist(), strict=True))))
     rows: Any = program.rows
     for row, limit in enumerate(program.limits.tolist()):
         entries = slice(rows.indptr[row], rows.indptr[row + 1])
         shift = -exponent(rows.data[entries])
         terms = zip(rows.indices[entries].tolist(), np.ldexp(rows.data[entries], shift).tolist(), strict=True)
-        expression = pulp.LpAffineExpression([(variables[place], value) for place, value in terms])
+        expression = affine_expression(pulp, [(variables[place], value) for place, value in terms])
         model += expression >= _shifted(limit, shift)
     return model, variables
 
@@ -137,15 +133,9 @@ def exponent(numbers: NDArray[np.float64]) -> int:
     return 0 if MODERATE[0] <= place < MODERATE[1] else place - MODERATE[1] // 2
 
 
-def _solver(nodes: int) -> Any:
-    import pulp
-
-    if hasattr(pulp, "PULP_CBC_CMD"):  # pulp 4 has none
-        bundled = pulp.PULP_CBC_CMD(msg=False, maxNodes=nodes)
-        if bundled.available():
-            return bundled
-    own = pulp.COIN_CMD(msg=False, maxNodes=nodes)
-    return own if own.available() else pulp_highs(None, 60.0)  # it knows no such limit
+def _binary_solver(pulp: Any, nodes: int) -> Any:
+    own = cbc(pulp, maxNodes=nodes)
+    return highs(pulp, None, 60.0) if own is None else own  # HiGHS has no such limit
 
 
 def _shifted(limit: float, shift: int) -> float:
@@ -203,51 +193,56 @@ def solve_mixed(program: MixedProgram, gap: float = 0.0, seconds: float = 40.0) 
     >>> solve_mixed(program).variables.tolist()
     [1.0, 0.0]
     """
-    import pulp
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        model = pulp.LpProblem("mixed", pulp.LpMaximize)
-        bounds = zip(program.low.tolist(), program.high.tolist(), program.whole.tolist(), strict=True)
-        variables = [
-            model.add_variable(f"x{place}", low, high, pulp.LpInteger if whole else pulp.LpContinuous)
-            for place, (low, high, whole) in enumerate(bounds)
-        ]
-        scaled = exponent(program.gains)
-        gains = np.ldexp(program.gains, -scaled)
-        model.setObjective(pulp.LpAffineExpression(list(zip(variables, gains.tolist(), strict=True))))
-        for row, limit in zip(program.rows, program.limits, strict=True):
-            shift = -exponent(np.array([value for _, value in row]))
-            terms = [(variables[place], math.ldexp(value, shift)) for place, value in row]
-            model += pulp.LpAffineExpression(terms) <= _shifted(limit, shift)
-        solver = _mixed_solver(gap, seconds)
-        try:
-            model.solve(solver)
-        except IndexError:  # pulp looks for the values of rows that HiGHS has refused for their size
-            text = f"{solver.name} refuses a row: its numbers are too far apart"
-            return MixedResult("failed", np.zeros(0), None, str(solver.name), text)
-    return _mixed_result(model, variables, str(solver.name), scaled)
+    scaled = exponent(program.gains)
+    try:
+        with pulp_module() as pulp:
+            model, variables = _mixed_model(pulp, program, scaled)
+            solver = _mixed_solver(pulp, gap, seconds)
+            status, text = solve_model(model, solver)
+            return _mixed_result(model, variables, status, text, str(solver.name), scaled)
+    except PulpFailure as failure:
+        if isinstance(failure.__cause__, IndexError):  # PuLP looks for the values of rows that HiGHS refused
+            failure = PulpFailure("HiGHS refuses a row: its numbers are too far apart")
+        return MixedResult("failed", np.zeros(0), None, "pulp", str(failure))
 
 
-def _mixed_solver(gap: float, seconds: float) -> Any:
-    import pulp
+def _mixed_model(pulp: Any, program: MixedProgram, scaled: int) -> tuple[Any, list[Any]]:
+    """Return the program in PuLP's words, its gains divided by 2^scaled, and its variables in order."""
+    model = pulp.LpProblem("mixed", pulp.LpMaximize)
+    bounds = zip(program.low.tolist(), program.high.tolist(), program.whole.tolist(), strict=True)
+    variables = [
+        model.add_variable(f"x{place}", low, high, pulp.LpInteger if whole else pulp.LpContinuous)
+        for place, (low, high, whole) in enumerate(bounds)
+    ]
+    gains = np.ldexp(program.gains, -scaled)
+    model.setObjective(affine_expression(pulp, list(zip(variables, gains.tolist(), strict=True))))
+    for row, limit in zip(program.rows, program.limits, strict=True):
+        shift = -exponent(np.array([value for _, value in row]))
+        terms = [(variables[place], math.ldexp(value, shift)) for place, value in row]
+        model += affine_expression(pulp, terms) <= _shifted(limit, shift)
+    return model, variables
 
-    highs = pulp_highs(gap, seconds)
-    if highs.available():
-        return highs
-    own = pulp.PULP_CBC_CMD if hasattr(pulp, "PULP_CBC_CMD") else pulp.COIN_CMD
-    return own(msg=False, gapRel=gap, timeLimit=seconds)
+
+def _mixed_solver(pulp: Any, gap: float, seconds: float) -> Any:
+    solver = highs(pulp, gap, seconds)
+    return solver if solver.available() else cbc(pulp, gapRel=gap, timeLimit=seconds)
 
 
-def _mixed_result(model: Any, variables: list[Any], name: str, scaled: int) -> MixedResult:
+def _mixed_result(
+    model: Any, variables: list[Any], status: Status, text: str, name: str, scaled: int
+) -> MixedResult:
     """Return the solution; the objective had been divided by two to the power ``scaled``."""
-    status, text = _ended(model, name)
     values = [variable.varValue for variable in variables]
-    if status == "infeasible" or any(value is None for value in values):
+    if status not in ("optimal", "feasible") or any(value is None for value in values):
         return MixedResult(status if status == "infeasible" else "failed", np.zeros(0), None, name, text)
-    stated = None
+    return MixedResult(status, np.array(values, dtype=np.float64), _stated_bound(model, scaled), name, "")
+
+
+def _stated_bound(model: Any, scaled: int) -> float | None:
+    """Return the bound that HiGHS states, in the units of the gains; other solvers state none."""
     native = getattr(model, "solverModel", None)
-    if native is not None and hasattr(native, "getInfo"):
-        bound = -float(native.getInfo().mip_dual_bound)  # pulp hands a minimisation over
-        stated = float(np.ldexp(bound, scaled))
-    return MixedResult(status, np.array(values, dtype=np.float64), stated, name, "")
+    if native is None or not hasattr(native, "getInfo"):
+        return None
+    bound = float(native.getInfo().mip_dual_bound)
+    is_negated = native.getObjectiveSense()[1].name == "kMinimize"  # PuLP 3 hands a minimisation over
+    return float(np.ldexp(-bound if is_negated else bound, scaled))

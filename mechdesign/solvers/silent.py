@@ -28,17 +28,3 @@ def silent_highs() -> Any:
     solver.silent()
     return solver
 
-
-def pulp_highs(gap: float | None, seconds: float) -> Any:
-    """Return HiGHS for programs of pulp: one thread, up to a relative gap or a time, and silent."""
-    pulp: Any = importlib.import_module("pulp")
-
-    class SilentHighs(pulp.HiGHS):  # type: ignore[misc]
-        def createAndConfigureSolver(self, lp: Any) -> None:  # noqa: N802 (pulp's name)
-            lp.solverModel = silent_highs()
-            lp.solverModel.setOptionValue("threads", 1)
-            lp.solverModel.setOptionValue("time_limit", float(seconds))
-            if gap is not None:
-                lp.solverModel.setOptionValue("mip_rel_gap", gap)
-
-    return SilentHighs(msg=False)

@@ -15,8 +15,11 @@ from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
 from mechdesign.report.demo import folder as folders
 from mechdesign.report.demo.data import FOLDER, data_file, write_all
-from mechdesign.report.demo.running import optimum
+from mechdesign.report.demo.folder import finish
+from mechdesign.report.demo.page import commands, demo_page
+from mechdesign.report.demo.running import demonstrate
 from mechdesign.report.demo.table import DEMONSTRATIONS
+from mechdesign.report.demo.text import demo_json, demo_text, failure_lines, solved_row
 from mechdesign.report.folders import whole_folder
 
 NAMES = ["response", "mean", "contract", "auction", "spectrum", "marginal views"]
@@ -132,10 +135,41 @@ def test_without_the_packages_for_pages_the_rest_is_written(monkeypatch, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["demo.json"]
 
 
-def test_a_problem_without_a_numeric_optimum_is_refused():
-    import mechdesign as md
+def unusable(*_, **__):
+    raise TypeError("'list' object is not an instance\nof 'AffineExpr'")
 
-    comparison = md.compare(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0), ["closed-form"])
-    assert optimum(comparison, "analytic").method == "closed-form"
-    with pytest.raises(LookupError, match="no numeric method"):
-        optimum(comparison, "numeric")
+
+def demonstration_of(name):
+    return next(item for item in DEMONSTRATIONS if item.name == name)
+
+
+def test_a_method_that_throws_is_a_line_and_everything_else_goes_on(monkeypatch, tmp_path):
+    from mechdesign.mechanisms.auction import vcg
+
+    monkeypatch.setattr(vcg, "award", unusable)
+    result = demonstrate(demonstration_of("auction"), tmp_path)
+    assert result.numeric is None
+    assert not result.passed
+    assert result.analytic.value == result.bound
+    assert (tmp_path / "auction.json").exists()
+    first, second = failure_lines([result])
+    assert first.startswith("FAILED: auction: milp: TypeError: 'list' object is not an instance")
+    assert "problems/auction/slot/methods.py, line" in first
+    assert second == "FAILED: auction: no numeric method has found an optimum"
+    assert "\n" not in first
+    assert solved_row(result)[2:4] == [f"{result.analytic.value:.8g}", "failed"]
+    assert demo_json([result])[0]["numeric"] is None
+    assert first.replace("'", "&#39;") in demo_page([result], "demo", "0")
+
+
+def test_a_problem_that_no_method_solves_is_a_row_without_a_mechanism(monkeypatch, tmp_path):
+    from mechdesign.problems.response import RandomizedResponse
+
+    monkeypatch.setattr(RandomizedResponse, "objective", unusable)
+    result = demonstrate(demonstration_of("response"), tmp_path)
+    assert (result.mechanism, result.passed, list(tmp_path.iterdir())) == (None, False, [])
+    assert "failed  " in demo_text([result])
+    assert "FAILED: response: closed-form: TypeError" in demo_text([result])
+    assert finish([result], tmp_path, "demo", "0")[0] == "0 mechanism files"
+    assert "FAILED: response" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert commands(result, "demo") == [f"mechdesign solve {result.demonstration.model}"]

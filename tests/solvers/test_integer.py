@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from itertools import product
-from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from mechdesign.solvers import integer
+from mechdesign.solvers import integer, pulp_models
 from mechdesign.solvers.integer import BinaryProgram, MixedProgram, solve_binary, solve_mixed
 
 
@@ -84,13 +83,83 @@ def test_variables_that_occur_nowhere_stay_where_they_are():
     assert result.variables.tolist() == [True, True, False]
 
 
+class Silent:
+    """A solver that notes its options and is not there."""
+
+    options: ClassVar[list[list[str]]] = []
+
+    def __init__(self, **options):
+        self.options.append(sorted(options))
+
+    def available(self):
+        return False
+
+
 def test_cbc_gets_no_option_for_threads(monkeypatch):
     """The option ``threads 1`` made CBC pause for ten seconds now and then; by default it uses one thread."""
-    pulp, given = pytest.importorskip("pulp"), []
-    monkeypatch.setattr(pulp, "COIN_CMD", lambda **options: given.append(options))
-    monkeypatch.setattr(pulp, "PULP_CBC_CMD", lambda **options: given.append(options), raising=False)
-    monkeypatch.setattr(integer, "pulp_highs", lambda *limits: SimpleNamespace(available=lambda: False))
-    with suppress(AttributeError):  # nobody answers whether it is available
-        integer._solver(10)
-    integer._mixed_solver(0.01, 5.0)
-    assert [sorted(options) for options in given] == [["maxNodes", "msg"], ["gapRel", "msg", "timeLimit"]]
+    pulp = pytest.importorskip("pulp")
+    monkeypatch.setattr(Silent, "options", [])
+    monkeypatch.setattr(pulp, "COIN_CMD", Silent)
+    monkeypatch.setattr(pulp, "PULP_CBC_CMD", Silent, raising=False)
+    assert pulp_models.cbc(pulp, maxNodes=10) is None
+    assert pulp_models.cbc(pulp, gapRel=0.01, timeLimit=5.0) is None
+    assert Silent.options == [["maxNodes", "msg"]] * 2 + [["gapRel", "msg", "timeLimit"]] * 2
+
+
+SMALL = program([1, 1], [[1, 1]], [1])
+MIXED = MixedProgram(np.ones(1), [[(0, 1.0)]], [0.5], np.zeros(1), np.ones(1), np.zeros(1, dtype=bool))
+
+
+@pytest.mark.everywhere
+@pytest.mark.parametrize("solver", ["cbc", "highs"])
+def test_each_solver_that_is_there_is_enough(solver, monkeypatch):
+    """PuLP 3 has CBC, PuLP 4 has only HiGHS, and both give what the other gives."""
+    with pulp_models.pulp_module() as pulp:
+        has_cbc, comes_with_cbc = pulp_models.cbc(pulp) is not None, hasattr(pulp, "PULP_CBC_CMD")
+    assert has_cbc or not comes_with_cbc, "CBC comes with PuLP 3"
+    if solver == "cbc" and not comes_with_cbc:
+        solver = "highs"
+    if solver == "highs":
+        monkeypatch.setattr(integer, "cbc", lambda *_, **__: None)
+    result = solve_binary(program([3, 2, 2], [[1, 1, 0], [1, 0, 1]], [1, 1]))
+    assert (result.status, result.variables.tolist()) == ("optimal", [True, False, False])
+    assert solve_binary(program([1, 1], [[1, 1]], [3])).status == "infeasible"
+    assert result.solver == {"cbc": "PULP_CBC_CMD", "highs": "HiGHS"}[solver]
+    mixed = solve_mixed(MIXED)
+    assert (mixed.status, mixed.variables.tolist()) == ("optimal", [0.5])
+
+
+@pytest.mark.everywhere
+def test_the_bound_that_highs_states_has_the_sign_of_the_gains():
+    """PuLP 3 hands HiGHS a minimisation of the negative gains, PuLP 4 the maximisation itself."""
+    result = solve_mixed(MixedProgram(np.array([3.0, 2.0]), [[(0, 2.0), (1, 2.0)]], [3.0], *CUBE))
+    assert result.variables.tolist() == [1.0, 0.0]
+    assert result.stated == pytest.approx(3.0)
+
+
+CUBE = (np.zeros(2), np.ones(2), np.ones(2, dtype=bool))
+
+
+class PanicException(BaseException):
+    """What a solver written in Rust raises; it does not derive from Exception."""
+
+
+@pytest.mark.everywhere
+@pytest.mark.parametrize("error", [TypeError("'list' object\nis not"), PanicException("index"), OSError()])
+def test_a_release_of_pulp_that_differs_again_is_a_failure_in_one_line(error, monkeypatch):
+    def changed(*_, **__):
+        raise error
+
+    pulp = pytest.importorskip("pulp")
+    monkeypatch.setattr(pulp.LpProblem, "setObjective", changed)
+    for result in (solve_binary(SMALL), solve_mixed(MIXED)):
+        assert (result.status, result.variables.size) == ("failed", 0)
+        assert result.message.startswith(f"PuLP {pulp.__version__}: {type(error).__name__}")
+        assert "\n" not in result.message
+    monkeypatch.setattr(pulp.LpProblem, "setObjective", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        solve_binary(SMALL)
+
+
+def interrupted(*_, **__):
+    raise KeyboardInterrupt

@@ -73,8 +73,9 @@ def finish(results: Sequence[Demonstrated], folder: Path, name: str, version: st
     summary = {"format": FORMAT, "version": version, "problems": demo_json(results)}
     (folder / SUMMARY).write_text(json.dumps(summary, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     tables = sum(len(result.written) for result in results)
-    found = [counted(len(results), "mechanism file"), counted(tables, "table")]
-    return [*found, *([counted(pictures, "picture"), PAGE] if drawn else []), SUMMARY]
+    files = sum(result.mechanism is not None for result in results)
+    contents = [counted(files, "mechanism file"), counted(tables, "table")]
+    return [*contents, *([counted(pictures, "picture"), PAGE] if drawn else []), SUMMARY]
 
 
 def can_draw() -> bool:

@@ -11,7 +11,7 @@ from mechdesign.core.printable import printable
 from mechdesign.report.demo.data import data_file
 from mechdesign.report.demo.running import Demonstrated
 from mechdesign.report.demo.table import DemoStep
-from mechdesign.report.demo.text import ESTIMATED, SOLVED, answer_row, operations_of, solved_row
+from mechdesign.report.demo.text import ESTIMATED, SOLVED, answer_row, failure_lines, operations_of, solved_row
 from mechdesign.report.draw import svg
 from mechdesign.report.page.mathematics import marked_up
 from mechdesign.report.page.render import markup, rendered
@@ -38,6 +38,7 @@ def demo_page(results: Sequence[Demonstrated], folder: str, version: str) -> str
         version=version,
         solved_header=SOLVED,
         solved=[solved_row(result) for result in results],
+        failures=failure_lines(results),
         estimated_header=ESTIMATED,
         estimated=[[result.file, *answer_row(answer)] for result in results for answer in result.answers],
         operations=[text for result in results for text in operations_of(result)],
@@ -46,15 +47,17 @@ def demo_page(results: Sequence[Demonstrated], folder: str, version: str) -> str
 
 
 def _entry(result: Demonstrated, folder: str) -> dict[str, Any]:
-    model = load_model(result.demonstration.model)
+    model, mechanism = load_model(result.demonstration.model), result.mechanism
     return {
         "name": result.demonstration.name,
         "title": result.title,
         "summary": model.problem.summary,
         "statement": markup(marked_up(model.statement.strip())),
-        "mechanism": printable(repr(result.mechanism)),
+        "mechanism": "none" if mechanism is None else printable(repr(mechanism)),
         "methods": ", ".join(run.method for run in result.comparison.judged if run.claims_optimality),
-        "certificates": [str(item).partition("; ")[0] for item in result.mechanism.certificates()],
+        "certificates": [
+            str(item).partition("; ")[0] for item in (() if mechanism is None else mechanism.certificates())
+        ],
         "commands": commands(result, folder),
         "figures": [
             {"picture": markup(svg(figure)), "title": figure.title, "caption": figure.caption}
@@ -66,9 +69,11 @@ def _entry(result: Demonstrated, folder: str) -> dict[str, Any]:
 def commands(result: Demonstrated, folder: str) -> list[str]:
     """Return the commands that do the same again, as a shell takes them."""
     mechanism = f"{folder}/{result.file}"
-    found = [["solve", result.demonstration.model], ["audit", mechanism]]
+    found = [["solve", result.demonstration.model]]
+    if result.mechanism is not None:
+        found.append(["audit", mechanism])
     files = {step.operation: step.file for step in result.written}
-    for step in result.demonstration.steps:
+    for step in result.demonstration.steps if result.mechanism is not None else ():
         source = f"{folder}/{files[step.table]}" if step.table in files else str(data_file(step.table))
         start = [step.operation] if step.operation in ("randomize", "estimate") else ["run"]
         named = [mechanism] if start != ["run"] else [mechanism, step.operation]

@@ -65,10 +65,11 @@ class Demonstrated:
         Of the model.
     comparison : Comparison
         Every method on the model.
-    mechanism : Mechanism
-        Built from the analytic optimum and loaded from its file.
+    mechanism : Mechanism or None
+        Built from the optimum, the analytic one if there is one, and loaded from its file; None where no
+        method found an optimum.
     file : str
-        The mechanism file, in the folder.
+        The mechanism file, in the folder; empty without a mechanism.
     written : tuple of Written
         The tables that its operations wrote.
     answers : tuple of Answered
@@ -79,21 +80,28 @@ class Demonstrated:
     demonstration: Demonstration
     title: str
     comparison: Comparison
-    mechanism: Mechanism
+    mechanism: Mechanism | None
     file: str
     written: tuple[Written, ...]
     answers: tuple[Answered, ...]
     figures: tuple[Figure, ...]
 
     @property
-    def analytic(self) -> Solution:
+    def analytic(self) -> Solution | None:
         """The first run of a closed form or an exact algorithm that proves its optimum."""
         return optimum(self.comparison, "analytic")
 
     @property
-    def numeric(self) -> Solution:
+    def numeric(self) -> Solution | None:
         """The first run of a solver that proves its optimum."""
         return optimum(self.comparison, "numeric")
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Methods that failed, and each kind of method that found no optimum, as a line each."""
+        pairs = (("analytic", self.analytic), ("numeric", self.numeric))
+        missing = [f"no {kind} method has found an optimum" for kind, run in pairs if run is None]
+        return (*self.comparison.failures, *missing)
 
     @property
     def bound(self) -> float:
@@ -103,33 +111,28 @@ class Demonstrated:
 
     @property
     def passed(self) -> bool:
-        """Whether methods agree, certificates hold, and no estimate is off by five standard errors."""
+        """Whether methods agree, none failed, certificates hold, and estimates are within five errors."""
         return (
             self.comparison.agree
+            and not self.failures
+            and self.mechanism is not None
             and all(item.holds for item in self.mechanism.certificates())
             and all(answer.errors_off < TOO_FAR for answer in self.answers)
         )
 
 
-def optimum(comparison: Comparison, kind: str) -> Solution:
-    """Return the first run of a kind that claims an optimum.
-
-    Raises
-    ------
-    LookupError
-        When there is none: a demonstration shows both kinds.
-    """
-    for run in comparison.judged:
-        if run.kind == kind and run.claims_optimality:
-            return run
-    raise LookupError(f"{comparison.problem.name}: no {kind} method has found an optimum")
+def optimum(comparison: Comparison, kind: str) -> Solution | None:
+    """Return the first run of a kind that claims an optimum, or None."""
+    return next((run for run in comparison.judged if run.kind == kind and run.claims_optimality), None)
 
 
 def demonstrate(demonstration: Demonstration, folder: Path) -> Demonstrated:
     """Solve the model by every method, save the mechanism of the optimum, and run it on shipped data."""
     model = load_model(demonstration.model)
     comparison = compare(model.problem, model.methods or None)
-    solution = optimum(comparison, "analytic")
+    solution = optimum(comparison, "analytic") or optimum(comparison, "numeric")
+    if solution is None:
+        return Demonstrated(demonstration, model.title, comparison, None, "", (), (), ())
     settings = DataSettings(Intake(demonstration.columns), demonstration.range)
     file = f"{demonstration.name.replace(' ', '_')}.json"
     settings.applied(solution.mechanism()).save(folder / file)

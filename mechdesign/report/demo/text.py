@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mechdesign.core.encoding import encode
+from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted, table
 from mechdesign.report.demo.running import Answered, Demonstrated
 
@@ -17,7 +18,7 @@ ESTIMATED = ("mechanism", "estimate of", "truth", "estimate", "std error")
 def demo_text(results: Sequence[Demonstrated]) -> str:
     """Return the table of the problems, the table of the estimates, and a line for each other operation."""
     lines = ["Six design problems, each solved analytically and numerically, with a proven bound:", ""]
-    lines += [table(SOLVED, [solved_row(result) for result in results]), ""]
+    lines += [table(SOLVED, [solved_row(result) for result in results]), *failure_lines(results), ""]
     lines += ["Each optimum as a mechanism, run on the synthetic data that ship with the package:", ""]
     rows = [[result.file, *answer_row(answer)] for result in results for answer in result.answers]
     lines += [table(ESTIMATED, rows), *(text for result in results for text in operations_of(result))]
@@ -28,9 +29,14 @@ def solved_row(result: Demonstrated) -> list[str]:
     """Return the row of a problem: the values of both kinds of methods, the bound, whether they agree."""
     found = [run for run in result.comparison.judged if run.claims_optimality]
     agreement = f"{result.comparison.agreement} ({counted(len(found), 'method')})"
-    numbers = (result.analytic.value, result.numeric.value, result.bound)
+    values = ["failed" if run is None else f"{run.value:.8g}" for run in (result.analytic, result.numeric)]
     demonstration = result.demonstration
-    return [demonstration.name, demonstration.model, *(f"{number:.8g}" for number in numbers), agreement]
+    return [demonstration.name, demonstration.model, *values, f"{result.bound:.8g}", agreement]
+
+
+def failure_lines(results: Sequence[Demonstrated]) -> list[str]:
+    """Return a line for each method that failed, and for each kind of method without an optimum."""
+    return [f"FAILED: {result.demonstration.name}: {text}" for result in results for text in result.failures]
 
 
 def answer_row(answer: Answered) -> list[str]:
@@ -63,14 +69,19 @@ def demo_json(results: Sequence[Demonstrated]) -> list[dict[str, Any]]:
     return [_plain(result) for result in results]
 
 
+def _plain_run(run: Solution | None) -> dict[str, Any] | None:
+    return None if run is None else {"method": run.method, "value": run.value}
+
+
 def _plain(result: Demonstrated) -> dict[str, Any]:
     plain = {
         "problem": result.demonstration.name,
         "model": result.demonstration.model,
-        "analytic": {"method": result.analytic.method, "value": result.analytic.value},
-        "numeric": {"method": result.numeric.method, "value": result.numeric.value},
+        "analytic": _plain_run(result.analytic),
+        "numeric": _plain_run(result.numeric),
         "bound": result.bound,
         "agree": result.comparison.agree,
+        "failures": list(result.failures),
         "mechanism": result.file,
         "tables": [step.file for step in result.written],
         "estimates": [
