@@ -39,3 +39,11 @@ def pytest_collect_file(file_path: Path) -> Generator[None, list[Any], list[Any]
     if place.suffix == ".py" and b">>>" not in file_path.read_bytes():
         return [collector for collector in found if not isinstance(collector, DoctestModule)]
     return found
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests and examples of the solvers: they run on each Python and with each release of theirs."""
+    folders = (HERE / "mechdesign" / "solvers", HERE / "tests" / "solvers")
+    for item in items:
+        if any(item.path.is_relative_to(folder) for folder in folders):
+            item.add_marker("everywhere")

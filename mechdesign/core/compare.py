@@ -10,12 +10,13 @@ from typing import Any
 from mechdesign.core.certificate import OPTIMALITY, format_figure
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
+from mechdesign.core.failures import failure_text
 from mechdesign.core.method import Method
 from mechdesign.core.notebook import html_table
 from mechdesign.core.numbers import rounding_allowance
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import methods_of, solve
+from mechdesign.core.solve import methods_of, reason_against, solve
 from mechdesign.core.text import listed, table
 
 COLUMNS = ("method", "kind", "status", "value", "bound", "gap", "gap to best", "certificates", "seconds")
@@ -198,7 +199,7 @@ def compare(problem: Problem, methods: Sequence[str | Method] | None = None) -> 
     runs: list[Solution] = []
     skipped: dict[str, str] = {}
     for method in _chosen(problem, methods):
-        reason = method.why_not(problem)
+        reason = reason_against(method, problem)
         if reason is not None:
             skipped[method.name] = reason
             continue
@@ -221,12 +222,14 @@ def _chosen(problem: Problem[Any], methods: Sequence[str | Method] | None) -> li
 
 
 def _run(problem: Problem, method: Method) -> Solution:
-    """Run one method; an error that it raises for a person becomes a run with the status ``failed``, too."""
+    """Run one method; an error becomes a run with the status ``failed``, and the others go on."""
     try:
         return solve(problem, method)
-    except MechDesignError as error:
-        text = str(error)
-    return Solution(problem, method.name, method.kind, "failed", math.nan, None, {}, {}, 0.0, message=text)
+    except Exception as error:
+        text = str(error) if isinstance(error, MechDesignError) else failure_text(error)
+        return Solution(
+            problem, method.name, method.kind, "failed", math.nan, None, {}, {}, 0.0, message=text
+        )
 
 
 def verdict_on_certificates(run: Solution) -> str:

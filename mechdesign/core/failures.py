@@ -10,6 +10,9 @@ from mechdesign.core.printable import printable
 PACKAGE = Path(__file__).resolve().parent.parent
 """The folder of the package, above which places in its code are not named."""
 
+CALLERS = tuple(str(PACKAGE / "core" / name) for name in ("solve.py", "compare.py"))
+"""Files that only call methods: errors do not come from there."""
+
 LONGEST = 400
 """Letters of an error's own text; some solvers print whole matrices."""
 
@@ -35,7 +38,7 @@ def failure_text(error: BaseException) -> str:
     >>> failure_text(ZeroDivisionError("division by zero"))
     'ZeroDivisionError: division by zero'
     """
-    text = " ".join(printable(str(error)).split())
+    text = printable(" ".join(str(error).split()))
     line = f"{type(error).__name__}: {text}" if text else type(error).__name__
     if len(line) > LONGEST:
         line = f"{line[:LONGEST]}..."
@@ -44,10 +47,10 @@ def failure_text(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Return the innermost line of the package, or of a user's method, that led to the error."""
-    frames = traceback.extract_tb(error.__traceback__)
+    """Return the innermost line of the package that led to the error, or the first of a user's method."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in CALLERS]
     for frame in reversed(frames):
         path = Path(frame.filename)
         if path.is_relative_to(PACKAGE):
             return f"{path.relative_to(PACKAGE.parent).as_posix()}, line {frame.lineno}"
-    return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    return f"{Path(frames[0].filename).name}, line {frames[0].lineno}" if frames else ""

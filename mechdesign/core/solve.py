@@ -72,11 +72,30 @@ def choose_method(problem: Problem) -> Method:
     for method in methods_of(type(problem)):
         if method.kind == "published":
             continue
-        reason = method.why_not(problem)
+        reason = reason_against(method, problem)
         if reason is None:
             return method
         reasons.append(f"{method.name}: {reason}")
     raise MethodError(problem.name, f"no method applies ({'; '.join(reasons)})")
+
+
+def reason_against(method: Method, problem: Problem) -> str | None:
+    """Return why a method does not apply to a problem, or None; an error while it decides is a reason, too.
+
+    Examples
+    --------
+    >>> from mechdesign.problems.response import RandomizedResponse
+    >>> problem = RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)
+    >>> broken = Method("broken", RandomizedResponse, "numeric", "", print, lambda problem: problem.sizes)
+    >>> reason_against(broken, problem).partition(" (in")[0]
+    "it failed: AttributeError: 'RandomizedResponse' object has no attribute 'sizes'"
+    """
+    try:
+        return method.why_not(problem)
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        return f"it failed: {failure_text(error)}"
 
 
 def solve(
@@ -124,7 +143,7 @@ def solve(
         chosen = choose_method(problem)
     else:
         chosen = method if isinstance(method, Method) else find_method(problem, method)
-        reason = chosen.why_not(problem)
+        reason = reason_against(chosen, problem)
         if reason is not None:
             raise MethodError(problem.name, f"method '{chosen.name}' does not apply: {reason}")
     _check_options(problem, chosen, options)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.method import Status
 from mechdesign.solvers.pulp_models import (
-    PulpFailure,
+    PulpError,
     affine_expression,
     cbc,
     highs,
@@ -82,7 +82,7 @@ def solve_binary(program: BinaryProgram, nodes: int = 2000) -> BinaryResult:
             solver = _binary_solver(pulp, nodes)
             status, text = solve_model(model, solver)
             values = [_value(variable) for variable in variables]
-    except PulpFailure as failure:
+    except PulpError as failure:
         return BinaryResult("failed", np.zeros(0, dtype=np.bool_), "pulp", str(failure))
     name = str(solver.name)
     if status not in ("optimal", "feasible"):
@@ -200,9 +200,9 @@ def solve_mixed(program: MixedProgram, gap: float = 0.0, seconds: float = 40.0) 
             solver = _mixed_solver(pulp, gap, seconds)
             status, text = solve_model(model, solver)
             return _mixed_result(model, variables, status, text, str(solver.name), scaled)
-    except PulpFailure as failure:
+    except PulpError as failure:
         if isinstance(failure.__cause__, IndexError):  # PuLP looks for the values of rows that HiGHS refused
-            failure = PulpFailure("HiGHS refuses a row: its numbers are too far apart")
+            failure = PulpError("HiGHS refuses a row: its numbers are too far apart")
         return MixedResult("failed", np.zeros(0), None, "pulp", str(failure))
 
 

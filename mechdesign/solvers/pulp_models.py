@@ -3,7 +3,7 @@
 Everything that depends on the version is in this file. Version 3 makes an expression with the class itself,
 ``solve`` returns a number, and CBC comes with it. Version 4 makes an expression with ``from_list``, ``solve``
 returns statistics, and the solver that is always there is HiGHS. A version that differs again makes the run
-fail with a message (:class:`PulpFailure`), which the caller reports; it does not end the program.
+fail with a message (:class:`PulpError`), which the caller reports; it does not end the program.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ STATUSES_OF_3: dict[int, Status] = {1: "optimal", 2: "feasible", -1: "infeasible
 """``sol_status`` of a solved model in PuLP 3."""
 
 
-class PulpFailure(Exception):
+class PulpError(Exception):
     """PuLP or its solver raised an error; the text is one line."""
 
 
 @contextmanager
 def pulp_module() -> Iterator[Any]:
-    """Import PuLP; within the block, its announcements are silent and its errors are ``PulpFailure``."""
+    """Import PuLP; within the block, its announcements are silent and its errors are ``PulpError``."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # PuLP 3.3 announces 4.0 at every step
         try:
@@ -36,7 +36,7 @@ def pulp_module() -> Iterator[Any]:
         except BaseException as error:
             if not is_failure(error):
                 raise
-            raise PulpFailure(f"PuLP {_version()}: {failure_text(error)}") from error
+            raise PulpError(f"PuLP {_version()}: {failure_text(error)}") from error
 
 
 def _version() -> str:

@@ -27,4 +27,3 @@ def silent_highs() -> Any:
     solver = QuietHighs()
     solver.silent()
     return solver
-

@@ -116,6 +116,7 @@ def test_every_class_with_a_type_is_found_wherever_it_is():
     assert words == set(mechanism_types()) == set(KINDS), "give MECHANISMS in tests/meta/test_shown.py one"
 
 
+@pytest.mark.everywhere
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_and_a_copy_are_the_same_mechanism(kind, tmp_path):
     """The same content, audited again with the same certificates, and the same reports for a seed."""
@@ -188,6 +189,7 @@ def test_a_server_that_was_written_down_goes_on(kind):
     assert shown(again_read.estimate()) == shown(whole.estimate())
 
 
+@pytest.mark.everywhere
 @pytest.mark.parametrize("kind", COUNTED)
 def test_a_client_in_two_calls_gives_what_one_call_gives(kind):
     """Or is declared; in any case a seed repeats, another one differs, and no users have no reports."""

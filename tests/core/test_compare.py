@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.cli import main
 from mechdesign.core.compare import Comparison, disagreements
 from mechdesign.core.errors import MethodError
 from mechdesign.problems.response import RandomizedResponse
@@ -142,6 +143,49 @@ def test_an_error_of_a_method_becomes_a_failed_run(monkeypatch):
     assert comparison.failures == ("broken: no luck",)
     assert comparison.agree, "who says nothing contradicts nobody"
     assert "FAILED: broken: no luck" in str(comparison)
+
+
+class PanicException(BaseException):
+    """What a solver written in Rust raises."""
+
+
+@pytest.mark.everywhere
+@pytest.mark.parametrize("error", [TypeError("of a\nsolver"), PanicException("index"), RecursionError()])
+def test_a_method_that_throws_is_an_answer_in_one_line(error, monkeypatch, capsys):
+    """Whatever a method raises, solve says that it failed and where; Ctrl-C still ends everything."""
+    import mechdesign.core.solve as module
+
+    def throwing(problem):
+        raise error
+
+    method = md.Method("throwing", RandomizedResponse, "numeric", "", throwing)
+    solution = md.solve(PROBLEM, method)
+    assert solution.status == "failed"
+    assert solution.message.startswith(type(error).__name__)
+    assert "test_compare.py, line" in solution.message
+    assert "\n" not in solution.message
+    undecided = md.Method("undecided", RandomizedResponse, "numeric", "", print, throwing)
+    comparison = md.compare(PROBLEM, ["lp", method, undecided])
+    assert [run.status for run in comparison.runs] == ["optimal", "failed"]
+    assert comparison.skipped["undecided"].startswith(f"it failed: {type(error).__name__}")
+    with pytest.raises(MethodError, match="it failed"):
+        md.solve(PROBLEM, undecided)
+
+    known = (undecided, method, *md.methods_of(RandomizedResponse))
+    monkeypatch.setattr(module, "methods_of", lambda problem: known)
+    assert main(["solve", "response/zhou2019_survey"]) == 1
+    output = capsys.readouterr()
+    assert f"failed; {type(error).__name__}" in output.out
+    assert "Traceback" not in output.out + output.err
+
+
+def test_an_interrupt_of_a_method_ends_everything():
+    def interrupted(problem):
+        raise KeyboardInterrupt
+
+    method = md.Method("interrupted", RandomizedResponse, "numeric", "", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        md.solve(PROBLEM, method)
 
 
 def test_the_table_shows_runs_reasons_and_failures():

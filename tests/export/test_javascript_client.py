@@ -34,6 +34,7 @@ def run(tmp_path, name, body):
     return node(tmp_path / "run.mjs")
 
 
+@pytest.mark.everywhere
 @needs_node
 def test_the_same_bytes_give_the_same_report(tmp_path):
     write_modules(tmp_path)

@@ -154,6 +154,7 @@ def test_a_wrong_answer_is_refused(name, answer, words):
         client(name)["randomize"](answer)
 
 
+@pytest.mark.everywhere
 def test_answers_can_be_given_by_name():
     space, zero = client("marginal-release"), bytes
     assert space["randomize"]({"c": 1, "a": "yes", "b": 2}, zero) == space["randomize"](["yes", 2, 1], zero)
@@ -178,6 +179,7 @@ def test_a_source_that_ends_is_refused():
         mechanism("kary 64").draw_recipe(3, ByteSource(io.BytesIO().read))
 
 
+@pytest.mark.everywhere
 def test_rows_are_what_estimate_reads():
     made, space = mechanism("attribute-sampling"), client("attribute-sampling")
     rows = space["rows"](space["randomize"]([40, 100, 80]))

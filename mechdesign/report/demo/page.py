@@ -11,7 +11,14 @@ from mechdesign.core.printable import printable
 from mechdesign.report.demo.data import data_file
 from mechdesign.report.demo.running import Demonstrated
 from mechdesign.report.demo.table import DemoStep
-from mechdesign.report.demo.text import ESTIMATED, SOLVED, answer_row, failure_lines, operations_of, solved_row
+from mechdesign.report.demo.text import (
+    ESTIMATED,
+    SOLVED,
+    answer_row,
+    failure_lines,
+    operations_of,
+    solved_row,
+)
 from mechdesign.report.draw import svg
 from mechdesign.report.page.mathematics import marked_up
 from mechdesign.report.page.render import markup, rendered

@@ -13,7 +13,11 @@ def program_of(problem: AuctionHorizon) -> BinaryProgram:
     from scipy import sparse
 
     instance, users, slots = problem.instance, problem.users, problem.slots
-    rows = [sparse.csr_array(sparse.block_diag([able.T.astype(np.float64) for able in instance.able]))]
+    rows = [
+        sparse.csr_array(
+            sparse.block_diag([sparse.csr_array(able.T.astype(np.float64)) for able in instance.able])
+        )
+    ]
     limits = [instance.needs.ravel().astype(np.float64)]
     if problem.wins:
         rows.append(sparse.csr_array(sparse.hstack([sparse.eye_array(users)] * slots)))
