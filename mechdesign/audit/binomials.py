@@ -146,10 +146,10 @@ def window_table(trials: Sequence[int], odds: float, tails: Sequence[float]) -> 
     falling = _products(ratios, steps, np.minimum(reach, mode))
     up, down = (rising > 0.0).sum(axis=1), (falling > 0.0).sum(axis=1)
     total = falling.sum(axis=1) + 1.0 + rising.sum(axis=1)
-    first, last = mode - down, mode + up
+    first, last = mode - down.astype(np.float64), mode + up.astype(np.float64)
     # A step of a product loses 3 units and the odds 8 more, so a weight 11 units a step, and their sum a
     # unit more for each term; the quotient loses both.
-    error = 32.0 * (down + up + 9) * UNIT
+    error = 32.0 * (down + up + 9).astype(np.float64) * UNIT
     above, above_mean = _beyond(_edge(rising, up) / total, (n - last) / (last + 1.0) * odds)
     below, _ = _beyond(_edge(falling, down) / total, first / (n - first + 1.0) / back)
     return WindowTable(mode, first, last, falling, rising, total, below, above, above_mean, error)

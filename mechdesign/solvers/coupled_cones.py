@@ -131,7 +131,7 @@ class CoupledCones:
         self._matrix = matrix
         self._transpose = matrix.T.tocsr()
         self._magnitudes = abs(self._transpose)
-        self._squares = matrix.power(2).T.tocsr()
+        self._squares: csr_array = matrix.power(2).T.tocsr()
         self._longest = int(np.bincount(self._transpose.nonzero()[0]).max(initial=0))
 
     def _mean(self) -> float:

@@ -47,7 +47,7 @@ def residual(views: Sequence[Sequence[int]], tables: Sequence[NDArray[np.floatin
 def _marginal(table: NDArray[np.floating], view: Sequence[int], kept: set[int]) -> Array:
     """Return the marginal of a table on those of its attributes that are kept."""
     dropped = tuple(axis for axis, attribute in enumerate(view) if attribute not in kept)
-    summed: Array = table.sum(axis=dropped)
+    summed: Array = table.sum(axis=dropped, dtype=np.float64)
     return summed
 
 
