@@ -36,6 +36,7 @@ def test_parameters_survive_json_and_satisfy_the_schema(seed):
               {"prior": [1.0], "epsilon": 1, "notion": "x"}, {"prior": [1.0], "epsilon": 1, "eps": 1},
               {"prior": {"name": "zopf"}, "epsilon": 1}]
 )  # fmt: skip
+@pytest.mark.everywhere
 def test_the_schema_refuses_what_the_class_refuses(wrong):
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(wrong, json_schema(RandomizedResponse))

@@ -161,6 +161,7 @@ def test_a_curve_that_others_lie_on_is_seen_around_them():
     assert second.get_markersize() == third.get_markersize() == Style.size
 
 
+@pytest.mark.everywhere
 def test_curves_lie_on_one_another_by_what_is_seen_of_them():
     """On a logarithmic axis 0.001 and 0.002 are apart, beside 10; a curve with a gap is another one."""
     low, high = _line([0.001, 1, 10]), _line([0.002, 1, 10])
@@ -169,6 +170,14 @@ def test_curves_lie_on_one_another_by_what_is_seen_of_them():
     gap = _line([0.001, float("nan"), 10], gaps=True)
     assert covered(Panel("x", "y", [low, gap])) == [0, 0]
     assert covered(Panel("x", "y", [low, low, low])) == [2, 1, 0]
+
+
+@pytest.mark.everywhere
+def test_a_line_has_a_gap_only_where_it_is_allowed():
+    assert np.isnan(_line([1.0, 2.0, float("nan")], gaps=True).y[2])
+    for values, gaps, entry in (([1, float("nan"), 2], False, 2), ([1, 2, float("inf")], True, 3)):
+        with pytest.raises(ParameterError, match=f"entry {entry} is not a finite number"):
+            _line(values, gaps=gaps)
 
 
 def test_titles_have_even_lines_and_numbers_stay_whole():
