@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.exact import float_up as float_up
 from mechdesign.core.numbers import plain_int, rational, shown
 
 DIGITS = 50
@@ -115,19 +116,6 @@ def log_bounds(ratio: Fraction) -> tuple[Fraction, Fraction]:
     low = down.next_minus(down.ln(down.divide(top, bottom)))
     high = up.next_plus(up.ln(up.divide(top, bottom)))
     return max(Fraction(0), Fraction(low)), Fraction(high)
-
-
-def float_up(value: Decimal | Fraction) -> float:
-    """Return the least double that is not below the value."""
-    if isinstance(value, Decimal) and value.is_infinite():
-        return math.inf
-    try:
-        result = float(value)
-    except OverflowError:
-        return math.inf
-    if math.isinf(result):
-        return math.inf
-    return result if Fraction(result) >= Fraction(value) else math.nextafter(result, math.inf)
 
 
 def float_down(value: Fraction) -> float:
