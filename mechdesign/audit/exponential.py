@@ -18,6 +18,9 @@ from mechdesign.core.numbers import plain_int, rational, shown
 DIGITS = 50
 """Significant digits of every bound."""
 
+TINY = Fraction(1, 10**47)
+"""Above the relative error of every bound and logarithm here."""
+
 LARGEST = 1000
 """Larger exponents are replaced by this one, which is still a lower bound; 62-bit weights cannot tell."""
 
@@ -95,6 +98,34 @@ def log_ratio(numerator: int, denominator: int) -> Decimal:
     context = _context(ROUND_CEILING)
     ratio = context.divide(Decimal(top), Decimal(bottom))
     return context.next_plus(context.ln(ratio))
+
+
+def judged(true: Decimal, epsilon: Fraction | float, proven: bool) -> Fraction | None:
+    """Return a bound of a true epsilon that agrees with the verdict on the ratio; None for an infinite one.
+
+    The logarithm is rounded up and the bound of e^epsilon down, by less than one part in 10^47: where a ratio
+    is as near as that to e^epsilon, the logarithm could contradict what the ratio proves.
+
+    Parameters
+    ----------
+    true : Decimal
+        The logarithm of the ratio, rounded up.
+    epsilon : Fraction or float
+        The promise.
+    proven : bool
+        Whether the ratio is within the lower bound of e^epsilon.
+
+    Examples
+    --------
+    >>> judged(Decimal("1.1"), 1.0, True), judged(Decimal("0.9"), 1.0, True)
+    (Fraction(1, 1), Fraction(9, 10))
+    """
+    if true.is_infinite():
+        return None
+    bound, promise = Fraction(true), Fraction(epsilon)
+    if proven:
+        return min(bound, promise)
+    return bound if bound > promise else promise * (1 + TINY) + TINY
 
 
 def log_bounds(ratio: Fraction) -> tuple[Fraction, Fraction]:

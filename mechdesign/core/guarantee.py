@@ -14,22 +14,21 @@ import math
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.exact import exact_number, float_up
 from mechdesign.core.numbers import plain_int, shown
 from mechdesign.core.text import counted
 from mechdesign.core.validation import one_of
-from mechdesign.core.values import changed, frozen_value, kept
+from mechdesign.core.values import changed, frozen_value
 
 NOTIONS = ("ldp", "entry-wise", "central")
 """Over sets of a user's own reports; entry by entry; and for what is seen after a shuffler."""
 
 ONE_REPORT = "one report"
 
-VACUOUS = "no two answers can be told apart, so there is nothing to protect"
+VACUOUS = "there are no two answers to compare, so nothing is proven"
 """Why a guarantee over no pair of answers does not hold."""
 
 DIGITS = 20
@@ -56,8 +55,22 @@ def _covers(name: str, value: object) -> str:
     return value
 
 
+Exact: TypeAlias = int | float | Fraction | Decimal | str
+"""A number as it may be given: it is kept as the exact number that it is."""
+
+
 @frozen_value()
-class Guarantee:
+class _Promise:
+    """The fields of a guarantee."""
+
+    epsilon: Fraction
+    delta: Fraction
+    notion: str
+    distance: str
+    covers: str
+
+
+class Guarantee(_Promise):
     """How private reports are.
 
     Parameters
@@ -83,11 +96,21 @@ class Guarantee:
     epsilon = 13/30, delta = 0.000001, 2 reports
     """
 
-    epsilon: Fraction = kept(_epsilon)
-    delta: Fraction = kept(_delta, default=Fraction(0))
-    notion: str = kept(partial(one_of, known=NOTIONS), default="ldp")
-    distance: str = kept(lambda name, value: str(value), default="")
-    covers: str = kept(_covers, default=ONE_REPORT)
+    def __init__(
+        self,
+        epsilon: Exact,
+        delta: Exact = 0,
+        notion: str = "ldp",
+        distance: str = "",
+        covers: str = ONE_REPORT,
+    ) -> None:
+        super().__init__(
+            _epsilon("epsilon", epsilon),
+            _delta("delta", delta),
+            one_of("notion", notion, NOTIONS),
+            str(distance),
+            _covers("covers", covers),
+        )
 
     def times(self, count: int, covers: str = "") -> Guarantee:
         """Return the guarantee of that many reports together, each chosen with a look at earlier ones.
@@ -168,6 +191,18 @@ class Guarantee:
         grown = (self.epsilon - less) * 3 ** math.ceil(self.epsilon)
         return changed(self, epsilon=less, delta=min(Fraction(1), self.delta + grown))
 
+    @property
+    def in_short(self) -> str:
+        """Its numbers in words, to six digits; delta where it is not 0.
+
+        Examples
+        --------
+        >>> Guarantee(1, delta=0.5).in_short
+        'epsilon = 1, delta = 0.5'
+        """
+        delta = f", delta = {float(self.delta):g}" if self.delta else ""
+        return f"epsilon = {float(self.epsilon):g}{delta}"
+
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values; numbers are texts, exactly."""
         plain: dict[str, Any] = {"epsilon": exact_text(self.epsilon), "delta": exact_text(self.delta)}
@@ -196,7 +231,18 @@ def _pairs(name: str, value: Any) -> int:
 
 
 @frozen_value()
-class Proof:
+class _Known:
+    """The fields of a proof."""
+
+    promise: Guarantee
+    true_epsilon: Fraction | None
+    least_delta: Fraction | None
+    pairs: int | None
+    exact: bool
+    rounding: Fraction
+
+
+class Proof(_Known):
     """What an audit found out about a guarantee; one rule decides whether it holds.
 
     Parameters
@@ -232,14 +278,26 @@ class Proof:
     False
     """
 
-    promise: Guarantee
-    true_epsilon: Fraction | None = kept(_true)
-    least_delta: Fraction | None = kept(_delta, default=None, optional=True)
-    pairs: int | None = kept(_pairs, default=None, optional=True)
-    exact: bool = True
-    rounding: Fraction = kept(_epsilon, default=Fraction(0))
+    def __init__(
+        self,
+        promise: Guarantee,
+        true_epsilon: Exact | None,
+        least_delta: Exact | None = None,
+        pairs: int | None = None,
+        exact: bool = True,
+        rounding: Exact = 0,
+    ) -> None:
+        super().__init__(
+            promise,
+            _true("true_epsilon", true_epsilon),
+            None if least_delta is None else _delta("least_delta", least_delta),
+            None if pairs is None else _pairs("pairs", pairs),
+            exact,
+            _epsilon("rounding", rounding),
+        )
+        self._require_agreement()
 
-    def __attrs_post_init__(self) -> None:
+    def _require_agreement(self) -> None:
         if self.exact and self.rounding:
             raise CertificateError("privacy", "is exact, and has a rounding", "state one of them")
         if self.least_delta is None or not self.exact:
@@ -286,7 +344,7 @@ class Proof:
             return changed(
                 self.promise, epsilon=min(self.true_epsilon, self.promise.epsilon), delta=Fraction(0)
             )
-        return changed(self.promise, delta=self.least_delta)
+        return changed(self.promise, delta=self.least_delta or Fraction(0))
 
     @property
     def reason(self) -> str:

@@ -157,6 +157,9 @@ TABLES = {
 }
 """The fields of the content of each type."""
 
+SOMETIMES = {"survey": "delta"}
+"""Fields that a content has only where they are not 0."""
+
 ORACLES = ("kary-response", "hadamard-response", "local-hashing", "projective-geometry", "subset-selection")
 MEANS = ("duchi", "censoring-interval", "grid-mean", "discrete-piecewise", "hybrid", "laplace", "piecewise")
 ENDS = either(NUMBER, several(NUMBER))
@@ -226,7 +229,8 @@ def content_schema(kind: str) -> Schema:
             fields[name] = SPECIAL[kind][name]
         else:
             fields[name] = inside[name]() if name in inside else FIELDS[name]
-    return record(fields)
+    more = {name: FIELDS[name] for name in SOMETIMES.get(kind, "").split()}
+    return record({**fields, **more}, tuple(fields))
 
 
 def _is_local(kind: str) -> bool:

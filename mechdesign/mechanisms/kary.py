@@ -21,7 +21,7 @@ from mechdesign.core.numbers import frozen, wholes
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.text import counted
 from mechdesign.core.validation import privacy_delta, privacy_epsilon, user_count
-from mechdesign.core.values import frozen_value
+from mechdesign.core.values import changed, frozen_value
 from mechdesign.mechanisms.frequencies import SINGULAR, FrequencyMechanism, reported_alike
 from mechdesign.mechanisms.kary_draw import draw_reports
 from mechdesign.mechanisms.kary_estimator import KaryEstimator, split_weights
@@ -214,9 +214,9 @@ class KaryResponse(FrequencyMechanism, Oracle):
                 else names.get(value, value)
                 for key, value in getattr(audit, field).items()
             }
-            for field in ("epsilon_witness", "delta_witness")
+            for field in ("witness", "delta_witness")
         }
-        return PrivacyAudit(**{**vars(audit), **translated})
+        return changed(audit, **translated)
 
     def audit(self) -> PrivacyAudit:
         """Return the exact privacy audit of the weights that are sampled from."""

@@ -294,7 +294,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         """Return the audit of all k reports of a user together."""
         found = self.inner.certificates()
         privacy = next(certificate for certificate in found if certificate.property == "privacy")
-        return compose(privacy, self.inner.epsilon, self.per_user, self.epsilon, self.delta)
+        return compose(privacy, self.per_user, self.epsilon, self.delta)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the certificates of ``inner``, with the privacy of k reports together."""
