@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import exp_lower, float_up, judged, log_ratio
+from mechdesign.audit.exponential import exp_lower, exp_written, float_up, judged, log_ratio
 from mechdesign.audit.verdict import PrivacyAudit
 from mechdesign.audit.weights import Weights, require_channel, weight_matrix
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.exact import as_written
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.randomness import TOTAL
@@ -123,17 +124,23 @@ def ordered_pairs(answers: int) -> int:
     return answers * (answers - 1)
 
 
-def channel_holds(weights: Weights, epsilon: float, delta: float = 0.0, notion: str = "ldp") -> bool:
-    """Return the verdict of :func:`audit_channel` without distances, and nothing else."""
+def channel_holds(
+    weights: Weights, epsilon: float, delta: float = 0.0, notion: str = "ldp", written: bool = False
+) -> bool:
+    """Return the verdict of :func:`audit_channel` without distances, and nothing else.
+
+    ``written`` asks for the decimals that the numbers were written as, where these are below the doubles.
+    """
     weights = require_channel(weights)
     delta, notion = privacy_delta(delta), one_of("notion", notion, NOTIONS, FORMER_NOTIONS)
     if not ordered_pairs(len(weights)):
         return False
-    bound = exp_lower(privacy_epsilon(epsilon))
+    bound = exp_written(epsilon) if written else exp_lower(privacy_epsilon(epsilon))
+    most = as_written(delta) if written else Fraction(delta)
     # every summand of the set-wise delta is 0 exactly when the largest one is
     if delta == 0.0 or notion == "entry-wise":
-        return entry_wise_delta(weights, bound) <= Fraction(delta)
-    return set_wise_delta(weights, bound)[0] <= Fraction(delta)
+        return entry_wise_delta(weights, bound) <= most
+    return set_wise_delta(weights, bound)[0] <= most
 
 
 def true_epsilon(weights: Weights) -> tuple[Decimal, dict[str, int]]:

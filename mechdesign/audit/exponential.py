@@ -12,8 +12,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.exact import float_up as float_up
+from mechdesign.core.exact import as_written, float_up as float_up
 from mechdesign.core.numbers import plain_int, rational, shown
+from mechdesign.core.validation import privacy_epsilon
 
 DIGITS = 50
 """Significant digits of every bound."""
@@ -45,6 +46,20 @@ def exp_lower(exponent: Fraction | float) -> Fraction:
     1.6487212707001282
     """
     return _exp_lower(*_checked(exponent))
+
+
+def exp_written(epsilon: float) -> Fraction:
+    """Return a lower bound of e^epsilon for the least number that the double epsilon may stand for.
+
+    What is built with it keeps the decimal, or the short quotient, that was written, and not only the double
+    next to it: see :func:`mechdesign.core.exact.as_written`.
+
+    Examples
+    --------
+    >>> exp_written(0.1) == exp_lower(Fraction(1, 10)) < exp_lower(0.1)
+    True
+    """
+    return exp_lower(as_written(privacy_epsilon(epsilon)))
 
 
 @lru_cache(maxsize=65536)  # of plain integers: no key can say that it equals another

@@ -137,7 +137,7 @@ class Certificate(_Judged):
         >>> print(Certificate.of_privacy(proof, {"epsilon": 0.1, "true_epsilon": 0.0}))
         privacy: FAILS (exact); epsilon = 0.1, true_epsilon = 0; there are no two answers to ...
         """
-        if proof.is_vacuous:
+        if proof.is_vacuous or proof.is_hollow:
             note = "; ".join(filter(None, (note, proof.reason)))
         metric = bool(proof.promise.distance)
         return cls(property, proof.holds, proof.exact, figures, witness, note, metric=metric, proof=proof)

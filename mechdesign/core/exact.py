@@ -18,28 +18,32 @@ LARGEST_DENOMINATOR = 1000
 """Quotients with at most this denominator are read out of a double that is the nearest to one of them."""
 
 
-class Stated(float):
-    """The largest double within a number that was written and is between two doubles.
+class Written(float):
+    """The double next to a number in a text that has more digits than a double, with the text.
 
-    It is a double like any other; ``exact`` is the number that was written.
+    It is a double like any other; an epsilon is read from the text. See :func:`written_float`.
+    """
+
+    text: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return written_float, (self.text,)
+
+
+def written_float(text: str) -> float:
+    """Return the double of a text; one with the text where the double's own decimal is another number.
 
     Examples
     --------
-    >>> number = stated("1.09861228866810969")
-    >>> number, as_written(number) < number.exact
-    (1.0986122886681096, True)
+    >>> type(written_float("0.1")) is float, written_float("1.09861228866810969").text
+    (True, '1.09861228866810969')
     """
-
-    exact: Fraction
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (float(self), self.exact)
-
-
-def _restored(number: float, exact: Fraction) -> Stated:
-    made = Stated(number)
-    made.exact = exact
-    return made
+    number = float(text)
+    if not math.isfinite(number) or Decimal(text.replace("_", "")) == Decimal(repr(number)):
+        return number
+    found = Written(number)
+    found.text = text.replace("_", "")
+    return found
 
 
 def exact_number(field: str, value: Any) -> Fraction:
@@ -52,8 +56,8 @@ def exact_number(field: str, value: Any) -> Fraction:
     """
     if type(value) is Fraction:
         return value
-    if isinstance(value, Stated):
-        return value.exact
+    if type(value) is Written:
+        value = value.text
     if not isinstance(value, str):
         return rational(field, value)
     exact = fraction_of_text(value)
@@ -78,22 +82,22 @@ def as_written(number: float) -> Fraction:
     return min(exact, decimal, short if float(short) == plain else exact)
 
 
-def stated(text: str, field: str = "epsilon") -> float:
+def stated(value: Any, field: str = "epsilon") -> float:
     """Return the double that a written number is kept as: one that stands for no more than was written.
 
     Examples
     --------
-    >>> stated("0.1"), stated("1/11"), stated("0.30000000000000001")
-    (0.1, 0.09090909090909091, 0.3)
+    >>> stated("0.1"), stated("1/11"), stated("1.09861228866810969")
+    (0.1, 0.09090909090909091, 1.0986122886681096)
+    >>> as_written(1.0986122886681098) > exact_number("epsilon", "1.09861228866810969")
+    True
     """
-    exact = exact_number(field, text)
+    exact = exact_number(field, value)
     try:
         nearest = float(exact)
     except OverflowError:
         raise ParameterError(field, "is too large for a number", "give a smaller one") from None
-    if Fraction(nearest) == exact or Decimal(repr(nearest)) == exact or as_written(nearest) <= exact:
-        return nearest
-    return _restored(math.nextafter(nearest, -math.inf), exact)
+    return nearest if as_written(nearest) <= exact else math.nextafter(nearest, -math.inf)
 
 
 def float_up(value: Decimal | Fraction) -> float:

@@ -11,14 +11,14 @@ of pairs of answers, and figures that contradict each other are refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.exact import exact_number, float_up
-from mechdesign.core.numbers import plain_int, shown
+from mechdesign.core.numbers import fraction_of_text, plain_int, shown
 from mechdesign.core.text import counted
 from mechdesign.core.validation import one_of
 from mechdesign.core.values import changed, frozen_value
@@ -26,10 +26,14 @@ from mechdesign.core.values import changed, frozen_value
 NOTIONS = ("ldp", "entry-wise", "central")
 """Over sets of a user's own reports; entry by entry; and for what is seen after a shuffler."""
 
+FIELDS = ("epsilon", "delta", "notion", "distance", "covers")
+
 ONE_REPORT = "one report"
 
 VACUOUS = "there are no two answers to compare, so nothing is proven"
 """Why a guarantee over no pair of answers does not hold."""
+
+HOLLOW = "a delta of 1 promises nothing"
 
 DIGITS = 20
 """Significant digits in which a number that is not short is printed, rounded up."""
@@ -203,9 +207,20 @@ class Guarantee(_Promise):
         delta = f", delta = {float(self.delta):g}" if self.delta else ""
         return f"epsilon = {float(self.epsilon):g}{delta}"
 
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Guarantee:
+        """Return the guarantee that :meth:`as_json` wrote.
+
+        Examples
+        --------
+        >>> Guarantee.from_json(Guarantee(0.1, "1/3").as_json()) == Guarantee(0.1, "1/3")
+        True
+        """
+        return cls(**{name: str(plain[name]) for name in FIELDS if name in plain})
+
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values; numbers are texts, exactly."""
-        plain: dict[str, Any] = {"epsilon": exact_text(self.epsilon), "delta": exact_text(self.delta)}
+        plain: dict[str, Any] = {"epsilon": precise_text(self.epsilon), "delta": precise_text(self.delta)}
         plain |= {"notion": self.notion, "covers": self.covers}
         return {**plain, "distance": self.distance} if self.distance else plain
 
@@ -320,9 +335,14 @@ class Proof(_Known):
         return self.pairs == 0
 
     @property
+    def is_hollow(self) -> bool:
+        """Whether it rests on a delta of 1, which every mechanism has."""
+        return self.promise.delta == 1 and not self.is_pure
+
+    @property
     def holds(self) -> bool:
         """Whether the promise is kept."""
-        if self.is_vacuous:
+        if self.is_vacuous or self.is_hollow:
             return False
         by_delta = self.least_delta is not None and self.least_delta <= self.promise.delta
         return self.is_pure or by_delta
@@ -353,6 +373,8 @@ class Proof(_Known):
             return ""
         if self.is_vacuous:
             return VACUOUS
+        if self.is_hollow:
+            return HOLLOW
         true = "infinite" if self.true_epsilon is None else exact_text(self.true_epsilon)
         text = f"the true epsilon is {true}, and {self.promise} is promised"
         return (
@@ -370,6 +392,18 @@ class Proof(_Known):
     def __str__(self) -> str:
         how = "" if self.pairs is None else f" ({counted(self.pairs, 'pair')} of answers)"
         return f"{self.promise}{how}: {'holds' if self.holds else self.reason}"
+
+
+def precise_text(value: Fraction) -> str:
+    """Return a number as a text that is exactly it: a decimal where it is a short one, else a quotient.
+
+    Examples
+    --------
+    >>> precise_text(Fraction(1, 10)), precise_text(Fraction(2, 3)), precise_text(Fraction(0.1))
+    ('0.1', '2/3', '3602879701896397/36028797018963968')
+    """
+    text = exact_text(value)
+    return text if fraction_of_text(text) == value else f"{value.numerator}/{value.denominator}"
 
 
 def exact_text(value: Fraction) -> str:

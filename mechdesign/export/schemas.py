@@ -74,7 +74,9 @@ FIELDS: dict[str, Schema] = {
         ("outputs", "payment", "types", "counts", "participation_cost", "prices"), several(NUMBER)
     ),
     **dict.fromkeys(("protection", "origin"), several(NUMBER)),
-    **dict.fromkeys(("calibration", "information", "objective", "rule", "policy", "rival", "hide"), TEXT),
+    **dict.fromkeys(
+        ("calibration", "information", "objective", "rule", "policy", "rival", "hide", "exact_epsilon"), TEXT
+    ),
     "labels": LABELS,
     "report_labels": LABELS,
     "tasks": several(TEXT),
@@ -157,8 +159,8 @@ TABLES = {
 }
 """The fields of the content of each type."""
 
-SOMETIMES = {"survey": "delta"}
-"""Fields that a content has only where they are not 0."""
+SOMETIMES = {"survey": "delta", "discrete-piecewise": "exact_epsilon"}
+"""Fields that a content has only where they say more than the others."""
 
 ORACLES = ("kary-response", "hadamard-response", "local-hashing", "projective-geometry", "subset-selection")
 MEANS = ("duchi", "censoring-interval", "grid-mean", "discrete-piecewise", "hybrid", "laplace", "piecewise")

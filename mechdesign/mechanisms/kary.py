@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.channel import PrivacyAudit, audit_channel
-from mechdesign.audit.exponential import exp_lower
+from mechdesign.audit.exponential import exp_written
 from mechdesign.audit.kary import KaryWeights, representative
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
+from mechdesign.core.exact import as_written
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import frozen, wholes
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
@@ -184,9 +185,8 @@ class KaryResponse(FrequencyMechanism, Oracle):
         low = ceil((2**62 - own) / (E + k - 1)) for the rational lower bound E of e^epsilon, and high
         takes the rest: then high <= E low, because own + high + (k - 1) low = 2**62.
         """
-        delta = privacy_delta(channel.delta)
-        exponential = exp_lower(channel.epsilon)
-        own = math.floor(Fraction(delta) * TOTAL)
+        delta, exponential = privacy_delta(channel.delta), exp_written(channel.epsilon)
+        own = math.floor(as_written(delta) * TOTAL)
         kept = wholes("kept", channel.kept, 1)
         low, high = split_weights(TOTAL - own, len(kept), exponential)
         if high < low:  # epsilon below the resolution of the weights: the constant response is as good

@@ -93,6 +93,12 @@ class PrivacyTarget:
             return False
         return MetricChannel(weights, self.distance, self.pairs).holds(self.epsilon)
 
+    def holds_as_written(self, weights: NDArray[np.int64]) -> bool:
+        """Whether weights keep epsilon and delta as they were written: what is built keeps the decimals."""
+        if self.distance is not None:
+            return self.holds(weights)
+        return channel_holds(weights, self.epsilon, self.delta, self.notion, written=True)
+
     def audit(self, weights: NDArray[np.int64]) -> PrivacyAudit:
         """Audit integer weights exactly against this target."""
         return audit_channel(weights, self.epsilon, self.delta, self.distance, self.notion)
@@ -152,7 +158,7 @@ def make_private(channel: Array, target: PrivacyTarget) -> Repaired:
     while True:
         amount = min(1.0, mixing + extra)
         weights = to_integers((1.0 - amount) * clean + amount * constant)
-        if target.holds(weights):
+        if target.holds_as_written(weights):
             return Repaired(weights, amount, target.audit(weights))
         if amount >= 1.0:
             raise CertificateError("channel", "no amount of mixing makes it private", "report this as a bug")

@@ -115,7 +115,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     levers: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
 
     prior: Kept[Array, Vector] = checked(
-        "Frequencies pi of the answers: >= 0, summing to 1; of two at least.", probability_vector, form="(n,) array"
+        "Frequencies pi of two answers or more: >= 0, summing to 1.", probability_vector, form="(n,) array"
     )
     epsilon: float = epsilon_field(">= 0 and finite. With 0, a report does not depend on the answer.")
     delta: float = delta_field("In [0, 1).", default=0.0)
