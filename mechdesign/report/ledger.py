@@ -223,14 +223,12 @@ def _read(document: Mapping[str, Any]) -> Ledger:
 
 def _limit(epsilon: Exact, delta: Exact) -> Guarantee:
     """Return the limit of numbers as they are, or of texts as they are written."""
-    numbers = {}
-    for name, value in (("--epsilon", epsilon), ("--delta", delta)):
-        numbers[name] = exact_number(name, value)
-        low = numbers[name] <= 0 if name == "--epsilon" else numbers[name] < 0
-        if low or (name == "--delta" and numbers[name] >= 1):
-            interval = "(0, inf)" if name == "--epsilon" else "[0, 1)"
-            raise ParameterError(name, f"{exact_text(numbers[name])} is outside {interval}")
-    return Guarantee(*numbers.values(), covers="all reports of a participant")
+    limit, most = exact_number("--epsilon", epsilon), exact_number("--delta", delta)
+    if limit <= 0:
+        raise ParameterError("--epsilon", f"{exact_text(limit)} is outside (0, inf)")
+    if not 0 <= most < 1:
+        raise ParameterError("--delta", f"{exact_text(most)} is outside [0, 1)")
+    return Guarantee(limit, most, covers="all reports of a participant")
 
 
 def _bare(group: str) -> str:
