@@ -148,7 +148,7 @@ def test_an_account_of_parts_with_deltas():
 
 
 def test_guarantees_by_entry_do_not_add_to_guarantees_over_sets():
-    rows = np.array([[0.7, 0.2, 0.1, 0.0], [0.5, 0.2, 0.1, 0.2]])
+    rows = np.array([[0.6, 0.4, 0.0, 0.0], [0.4, 0.2, 0.2, 0.2]])
     channel = FiniteChannel.from_floats(rows, PrivacyTarget(0.05, 0.25, None, "entry-wise"))
     audit = channel.audit()
     assert audit.guarantee.notion == "entry-wise"
