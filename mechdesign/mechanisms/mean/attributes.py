@@ -380,7 +380,7 @@ class Harmony(AttributeSampling):
 
 
 def epsilon_share(epsilon: float, parts: int) -> float:
-    """Return the largest double e with parts e <= epsilon, both as they were written.
+    """Return the largest double e with parts e <= epsilon, as doubles and as they were written.
 
     Examples
     --------
@@ -388,6 +388,6 @@ def epsilon_share(epsilon: float, parts: int) -> float:
     0.25
     """
     share = epsilon / parts
-    while as_written(share) * parts > as_written(epsilon):
+    while any(read(share) * parts > read(epsilon) for read in (Fraction, as_written)):
         share = math.nextafter(share, 0.0)
     return share
