@@ -54,6 +54,7 @@ def audit_channel(
     delta: float = 0.0,
     distance: NDArray[np.float64] | None = None,
     notion: str = "ldp",
+    pairs: int | None = None,
 ) -> PrivacyAudit:
     """Audit a finite channel exactly.
 
@@ -69,6 +70,8 @@ def audit_channel(
     notion : {"ldp", "entry-wise"}
         Which reading of delta decides: over sets of reports, (epsilon, delta)-local differential privacy, or
         entry by entry.
+    pairs : int, optional
+        How many ordered pairs of answers the rows stand for; by default their own.
 
     Returns
     -------
@@ -109,7 +112,7 @@ def audit_channel(
             Guarantee(epsilon, delta, notion),
             judged(digits, epsilon, entry == 0),
             entry if notion == "entry-wise" else least,
-            ordered_pairs(len(weights)),
+            ordered_pairs(len(weights)) if pairs is None else pairs,
         ),
         witness=epsilon_witness,
         true_epsilon_digits=digits,

@@ -65,6 +65,11 @@ class PrivacyFinding(TextInNotebooks):
         """Return the audit as a certificate of the property ``privacy``."""
         return Certificate.of_privacy(self.proof, self._figures(), self._shown(), self._note())
 
+    def details(self) -> dict[str, Any]:
+        """Return what the certificate leaves out: notion, what is covered, how many pairs were compared."""
+        promise = self.guarantee
+        return {"notion": promise.notion, "covers": promise.covers, "pairs": self.proof.pairs}
+
     def _figures(self) -> dict[str, Any]:
         """Return the figures of the certificate."""
         return {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon}

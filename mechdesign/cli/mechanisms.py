@@ -303,6 +303,7 @@ def _shuffled(problem: Problem, method: str | None, given: Mapping[str, Any]) ->
 
 def _audit(options: argparse.Namespace) -> int:
     from mechdesign.audit import PrivacyAudit
+    from mechdesign.audit.finding import PrivacyFinding
     from mechdesign.core.encoding import encode
     from mechdesign.mechanisms import load_mechanism
 
@@ -316,7 +317,7 @@ def _audit(options: argparse.Namespace) -> int:
         output.write(mechanism.figures(), options.mechanism)
     certificates = mechanism.certificates()
     audit = mechanism.audit() if hasattr(mechanism, "audit") else None
-    details: dict[str, Any] = audit.details() if isinstance(audit, PrivacyAudit) else {}
+    details: dict[str, Any] = audit.details() if isinstance(audit, PrivacyFinding) else {}
     checks = _compared(mechanism, options.exports)
     if options.json:
         print_json(
@@ -330,7 +331,7 @@ def _audit(options: argparse.Namespace) -> int:
     else:
         print(f"{options.mechanism}: {type(mechanism).__name__}")
         print("\n".join(f"  {certificate}" for certificate in certificates))
-        for name, value in details.items():
+        for name, value in details.items() if isinstance(audit, PrivacyAudit) else ():
             print(f"    {name}: {value}")
         if checks:
             print(f"  fingerprint {mechanism.fingerprint}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import PrivacyAudit, audit_channel
+from mechdesign.audit.channel import PrivacyAudit, audit_channel, ordered_pairs
 from mechdesign.audit.exponential import exp_written
 from mechdesign.audit.kary import KaryWeights, representative
 from mechdesign.core.certificate import Certificate
@@ -203,7 +203,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
     @cached_property
     def _audit(self) -> PrivacyAudit:
         matrix, kept_columns, other_columns = representative(self.weights)
-        audit = audit_channel(matrix, self.epsilon, self.delta)
+        audit = audit_channel(matrix, self.epsilon, self.delta, pairs=ordered_pairs(self.weights.size))
         names = {column: int(self.kept[column]) for column in kept_columns}
         outside = self._outside[: len(other_columns)].tolist()
         names |= dict(zip(other_columns, outside, strict=True))
