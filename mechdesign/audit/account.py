@@ -12,14 +12,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from mechdesign.audit.exponential import float_up
 from mechdesign.audit.losses import PART, PLACES, Losses, losses_of, no_loss, pure_losses
 from mechdesign.audit.shuffled import Randomizer, profile
+from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.validation import in_range, integer
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import changed, frozen_value, kept
+
+NOTHING = "no report"
 
 LARGEST = 700.0
 """A report with a larger epsilon reveals everything, as far as totals with a delta go."""
@@ -47,6 +52,9 @@ class Collected:
         Honest users whose reports a shuffler mixes each time; 0 without one.
     size : int
         k, where reports are those of a k-ary response with this epsilon; else 0. Only after a shuffler.
+    guarantee : Guarantee, optional
+        Of one of them, exactly, where epsilon and delta are its numbers rounded up; by default the numbers
+        are taken as the doubles that they are.
     """
 
     name: str
@@ -56,6 +64,33 @@ class Collected:
     exact: bool = True
     users: int = 0
     size: int = 0
+    guarantee: Guarantee | None = None
+
+    @classmethod
+    def of(cls, name: str, guarantee: Guarantee, **others: Any) -> Collected:
+        """Return reports with this exact guarantee each.
+
+        Examples
+        --------
+        >>> total([Collected.of("m.json", Guarantee("0.1"), times=10)]).epsilon
+        1.0
+        """
+        return cls(
+            name, float_up(guarantee.epsilon), float_up(guarantee.delta), guarantee=guarantee, **others
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the numbers as plain values, without the exact guarantee."""
+        return {name: value for name, value in vars(self).items() if name != "guarantee"}
+
+    @property
+    def together(self) -> Guarantee | None:
+        """The exact guarantee of all of them; None where epsilon is infinite."""
+        if self.guarantee is not None:
+            return self.guarantee.times(self.times)
+        if math.isinf(self.epsilon):
+            return None
+        return Guarantee(self.epsilon, self.delta).times(self.times)
 
 
 @dataclass(frozen=True)
@@ -74,6 +109,8 @@ class Total:
         What it was proven by.
     exact : bool
         Whether the sums are without tolerance: whether each mechanism is audited so.
+    guarantee : Guarantee or None
+        The sums, exactly; None where epsilon is infinite.
     """
 
     epsilon: float
@@ -82,6 +119,11 @@ class Total:
     composed: float
     by: str
     exact: bool
+    guarantee: Guarantee | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {name: value for name, value in vars(self).items() if name != "guarantee"}
 
 
 def total(collected: Sequence[Collected], within: float = 0.0, shuffled: bool = False) -> Total:
@@ -91,7 +133,7 @@ def total(collected: Sequence[Collected], within: float = 0.0, shuffled: bool = 
     ----------
     collected : sequence of Collected
     within : float
-        The delta that the total may have.
+        The delta that the total may have; taken as the decimal that it is written as.
     shuffled : bool
         Whether it is about what is known after the shufflers, rather than about the reports themselves.
 
@@ -102,18 +144,36 @@ def total(collected: Sequence[Collected], within: float = 0.0, shuffled: bool = 
     (36.5, 10.31, 'distribution of the total loss')
     """
     in_range("delta", within, 0.0, 1.0, high_open=True)
-    epsilons = [
-        Fraction(one.epsilon) * one.times if math.isfinite(one.epsilon) else None for one in collected
-    ]
-    known = [part for part in epsilons if part is not None]
-    epsilon = float_up(sum(known, Fraction(0))) if len(known) == len(epsilons) else math.inf
-    delta = min(1.0, float_up(sum((Fraction(one.delta) * one.times for one in collected), Fraction(0))))
-    composed, by = (epsilon, "the sum") if delta <= within else (math.inf, "nothing")
+    found, allowed = guarantee_of(collected), Fraction(Decimal(repr(float(within))))
+    exact = sum((_delta(one) for one in collected), Fraction(0))
+    epsilon, delta = (math.inf if found is None else float_up(found.epsilon)), min(1.0, float_up(exact))
+    composed, by = (epsilon, "the sum") if exact <= allowed else (math.inf, "nothing")
     if within > 0.0 and delta < within:
-        found = _composed(collected, within, shuffled)
-        if found < composed:
-            composed, by = found, "distribution of the total loss"
-    return Total(epsilon, delta, within, composed, by, all(one.exact for one in collected))
+        least = _composed(collected, within, shuffled)
+        if least < composed:
+            composed, by = least, "distribution of the total loss"
+    return Total(epsilon, delta, within, composed, by, all(one.exact for one in collected), found)
+
+
+def guarantee_of(collected: Sequence[Collected]) -> Guarantee | None:
+    """Return the exact sum of all guarantees; None where one has an infinite epsilon.
+
+    What protects a user's own reports protects as much after a shuffler: where some guarantees are about what
+    is seen there, so is the sum.
+    """
+    parts = [one.together for one in collected]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    if not known:
+        return Guarantee(0, covers=NOTHING)
+    if any(part.notion == "central" for part in known):
+        known = [changed(part, notion="central") for part in known]
+    return Guarantee.total(known, covers="all reports of a user")
+
+
+def _delta(one: Collected) -> Fraction:
+    return (Fraction(one.delta) if one.guarantee is None else one.guarantee.delta) * one.times
 
 
 def _composed(collected: Sequence[Collected], within: float, shuffled: bool) -> float:

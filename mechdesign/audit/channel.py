@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
+from mechdesign.audit.exponential import exp_lower, exp_written, float_up, judged, log_ratio
 from mechdesign.audit.verdict import PrivacyAudit
 from mechdesign.audit.weights import Weights, require_channel, weight_matrix
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.exact import as_written
+from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.randomness import TOTAL
 from mechdesign.core.validation import one_of, privacy_delta, privacy_epsilon
@@ -33,6 +35,7 @@ __all__ = [
     "Weights",
     "audit_channel",
     "channel_holds",
+    "ordered_pairs",
     "require_channel",
 ]
 
@@ -51,6 +54,7 @@ def audit_channel(
     delta: float = 0.0,
     distance: NDArray[np.float64] | None = None,
     notion: str = "ldp",
+    pairs: int | None = None,
 ) -> PrivacyAudit:
     """Audit a finite channel exactly.
 
@@ -66,6 +70,8 @@ def audit_channel(
     notion : {"ldp", "entry-wise"}
         Which reading of delta decides: over sets of reports, (epsilon, delta)-local differential privacy, or
         entry by entry.
+    pairs : int, optional
+        How many ordered pairs of answers the rows stand for; by default their own.
 
     Returns
     -------
@@ -101,31 +107,43 @@ def audit_channel(
     bound = exp_lower(epsilon)
     least, delta_witness = set_wise_delta(weights, bound)
     entry = entry_wise_delta(weights, bound)
-    decisive = entry if notion == "entry-wise" else least
     return PrivacyAudit(
-        epsilon=epsilon,
-        delta=delta,
-        true_epsilon=float_up(digits),
+        proof=Proof(
+            Guarantee(epsilon, delta, notion),
+            judged(digits, epsilon, entry == 0),
+            entry if notion == "entry-wise" else least,
+            ordered_pairs(len(weights)) if pairs is None else pairs,
+        ),
+        witness=epsilon_witness,
         true_epsilon_digits=digits,
-        epsilon_witness=epsilon_witness,
-        least_delta=float_up(least),
         least_delta_exact=least,
         delta_witness=delta_witness,
         entry_delta=float_up(entry),
-        holds=decisive <= Fraction(delta),
-        notion=notion,
     )
 
 
-def channel_holds(weights: Weights, epsilon: float, delta: float = 0.0, notion: str = "ldp") -> bool:
-    """Return the verdict of :func:`audit_channel` without distances, and nothing else."""
+def ordered_pairs(answers: int) -> int:
+    """Return how many ordered pairs of answers a channel compares; none where it has a single answer."""
+    return answers * (answers - 1)
+
+
+def channel_holds(
+    weights: Weights, epsilon: float, delta: float = 0.0, notion: str = "ldp", written: bool = False
+) -> bool:
+    """Return the verdict of :func:`audit_channel` without distances, and nothing else.
+
+    ``written`` asks for the decimals that the numbers were written as, where these are below the doubles.
+    """
     weights = require_channel(weights)
     delta, notion = privacy_delta(delta), one_of("notion", notion, NOTIONS, FORMER_NOTIONS)
-    bound = exp_lower(privacy_epsilon(epsilon))
+    if not ordered_pairs(len(weights)):
+        return False
+    bound = exp_written(epsilon) if written else exp_lower(privacy_epsilon(epsilon))
+    most = as_written(delta) if written else Fraction(delta)
     # every summand of the set-wise delta is 0 exactly when the largest one is
     if delta == 0.0 or notion == "entry-wise":
-        return entry_wise_delta(weights, bound) <= Fraction(delta)
-    return set_wise_delta(weights, bound)[0] <= Fraction(delta)
+        return entry_wise_delta(weights, bound) <= most
+    return set_wise_delta(weights, bound)[0] <= most
 
 
 def true_epsilon(weights: Weights) -> tuple[Decimal, dict[str, int]]:

@@ -7,17 +7,24 @@ all reports have the same two weights; so only the classes are compared, as inte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
+from mechdesign.audit.exponential import exp_lower, judged, log_ratio
 from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.errors import CertificateError
+from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.numbers import plain_int
 from mechdesign.core.validation import privacy_epsilon
+from mechdesign.core.values import frozen_value
+
+
+def pairs_of_classes(inputs: int) -> int:
+    """Return how many ordered pairs the classes of one pair compare: both orders; none for a single input."""
+    return 2 if inputs > 1 else 0
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ class ReportClass:
     other: int
 
 
-@dataclass(frozen=True, repr=False)
+@frozen_value(repr=False)
 class ClassAudit(PrivacyFinding):
     """Result of the audit of report classes.
 
@@ -56,7 +63,16 @@ class ClassAudit(PrivacyFinding):
     true_epsilon_digits: Decimal
 
 
-def audit_classes(classes: Sequence[ReportClass], epsilon: float) -> ClassAudit:
+def class_audit(
+    epsilon: float, worst: Fraction | None, holds: bool, witness: Mapping[str, Any], pairs: int
+) -> ClassAudit:
+    """Return the audit of a largest ratio of two weights; None for an infinite one."""
+    digits = Decimal("inf") if worst is None else log_ratio(worst.numerator, worst.denominator)
+    proof = Proof(Guarantee(epsilon), judged(digits, epsilon, holds), pairs=pairs)
+    return ClassAudit(proof, witness, digits)
+
+
+def audit_classes(classes: Sequence[ReportClass], epsilon: float, pairs: int = 2) -> ClassAudit:
     """Audit the classes of reports of a pair of inputs that stands for all pairs, exactly.
 
     Parameters
@@ -65,6 +81,8 @@ def audit_classes(classes: Sequence[ReportClass], epsilon: float) -> ClassAudit:
         Together all reports.
     epsilon : float
         The promise; taken as the exact number that it is.
+    pairs : int
+        How many ordered pairs are compared: the pair and its reverse, or none where there is one input only.
 
     Raises
     ------
@@ -92,11 +110,10 @@ def audit_classes(classes: Sequence[ReportClass], epsilon: float) -> ClassAudit:
             continue
         holds = holds and high <= bound * low
         if low == 0:
-            return ClassAudit(promised, float("inf"), False, _witness(item.name), Decimal("inf"))
+            return class_audit(promised, None, False, _witness(item.name), pairs)
         if Fraction(high, low) > worst:
             worst, name = Fraction(high, low), item.name
-    digits = log_ratio(worst.numerator, worst.denominator)
-    return ClassAudit(promised, float_up(digits), holds, _witness(name), digits)
+    return class_audit(promised, worst, holds, _witness(name), pairs)
 
 
 def _sides(classes: Sequence[ReportClass]) -> tuple[list[int], list[int]]:

@@ -11,17 +11,18 @@ input through the doubles that can occur at all (Mironov, CCS 2012), so a densit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.certificate import Certificate
+from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import finite_array, privacy_epsilon
+from mechdesign.core.values import frozen_value
 
 Array = NDArray[np.float64]
 
@@ -37,37 +38,26 @@ LEAK = (
 )
 
 
-@dataclass(frozen=True)
-class DensityAudit(TextInNotebooks):
-    """Result of the audit of a density.
+@frozen_value(repr=False)
+class DensityAudit(PrivacyFinding):
+    """Result of the audit of a density; never exact.
 
     Attributes
     ----------
-    epsilon : float
-        The wanted epsilon.
-    true_epsilon : float
-        The largest log density ratio found.
-    rounding : float
-        How far rounding may have moved the ratio at the report that decides.
+    proof : Proof
+        The guarantee, and the largest log density ratio. It holds where at every report the ratio is at most
+        epsilon, up to the rounding of its own evaluation.
     witness : mapping
         ``input``, ``other``, ``report`` that attain it, or that decide.
-    holds : bool
-        Whether at every report the ratio is at most epsilon, up to the rounding of its own evaluation.
+    rounding : float
+        How far rounding may have moved the ratio at the report that decides.
     """
 
-    epsilon: float
-    true_epsilon: float
     rounding: float
-    witness: Mapping[str, Any]
-    holds: bool
+    note: str = LEAK
 
-    def certificate(self, note: str = LEAK) -> Certificate:
-        """Return the audit as a certificate of the property ``privacy`` that is not exact."""
-        figures = {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon}
-        return Certificate("privacy", self.holds, False, figures, self.witness, note)
-
-    def __str__(self) -> str:
-        return str(self.certificate())
+    def _note(self) -> str:
+        return self.note
 
 
 def audit_density(
@@ -117,8 +107,14 @@ def audit_density(
         "other": float(values[int(np.argmin(column))]),
         "report": float(reports[place]),
     }
-    holds = bool((ratios <= wanted + roundings).all())
-    return DensityAudit(wanted, float(ratios.max()), float(roundings[place]), witness, holds)
+    largest, allowed = float(ratios.max()), float(ratios[place] - roundings[place])
+    pairs = len(values) * (len(values) - 1)
+    if math.isinf(largest):
+        proof = Proof(Guarantee(wanted), None, pairs=pairs, exact=False)
+    else:
+        slack = Fraction(largest) - Fraction(allowed)
+        proof = Proof(Guarantee(wanted), largest, pairs=pairs, exact=False, rounding=slack)
+    return DensityAudit(proof, witness, float(roundings[place]))
 
 
 def _ratios(table: Array) -> tuple[Array, Array]:

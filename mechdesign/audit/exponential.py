@@ -12,10 +12,15 @@ from fractions import Fraction
 from functools import lru_cache
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.exact import as_written, float_up as float_up
 from mechdesign.core.numbers import plain_int, rational, shown
+from mechdesign.core.validation import privacy_epsilon
 
 DIGITS = 50
 """Significant digits of every bound."""
+
+TINY = Fraction(1, 10**47)
+"""Above the relative error of every bound and logarithm here."""
 
 LARGEST = 1000
 """Larger exponents are replaced by this one, which is still a lower bound; 62-bit weights cannot tell."""
@@ -41,6 +46,20 @@ def exp_lower(exponent: Fraction | float) -> Fraction:
     1.6487212707001282
     """
     return _exp_lower(*_checked(exponent))
+
+
+def exp_written(epsilon: float) -> Fraction:
+    """Return a lower bound of e^epsilon for the least number that the double epsilon may stand for.
+
+    What is built with it keeps the decimal, or the short quotient, that was written, and not only the double
+    next to it: see :func:`mechdesign.core.exact.as_written`.
+
+    Examples
+    --------
+    >>> exp_written(0.1) == exp_lower(Fraction(1, 10)) < exp_lower(0.1)
+    True
+    """
+    return exp_lower(as_written(privacy_epsilon(epsilon)))
 
 
 @lru_cache(maxsize=65536)  # of plain integers: no key can say that it equals another
@@ -96,6 +115,34 @@ def log_ratio(numerator: int, denominator: int) -> Decimal:
     return context.next_plus(context.ln(ratio))
 
 
+def judged(true: Decimal, epsilon: Fraction | float, proven: bool) -> Fraction | None:
+    """Return a bound of a true epsilon that agrees with the verdict on the ratio; None for an infinite one.
+
+    The logarithm is rounded up and the bound of e^epsilon down, by less than one part in 10^47: where a ratio
+    is as near as that to e^epsilon, the logarithm could contradict what the ratio proves.
+
+    Parameters
+    ----------
+    true : Decimal
+        The logarithm of the ratio, rounded up.
+    epsilon : Fraction or float
+        The promise.
+    proven : bool
+        Whether the ratio is within the lower bound of e^epsilon.
+
+    Examples
+    --------
+    >>> judged(Decimal("1.1"), 1.0, True), judged(Decimal("0.9"), 1.0, True)
+    (Fraction(1, 1), Fraction(9, 10))
+    """
+    if true.is_infinite():
+        return None
+    bound, promise = Fraction(true), Fraction(epsilon)
+    if proven:
+        return min(bound, promise)
+    return bound if bound > promise else promise * (1 + TINY) + TINY
+
+
 def log_bounds(ratio: Fraction) -> tuple[Fraction, Fraction]:
     """Return rational bounds of ln(ratio) for a ratio >= 1, closer than 48 digits; both 0 for ratio 1.
 
@@ -115,19 +162,6 @@ def log_bounds(ratio: Fraction) -> tuple[Fraction, Fraction]:
     low = down.next_minus(down.ln(down.divide(top, bottom)))
     high = up.next_plus(up.ln(up.divide(top, bottom)))
     return max(Fraction(0), Fraction(low)), Fraction(high)
-
-
-def float_up(value: Decimal | Fraction) -> float:
-    """Return the least double that is not below the value."""
-    if isinstance(value, Decimal) and value.is_infinite():
-        return math.inf
-    try:
-        result = float(value)
-    except OverflowError:
-        return math.inf
-    if math.isinf(result):
-        return math.inf
-    return result if Fraction(result) >= Fraction(value) else math.nextafter(result, math.inf)
 
 
 def float_down(value: Fraction) -> float:

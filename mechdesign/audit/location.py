@@ -24,8 +24,7 @@ needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import isqrt
 from typing import Any
@@ -33,14 +32,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import float_up
-from mechdesign.core.certificate import Certificate
+from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.numbers import plain_int, rational
 from mechdesign.core.validation import privacy_epsilon
+from mechdesign.core.values import frozen_value
 
 Integers = NDArray[Any]
+
+UNIT = "unit of distance"
 
 SMALL = 1 << 58
 """Below it, sums of eight weights and more are 64-bit integers; above it, they are Python's."""
@@ -52,35 +53,34 @@ ROUNDING = 1e-12
 """Ratios nearer than this to the largest one, relatively, are computed exactly."""
 
 
-@dataclass(frozen=True)
-class LocationAudit(TextInNotebooks):
+@frozen_value(repr=False)
+class LocationAudit(PrivacyFinding):
     """Result of an audit of location privacy; epsilon is per unit of length.
 
     Attributes
     ----------
-    epsilon, true_epsilon : float
-        What is promised, and an upper bound of what it is (infinite where a report is excluded).
-    holds, exact : bool
+    proof : Proof
+        The guarantee, and an upper bound of its epsilon (infinite where a report is excluded).
     witness : mapping
-        What attains ``true_epsilon``: two lengths of the noise, or two places and a report.
+        What attains it: two lengths of the noise, or two places and a report.
     note : str
     """
 
-    epsilon: float
-    true_epsilon: float
-    holds: bool
-    exact: bool
-    witness: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
 
-    def certificate(self) -> Certificate:
-        """Return the audit as a certificate of the property ``privacy``."""
-        figures = {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon}
-        note = "; ".join(part for part in ("epsilon per unit of distance", self.note) if part)
-        return Certificate("privacy", self.holds, self.exact, figures, self.witness, note, metric=True)
+    def _note(self) -> str:
+        return "; ".join(part for part in ("epsilon per unit of distance", self.note) if part)
 
-    def __str__(self) -> str:
-        return str(self.certificate())
+
+def per_length(epsilon: Any) -> Guarantee:
+    """Return the guarantee of this epsilon per unit of distance, for any two places.
+
+    Examples
+    --------
+    >>> print(per_length("0.5"))
+    epsilon = 0.5 per unit of distance, one report
+    """
+    return Guarantee(epsilon, distance=UNIT)
 
 
 def audit_rounded(
@@ -122,12 +122,10 @@ def audit_rounded(
     if width <= 0:
         raise CertificateError("location", "expected a step > 0")
     worst, place = steepest(_by_square(squares, weights))
-    true = float_up(_root_up(worst / width**2))
+    true, proven = _root_up(worst / width**2), worst <= (wanted * width) ** 2
     witness = {"vector": list(place), "step": float(width)}
-    holds = worst <= (wanted * width) ** 2
-    return LocationAudit(
-        float(wanted), true, holds, True, witness, "for any two locations, rounding included"
-    )
+    proof = Proof(per_length(wanted), min(true, wanted) if proven else true)
+    return LocationAudit(proof, witness, "for any two locations, rounding included")
 
 
 def _by_square(squares: Sequence[int], weights: Sequence[int]) -> Integers:

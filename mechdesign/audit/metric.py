@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
+from mechdesign.audit.exponential import exp_lower, float_up, judged, log_ratio
 from mechdesign.audit.pairs import distances, needed_pairs, require_pairs
 from mechdesign.audit.triples import Triples, batches, ranked
-from mechdesign.audit.verdict import PrivacyAudit
+from mechdesign.audit.verdict import UNIT, PrivacyAudit
 from mechdesign.audit.weights import Weights, require_channel, weight_matrix
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.numbers import double
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.core.values import frozen_value, kept, kept_after
@@ -49,19 +50,18 @@ def audit_metric_channel(weights: Weights, epsilon: float, distance: Floats) -> 
     digits, witness = channel.true_epsilon()
     holds = channel.holds(epsilon)
     excess, violation = (Fraction(0), {}) if holds else _largest_excess(weights, epsilon, distance)
-    least = float_up(excess / (1 << 62))
+    least = excess / (1 << 62)
     return PrivacyAudit(
-        epsilon=epsilon,
-        delta=0.0,
-        true_epsilon=float_up(digits),
+        proof=Proof(
+            Guarantee(epsilon, distance=UNIT),
+            judged(digits, epsilon, holds),
+            pairs=len(distance) * (len(distance) - 1),
+        ),
+        witness=witness,
         true_epsilon_digits=digits,
-        epsilon_witness=witness,
-        least_delta=least,
-        least_delta_exact=excess / (1 << 62),
+        least_delta_exact=least,
         delta_witness=violation,
-        entry_delta=least,
-        holds=holds,
-        metric=True,
+        entry_delta=float_up(least),
     )
 
 

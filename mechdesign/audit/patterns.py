@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import ClassAudit
-from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
+from mechdesign.audit.classes import ClassAudit, class_audit
+from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import TOTAL
@@ -76,6 +76,6 @@ def audit_patterns(low: Weights, high: Weights, blank: Weights, epsilon: float) 
             break
         if large * worst.denominator > worst.numerator * small:
             worst, place = Fraction(large, small), report
-    digits = log_ratio(worst.numerator, worst.denominator) if worst else log_ratio(1, 0)
     witness = {} if place < 0 else {"report": place}
-    return ClassAudit(promised, float_up(digits), holds, witness, digits)
+    types = len(blank)
+    return class_audit(promised, worst or None, holds, witness, types * (types - 1))

@@ -16,18 +16,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
-from mechdesign.audit.account import LARGEST, Collected
-from mechdesign.audit.exponential import float_up
+from mechdesign.audit.account import LARGEST, Collected, guarantee_of
+from mechdesign.audit.exponential import float_down, float_up
 from mechdesign.audit.losses import losses_to
 from mechdesign.audit.shuffled import Randomizer, profile
+from mechdesign.core.guarantee import Exact, Guarantee
 
-SLACK = 1e-10
-"""Sums are made larger, and limits smaller, by more than their rounding errors: this part of them."""
+DIGITS = 40
+"""Significant digits of divergences and budgets; the last one is rounded up, or down."""
 ORDERS = np.geomspace(1.01, 2000.0, 4000)
 """Orders among which the one of a limit is chosen, all above 1."""
 TAIL = 1e-12
@@ -54,6 +56,8 @@ class Filter:
 def filter_of(epsilon: float, delta: float) -> Filter:
     """Return the filter of a limit: the order depends on nothing else, and allows small reports most.
 
+    Doubles choose the order; its budget is rounded down.
+
     Examples
     --------
     >>> found = filter_of(11.0, 1e-6)
@@ -61,23 +65,43 @@ def filter_of(epsilon: float, delta: float) -> Filter:
     True
     """
     budgets = epsilon - np.log1p(-1.0 / ORDERS) + (math.log(delta) + np.log(ORDERS)) / (ORDERS - 1.0)
-    best = int(np.argmax(budgets / ORDERS))
-    return Filter(float(ORDERS[best]), float(budgets[best]) * (1.0 - SLACK) - SLACK)
+    order = float(ORDERS[int(np.argmax(budgets / ORDERS))])
+    return Filter(order, _budget(epsilon, delta, order))
 
 
+def _budget(epsilon: float, delta: float, order: float) -> float:
+    """Return epsilon - ln((a - 1) / a) + (ln delta + ln a) / (a - 1), rounded down."""
+    a, down, up = Decimal(order), _context(ROUND_FLOOR), _context(ROUND_CEILING)
+    gain = down.next_minus(down.ln(down.divide(a, up.subtract(a, 1))))
+    numerator = down.add(down.next_minus(down.ln(Decimal(delta))), down.next_minus(down.ln(a)))
+    less = up.subtract(a, 1) if numerator > 0 else down.subtract(a, 1)
+    found = down.add(down.add(Decimal(epsilon), gain), down.divide(numerator, less))
+    return float_down(Fraction(found))
+
+
+@lru_cache(maxsize=4096)
 def pure_cost(epsilon: float, order: float) -> float:
     """Return the Renyi divergence of binary randomized response, the largest of all reports of this epsilon.
 
+    It is rounded up, and never above order epsilon^2 / 2, which bounds it as well.
+
     Examples
     --------
-    >>> pure_cost(0.1, 10.0) <= 10.0 * 0.1**2 / 2
-    True
+    >>> 0.0 < pure_cost(1e-12, 2.0) <= 1.0000001e-24, pure_cost(0.0, 2.0)
+    (True, 0.0)
     """
     if epsilon == 0.0:
         return 0.0
-    # (e^(a eps) + e^((1 - a) eps)) / (1 + e^eps), its logarithm
-    logarithm = np.logaddexp(order * epsilon, (1.0 - order) * epsilon) - np.logaddexp(0.0, epsilon)
-    return float(logarithm / (order - 1.0)) * (1.0 + SLACK) + SLACK * epsilon * epsilon
+    # its ln is about order (order - 1) epsilon^2 / 2: twice as many digits as epsilon has zeros are lost
+    lost = max(0, -2 * math.floor(math.log10(epsilon)))
+    up, down = _context(ROUND_CEILING, lost), _context(ROUND_FLOOR, lost)
+    a, exact = Decimal(order), Decimal(epsilon)
+    powers = (up.multiply(a, exact), up.multiply(up.subtract(1, a), exact))
+    above = up.add(*(up.next_plus(up.exp(power)) for power in powers))
+    below = down.add(1, down.next_minus(down.exp(exact)))
+    logarithm = max(Decimal(0), up.next_plus(up.ln(up.divide(above, below))))
+    simple = Fraction(order) * Fraction(epsilon) ** 2 / 2
+    return float_up(min(simple, Fraction(up.divide(logarithm, down.subtract(a, 1)))))
 
 
 @lru_cache(maxsize=64)
@@ -88,22 +112,26 @@ def shuffled_cost(users: int, size: int, epsilon: float, order: float) -> float:
     while reach > 1e-9 and bound(reach / 2.0) <= TAIL:
         reach /= 2.0
     law = losses_to(bound, reach, math.floor(math.log2(reach / PLACES)), epsilon)
-    points = (law.first + np.arange(len(law.mass), dtype=np.float64)) * law.step
-    found = law.mass > 0.0
-    terms = np.log(law.mass[found]) + (order - 1.0) * points[found]
-    largest = float(terms.max())
-    logarithm = largest + math.log(float(np.exp(terms - largest).sum())) + 2.0 * law.error + SLACK * SLACK
-    return min(max(0.0, logarithm) / (order - 1.0) * (1.0 + SLACK) + SLACK * SLACK, pure_cost(epsilon, order))
+    up, down = _context(ROUND_CEILING), _context(ROUND_FLOOR)
+    a, step, mean = Decimal(order), Decimal(law.step), Decimal(0)
+    ends = {True: up.multiply(up.subtract(a, 1), step), False: down.multiply(down.subtract(a, 1), step)}
+    for place in np.flatnonzero(law.mass > 0.0).tolist():
+        number = law.first + place
+        power = up.next_plus(up.exp(up.multiply(number, ends[number >= 0])))
+        mean = up.add(mean, up.multiply(Decimal(float(law.mass[place])), power))
+    logarithm = up.add(up.next_plus(up.ln(mean)), up.multiply(2, Decimal(law.error)))
+    found = up.divide(max(Decimal(0), logarithm), down.subtract(a, 1))
+    return min(float_up(Fraction(found)), pure_cost(epsilon, order))
 
 
-def used(collected: Sequence[Collected], epsilon: float, delta: float, shuffled: bool) -> float:
+def used(collected: Sequence[Collected], epsilon: Exact, delta: Exact, shuffled: bool) -> float:
     """Return the part of a limit that collections use, however they were chosen; above 1 beyond it.
 
     Parameters
     ----------
     collected : sequence of Collected
-    epsilon, delta : float
-        The limit.
+    epsilon, delta : number or str
+        The limit, exactly.
     shuffled : bool
         Whether the limit is for what is known after the shufflers.
 
@@ -117,20 +145,19 @@ def used(collected: Sequence[Collected], epsilon: float, delta: float, shuffled:
     if not collected:
         return 0.0
     found = math.inf
-    if sum(Fraction(one.delta) * one.times for one in collected) <= delta:
-        found = _part_of_sum(collected, epsilon)
-    if delta > 0.0 and all(one.delta == 0.0 and one.epsilon <= LARGEST for one in collected):
-        limit = filter_of(epsilon, delta)
-        if limit.budget > 0.0:
-            costs = (one.times * _cost(one, limit.order, shuffled) for one in collected)
-            found = min(found, math.fsum(costs) / limit.budget)
+    limit, sums = Guarantee(epsilon, delta), guarantee_of(collected)
+    if sums is not None and sums.delta <= limit.delta:
+        found = float_up(sums.epsilon / limit.epsilon)
+    if limit.delta > 0 and all(one.delta == 0.0 and one.epsilon <= LARGEST for one in collected):
+        chosen = filter_of(float_down(limit.epsilon), float_down(limit.delta))
+        if chosen.budget > 0.0:
+            costs = (one.times * Fraction(_cost(one, chosen.order, shuffled)) for one in collected)
+            found = min(found, float_up(sum(costs, Fraction(0)) / Fraction(chosen.budget)))
     return found
 
 
-def _part_of_sum(collected: Sequence[Collected], epsilon: float) -> float:
-    if not all(math.isfinite(one.epsilon) for one in collected):
-        return math.inf
-    return float_up(sum(Fraction(one.epsilon) * one.times for one in collected) / Fraction(epsilon))
+def _context(rounding: str, more: int = 0) -> Context:
+    return Context(prec=DIGITS + more, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def _cost(one: Collected, order: float, shuffled: bool) -> float:

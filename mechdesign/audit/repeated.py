@@ -11,15 +11,19 @@ Z1))^d: a rational number.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
+import attrs
+
+from mechdesign.audit.exponential import exp_lower, float_up, judged, log_ratio
+from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
+from mechdesign.core.values import changed, frozen_value
 
 MOST_BITS = 1 << 22
 """Bits of the integers that are compared; more reports or attributes are refused."""
@@ -91,48 +95,46 @@ class RepeatedBits:
         return above, below
 
 
-@dataclass(frozen=True)
-class RepeatedAudit(TextInNotebooks):
+@frozen_value(repr=False)
+class RepeatedAudit(PrivacyFinding):
     """Result of the audit of one-hot bits.
 
     Attributes
     ----------
-    epsilon : float
-        The promise for all reports together.
-    true_epsilon : float
-        The least epsilon of all reports together, rounded up.
-    holds : bool
-        Whether both promises hold, exactly.
+    proof : Proof
+        The guarantee of all reports together.
+    single : Proof or None
+        The guarantee of each report alone, where it is promised.
     one_report, any_reports : float
         The least epsilon of one report, and of any number of reports; rounded up, infinite if there is none.
     figures : mapping
         The number of reports, and the promise for one of them where there is one.
     """
 
-    epsilon: float
-    true_epsilon: float
-    holds: bool
+    single: Proof | None
     one_report: float
     any_reports: float
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        """Whether both promises are kept."""
+        return self.proof.holds and (self.single is None or self.single.holds)
 
     def certificate(self) -> Certificate:
         """Return the audit as a certificate of the property ``privacy``."""
-        figures = {
-            "epsilon": self.epsilon,
-            "true_epsilon": self.true_epsilon,
+        found = super().certificate()
+        if self.single is None or self.single.holds:
+            return found
+        return changed(found, holds=False, note=f"of one report {self.single.reason}")
+
+    def _figures(self) -> dict[str, Any]:
+        return {
+            **super()._figures(),
             **self.figures,
             "one_report": self.one_report,
             "any_number_of_reports": self.any_reports,
         }
-        witness = {"input": "first values", "other": "second values", "report": WITNESS}
-        return Certificate("privacy", self.holds, True, figures, witness)
-
-    def __str__(self) -> str:
-        return str(self.certificate())
-
-    def __repr__(self) -> str:
-        return f"RepeatedAudit({self})"
 
 
 def epsilon_of_quotient(odds: tuple[int, int], attributes: int) -> float:
@@ -143,14 +145,19 @@ def epsilon_of_quotient(odds: tuple[int, int], attributes: int) -> float:
     >>> epsilon_of_quotient((49, 1), 2), epsilon_of_quotient((1, 0), 2)
     (7.783640596221254, inf)
     """
+    return float_up(digits_of_quotient(odds, attributes))
+
+
+def digits_of_quotient(odds: tuple[int, int], attributes: int) -> Decimal:
+    """Return d times the logarithm of a quotient to many digits, rounded up."""
     if odds[1] == 0:
-        return float("inf")
+        return Decimal("inf")
     above, below = odds
     shift = below.bit_length() - LEADING_BITS
     if shift > 0:  # an upper bound of the quotient; whole numbers of many digits are slow as decimals
         above, below = (above >> shift) + 1, below >> shift
     context = Context(prec=60, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
-    return float_up(context.multiply(log_ratio(above, below), Decimal(attributes)))
+    return context.multiply(log_ratio(above, below), Decimal(attributes))
 
 
 def audit_repeated(
@@ -192,22 +199,30 @@ def audit_repeated(
             "state fewer",
         )
     one, every = bits.odds(1), bits.odds(reports)
-    holds = _within(every, attributes, epsilon)
+    covers = f"all {reports} reports of a kept state" if reports > 1 else ONE_REPORT
+    proof, single = _proof(every, attributes, Guarantee(epsilon, covers=covers)), None
     figures: dict[str, Any] = {"reports": reports}
     if report_epsilon is not None:
-        holds = holds and _within(one, attributes, report_epsilon)
+        single = _proof(one, attributes, Guarantee(report_epsilon))
         figures["report_epsilon"] = report_epsilon
     return RepeatedAudit(
-        epsilon,
-        epsilon_of_quotient(every, attributes),
-        holds,
+        proof,
+        {"input": "first values", "other": "second values", "report": WITNESS},
+        single,
         epsilon_of_quotient(one, attributes),
         epsilon_of_quotient(bits.odds(None), attributes),
         figures,
     )
 
 
-def _within(odds: tuple[int, int], attributes: int, epsilon: float) -> bool:
+def _proof(odds: tuple[int, int], attributes: int, promise: Guarantee) -> Proof:
+    """Return what the quotient of one attribute proves of a promise for all of them."""
+    digits = digits_of_quotient(odds, attributes)
+    true = judged(digits, promise.epsilon, _within(odds, attributes, promise.epsilon))
+    return Proof(promise, true, pairs=2 if attributes else 0)
+
+
+def _within(odds: tuple[int, int], attributes: int, epsilon: Fraction) -> bool:
     above, below = odds
     bound = exp_lower(epsilon)
     return below > 0 and above**attributes * bound.denominator <= bound.numerator * below**attributes

@@ -9,74 +9,79 @@ from typing import Any
 
 import attrs
 
-from mechdesign.core.certificate import Certificate
-from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.audit.finding import PrivacyFinding
+from mechdesign.core.exact import float_up
 from mechdesign.core.values import frozen_value
 
 METRIC = "epsilon per unit of distance between the listed answers; rounding to them is not covered"
 """What an audit of metric privacy is about: where a user stands between two answers, it cannot know."""
 
+UNIT = "unit of distance between the listed answers"
 
-@frozen_value()
-class PrivacyAudit(TextInNotebooks):
-    """Result of an exact audit.
+
+@frozen_value(repr=False)
+class PrivacyAudit(PrivacyFinding):
+    """Result of an exact audit of a channel.
 
     Attributes
     ----------
-    epsilon : float
-        The wanted epsilon.
-    delta : float
-        The wanted delta.
-    true_epsilon : float
-        The least epsilon with delta = 0, rounded up; infinite when an input excludes a report that
-        another one can make. Per unit of distance for metric privacy.
+    proof : Proof
+        The guarantee, with the least epsilon and the least delta in its notion, exactly.
+    witness : mapping
+        ``input``, ``other``, ``report`` that attain the true epsilon.
     true_epsilon_digits : Decimal
-        The same to many digits, still an upper bound.
-    epsilon_witness : mapping
-        ``input``, ``other``, ``report`` that attain it.
-    least_delta : float
-        The least set-wise delta for the wanted epsilon, rounded up.
+        The true epsilon to many digits, still an upper bound.
     least_delta_exact : Fraction
-        The same for the rational lower bound of e^epsilon.
+        The least set-wise delta for the rational lower bound of e^epsilon.
     delta_witness : mapping
         ``input``, ``other``, ``reports`` that attain it.
     entry_delta : float
-        The least entry-wise delta for the wanted epsilon, rounded up: never above ``least_delta``, and
+        The least entry-wise delta for the promised epsilon, rounded up: never above ``least_delta``, and
         equal to it for two reports.
-    holds : bool
-        Whether the wanted (epsilon, delta) holds, set-wise unless ``notion`` says otherwise.
-    metric : bool
-        Whether epsilon is per unit of distance.
-    notion : str
-        ``"ldp"`` (the standard definition, over sets of reports) or ``"entry-wise"``.
+    figures : mapping
+        Further figures of the certificate.
     """
 
-    epsilon: float
-    delta: float
-    true_epsilon: float
     true_epsilon_digits: Decimal
-    epsilon_witness: Mapping[str, Any]
-    least_delta: float
     least_delta_exact: Fraction
     delta_witness: Mapping[str, Any]
     entry_delta: float
-    holds: bool
-    metric: bool = False
-    notion: str = "ldp"
     figures: Mapping[str, Any] = attrs.field(factory=dict)
 
-    def certificate(self) -> Certificate:
-        """Return the audit as a certificate of the property ``privacy``."""
-        figures: dict[str, Any] = {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon}
+    @property
+    def least_delta(self) -> float:
+        """The least set-wise delta for the promised epsilon, rounded up."""
+        return float_up(self.least_delta_exact)
+
+    @property
+    def epsilon_witness(self) -> Mapping[str, Any]:
+        """What attains the true epsilon."""
+        return self.witness
+
+    @property
+    def metric(self) -> bool:
+        """Whether epsilon is per unit of distance."""
+        return bool(self.guarantee.distance)
+
+    @property
+    def notion(self) -> str:
+        """``"ldp"`` (the standard definition, over sets of reports) or ``"entry-wise"``."""
+        return self.guarantee.notion
+
+    def _figures(self) -> dict[str, Any]:
+        figures = super()._figures()
         if self.delta > 0 or self.least_delta > 0:
             figures |= {"delta": self.delta, "least_delta": self.least_delta, "entry_delta": self.entry_delta}
-        figures |= self.figures
+        return {**figures, **self.figures}
+
+    def _shown(self) -> Mapping[str, Any]:
         by_delta = self.delta > 0 and self.least_delta > 0
-        witness = self.delta_witness if by_delta else self.epsilon_witness
-        note = METRIC if self.metric else ""
+        return self.delta_witness if by_delta else self.witness
+
+    def _note(self) -> str:
         if self.notion == "entry-wise":
-            note = "entry by entry, as in the paper; set by set it needs least_delta"
-        return Certificate("privacy", self.holds, True, figures, witness, note, metric=self.metric)
+            return "entry by entry, as in the paper; set by set it needs least_delta"
+        return METRIC if self.metric else ""
 
     def details(self) -> dict[str, Any]:
         """Return everything the audit found, the true epsilon to 40 digits and both readings of delta."""
@@ -85,18 +90,13 @@ class PrivacyAudit(TextInNotebooks):
             "epsilon": self.epsilon,
             "delta": self.delta,
             "notion": self.notion,
+            "pairs": self.proof.pairs,
             "true_epsilon_digits": str(digits if digits.is_infinite() else _shortened(digits)),
             "epsilon_witness": dict(self.epsilon_witness),
             "least_delta_set_wise": self.least_delta,
             "least_delta_entry_wise": self.entry_delta,
             "delta_witness": dict(self.delta_witness),
         }
-
-    def __str__(self) -> str:
-        return str(self.certificate())
-
-    def __repr__(self) -> str:
-        return f"PrivacyAudit({self})"
 
 
 def _shortened(digits: Decimal) -> Decimal:

@@ -10,6 +10,7 @@ from typing import Any
 
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion, unread
+from mechdesign.core.exact import written_float
 from mechdesign.core.files import read_text
 
 LARGEST_FILE = 1 << 24
@@ -35,7 +36,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     text = ""
     try:
         text = read_text(path, LARGEST_FILE, ModelFileError)
-        return parse_toml(text)
+        return parse_toml(text, written_float)
     except ModelFileError:
         raise
     except OSError as error:

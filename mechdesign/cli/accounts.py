@@ -6,14 +6,19 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli.options import FINE, MISMATCH, AddCommand, print_json
 from mechdesign.core.errors import ParameterError
 
+if TYPE_CHECKING:
+    from mechdesign.audit.account import Total
+    from mechdesign.report.ledger import Ledger
+
 WITHIN = 1e-6
 """The delta of totals, where none is given."""
 HEAD = 256
+MOST_NAMED = 8
 
 
 def add_options(audit: argparse.ArgumentParser) -> None:
@@ -36,8 +41,10 @@ def _options(ledger: argparse.ArgumentParser) -> None:
     actions = ledger.add_subparsers(title="actions", required=True, metavar="ACTION")
     opened = _action(actions, "open", _open, "make an empty ledger")
     opened.add_argument("--survey", required=True, metavar="TEXT", help="the survey that it belongs to")
-    opened.add_argument("--epsilon", type=float, required=True, help="the limit for each group")
-    opened.add_argument("--delta", type=float, default=WITHIN, help=f"of the limit (default {WITHIN:g})")
+    opened.add_argument("--epsilon", metavar="E", required=True, help="the limit for each group, also as 1/3")
+    opened.add_argument(
+        "--delta", metavar="D", default=str(WITHIN), help=f"of the limit (default {WITHIN:g})"
+    )
     opened.add_argument("--shuffled", action="store_true", help="the limit holds for shuffled reports")
     collected = _action(actions, "collect", _collect, "enter a collection; refuse it beyond the limit")
     collected.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
@@ -126,15 +133,23 @@ def _collect(options: argparse.Namespace) -> int:
         collected_of(mechanism, options.mechanism, options.times), mechanism.fingerprint, options.mechanism
     )
     ledger, allowed = record_collection(options.ledger, options.group, entry, options.survey)
-    total, part = ledger.total(options.group), ledger.used(options.group)
+    group = ledger.named(options.group)
+    total, part = ledger.total(group), ledger.used(group)
     if options.json:
-        print_json({"allowed": allowed, "group": options.group, "used": part, "total": encode(vars(total))})
+        plain = encode(total.as_json())
+        print_json({"allowed": allowed, "group": group, "used": part, "total": plain})
     elif allowed:
-        print(f"{options.ledger}: group '{options.group}': {said(total)}; {_part(part)} of the limit used")
+        print(f"{options.ledger}: group '{group}': {said(total)}; {_part(part)} of the limit used")
     if not allowed:
         print(
-            f"mechdesign: {options.ledger}: group '{options.group}': refused: together with "
-            f"{options.mechanism} {said(total)}, and the limit is {_limit(ledger)}",
+            f"mechdesign: {options.ledger}: group '{group}': refused: together with "
+            f"{options.mechanism} {said(total)}, and the limit is {_limit(ledger)}{_excess(ledger, total)}",
+            file=sys.stderr,
+        )
+    elif len(ledger.groups) > 1 and len(ledger.groups[group]) == 1:
+        others = ", ".join(f"'{name}'" for name in list(ledger.groups)[:MOST_NAMED] if name != group)
+        print(
+            f"mechdesign: {options.ledger}: group '{group}' is new, with its own limit; there are {others}",
             file=sys.stderr,
         )
     return FINE if allowed else MISMATCH
@@ -149,7 +164,7 @@ def _show(options: argparse.Namespace) -> int:
     ledger = load_ledger(options.ledger, options.survey)
     if options.json:
         totals = {
-            group: {**encode(vars(ledger.total(group))), "used": ledger.used(group)}
+            group: {**encode(ledger.total(group).as_json()), "used": ledger.used(group)}
             for group in ledger.groups
         }
         print_json({**ledger.as_json(), "totals": totals})
@@ -172,6 +187,18 @@ def _part(used: float) -> str:
     return f"{math.ceil(used * 1000.0 - 1e-9) / 10.0:g}%"
 
 
-def _limit(ledger: Any) -> str:
+def _excess(ledger: Ledger, total: Total) -> str:
+    """Return by how much the sum of epsilon is above the limit, where both are printed alike."""
+    exact = total.guarantee
+    if (
+        exact is None
+        or exact.epsilon <= ledger.limit.epsilon
+        or f"{total.epsilon:g}" != f"{ledger.epsilon:g}"
+    ):
+        return ""
+    return f"; the sum of epsilon is {float(exact.epsilon - ledger.limit.epsilon):.2g} above it"
+
+
+def _limit(ledger: Ledger) -> str:
     where = " after the shufflers" if ledger.shuffled else ""
     return f"epsilon = {ledger.epsilon:g}, delta = {ledger.delta:g}{where}"

@@ -16,6 +16,7 @@ from mechdesign.cli.options import (
     AddCommand,
     add_users,
     data_options,
+    epsilon_text,
     method_options,
     missing_option,
     model_of,
@@ -54,7 +55,7 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _choose_options(choose: argparse.ArgumentParser) -> None:
-    choose.add_argument("--epsilon", type=float, required=True, help="the privacy of a user")
+    choose.add_argument("--epsilon", type=epsilon_text, required=True, help="the privacy of a user")
     choose.add_argument("--users", type=int, required=True, metavar="N", help="expected number of users")
     choose.add_argument("--attributes", type=int, help="number of values per user (default: 1 per column)")
     choose.add_argument(
@@ -302,6 +303,7 @@ def _shuffled(problem: Problem, method: str | None, given: Mapping[str, Any]) ->
 
 def _audit(options: argparse.Namespace) -> int:
     from mechdesign.audit import PrivacyAudit
+    from mechdesign.audit.finding import PrivacyFinding
     from mechdesign.core.encoding import encode
     from mechdesign.mechanisms import load_mechanism
 
@@ -315,7 +317,7 @@ def _audit(options: argparse.Namespace) -> int:
         output.write(mechanism.figures(), options.mechanism)
     certificates = mechanism.certificates()
     audit = mechanism.audit() if hasattr(mechanism, "audit") else None
-    details: dict[str, Any] = audit.details() if isinstance(audit, PrivacyAudit) else {}
+    details: dict[str, Any] = audit.details() if isinstance(audit, PrivacyFinding) else {}
     checks = _compared(mechanism, options.exports)
     if options.json:
         print_json(
@@ -329,7 +331,7 @@ def _audit(options: argparse.Namespace) -> int:
     else:
         print(f"{options.mechanism}: {type(mechanism).__name__}")
         print("\n".join(f"  {certificate}" for certificate in certificates))
-        for name, value in details.items():
+        for name, value in details.items() if isinstance(audit, PrivacyAudit) else ():
             print(f"    {name}: {value}")
         if checks:
             print(f"  fingerprint {mechanism.fingerprint}")

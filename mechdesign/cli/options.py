@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Protocol
 
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
+from mechdesign.core.exact import stated, written_float
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
 
@@ -164,6 +165,14 @@ def without_families(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def epsilon_text(text: str) -> float:
+    """Return the epsilon that a text states, a decimal or a quotient; never above what was written."""
+    try:
+        return stated(text)
+    except ParameterError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def overrides_of(settings: Sequence[str]) -> dict[str, Any]:
     """Return the parameters of ``--set name=value``; values are written as in a model file."""
     return _pairs("--set", settings, "epsilon=2")
@@ -196,7 +205,7 @@ def _pairs(flag: str, settings: Sequence[str], example: str) -> dict[str, Any]:
         if not equals or not name.strip():
             raise ParameterError(f"{flag} {setting}", f"expected NAME=VALUE, for instance {example}")
         try:
-            parsed = parse_toml(f"value = {text}")
+            parsed = parse_toml(f"value = {text}", written_float)
             result[name.strip()] = parsed["value"] if len(parsed) == 1 else text
         except ValueError:
             result[name.strip()] = text

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.printable import printable
 from mechdesign.core.values import frozen_value
@@ -21,6 +24,13 @@ WITHIN = 1e-6
 
 JUDGED = ("value", "bound", "gap")
 """Figures that are finite in every certificate that holds; for optimality, all of its figures are."""
+
+
+PRIVACY = "privacy"
+"""The property that a guarantee is kept."""
+
+ROUNDING = Fraction(1, 10**9)
+"""What doubles may lose, relatively, where a certificate is not exact and does not say how much."""
 
 
 def _sound(property: str, key: str, value: Any) -> bool:
@@ -42,6 +52,7 @@ class _Judged(TextInNotebooks):
     note: str
     among: str
     metric: bool
+    proof: Proof | None
 
 
 class Certificate(_Judged):
@@ -65,10 +76,15 @@ class Certificate(_Judged):
         For optimality: the set of mechanisms among which there is nothing better.
     metric : bool
         For privacy: whether epsilon is per unit of distance between answers; the note also says so.
+    proof : Proof, optional
+        For privacy: the guarantee, exactly, with what is proven of it. It decides; see :meth:`of_privacy`.
 
-    Notes ----- Nothing holds with a figure that is NaN, nor with a value, a bound or a gap that is
-    infinite: such a certificate fails and names the figure. Elsewhere infinity is a number like any other:
-    "true_epsilon = inf".
+    Notes
+    -----
+    Nothing holds with a figure that is NaN, nor with a value, a bound or a gap that is infinite: such a
+    certificate fails and names the figure. Elsewhere infinity is a number like any other.
+    Privacy does not hold with a true epsilon above the promised one, unless a delta covers it, nor where
+    there is no pair of answers to compare: such a certificate fails and says why.
 
     Examples
     --------
@@ -76,6 +92,8 @@ class Certificate(_Judged):
     privacy: holds (exact); epsilon = 0.5
     >>> print(Certificate("optimality", True, False, {"gap": float("inf")}, among="all menus"))
     optimality: FAILS; among all menus; gap = inf; gap is not finite
+    >>> print(Certificate("privacy", True, True, {"epsilon": 0.1, "true_epsilon": 14.5}))
+    privacy: FAILS (exact); epsilon = 0.1, true_epsilon = 14.5; the true epsilon is above the promised one
     """
 
     def __init__(
@@ -88,16 +106,46 @@ class Certificate(_Judged):
         note: str = "",
         among: str = "",
         metric: bool = False,
+        proof: Proof | None = None,
     ) -> None:
         found = {} if figures is None else figures
         wrong = [key for key, value in found.items() if not _sound(property, key, value)]
-        if holds and wrong:
+        remark = f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} not finite" if wrong else ""
+        if not wrong and (property == PRIVACY or proof is not None):
+            remark = _doubt(found, exact, proof)
+        if holds and remark:
             holds = False
-            remark = f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} not finite"
             note = "; ".join(filter(None, (note, remark)))
         super().__init__(
-            property, holds, exact, found, {} if witness is None else witness, note, among, metric
+            property, holds, exact, found, {} if witness is None else witness, note, among, metric, proof
         )
+
+    @classmethod
+    def of_privacy(
+        cls,
+        proof: Proof,
+        figures: Mapping[str, Any],
+        witness: Mapping[str, Any] | None = None,
+        note: str = "",
+        property: str = PRIVACY,
+    ) -> Certificate:
+        """Return the certificate of a guarantee: the proof decides whether it holds.
+
+        Examples
+        --------
+        >>> proof = Proof(Guarantee("0.1"), true_epsilon=0, pairs=0)
+        >>> print(Certificate.of_privacy(proof, {"epsilon": 0.1, "true_epsilon": 0.0}))
+        privacy: FAILS (exact); epsilon = 0.1, true_epsilon = 0; there are no two answers to ...
+        """
+        if proof.is_vacuous or proof.is_hollow:
+            note = "; ".join(filter(None, (note, proof.reason)))
+        metric = bool(proof.promise.distance)
+        return cls(property, proof.holds, proof.exact, figures, witness, note, metric=metric, proof=proof)
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """The guarantee that it is about, for privacy that an audit has judged."""
+        return None if self.proof is None else self.proof.promise
 
     def __str__(self) -> str:
         parts = [f"{self.property}: {'holds' if self.holds else 'FAILS'}{' (exact)' if self.exact else ''}"]
@@ -121,6 +169,23 @@ class Certificate(_Judged):
         if self.note:
             result["note"] = self.note
         return result
+
+
+def _doubt(figures: Mapping[str, Any], exact: bool, proof: Proof | None) -> str:
+    """Return why privacy cannot hold with these figures; empty where it can."""
+    if proof is not None:
+        return proof.reason
+    epsilon, true = figures.get("epsilon"), figures.get("true_epsilon")
+    if not isinstance(epsilon, (int, float, Fraction)) or not isinstance(true, (int, float, Fraction)):
+        return ""
+    delta, least = figures.get("delta", 0.0), figures.get("least_delta")
+    try:
+        slack = 0 if exact else ROUNDING * max(Fraction(1), Fraction(epsilon))
+        judged = Proof(Guarantee(epsilon, delta), true, exact=exact, rounding=slack)
+    except (ParameterError, CertificateError) as error:
+        return str(error)
+    covered = delta > 0 if least is None else least <= delta
+    return "" if judged.holds or covered else "the true epsilon is above the promised one"
 
 
 @frozen_value()

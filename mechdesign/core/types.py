@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # the default of a type variable: in `typing` from Python 3.13 on
 
+    from mechdesign.core.guarantee import Proof
+
     MechanismT_co = TypeVar("MechanismT_co", covariant=True, default=Any)
     EstimateT_co = TypeVar("EstimateT_co", covariant=True, default="Estimate")
 else:
@@ -44,6 +46,10 @@ class PrivacyVerdict(Verdict, Protocol):
     @property
     def true_epsilon(self) -> float:
         """The least epsilon that the mechanism has with delta = 0."""
+
+    @property
+    def proof(self) -> Proof:
+        """The guarantee, exactly, and what is proven of it."""
 
 
 class Estimate(Protocol):

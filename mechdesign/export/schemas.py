@@ -74,7 +74,9 @@ FIELDS: dict[str, Schema] = {
         ("outputs", "payment", "types", "counts", "participation_cost", "prices"), several(NUMBER)
     ),
     **dict.fromkeys(("protection", "origin"), several(NUMBER)),
-    **dict.fromkeys(("calibration", "information", "objective", "rule", "policy", "rival", "hide"), TEXT),
+    **dict.fromkeys(
+        ("calibration", "information", "objective", "rule", "policy", "rival", "hide", "exact_epsilon"), TEXT
+    ),
     "labels": LABELS,
     "report_labels": LABELS,
     "tasks": several(TEXT),
@@ -157,6 +159,9 @@ TABLES = {
 }
 """The fields of the content of each type."""
 
+SOMETIMES = {"survey": "delta", "discrete-piecewise": "exact_epsilon"}
+"""Fields that a content has only where they say more than the others."""
+
 ORACLES = ("kary-response", "hadamard-response", "local-hashing", "projective-geometry", "subset-selection")
 MEANS = ("duchi", "censoring-interval", "grid-mean", "discrete-piecewise", "hybrid", "laplace", "piecewise")
 ENDS = either(NUMBER, several(NUMBER))
@@ -226,7 +231,8 @@ def content_schema(kind: str) -> Schema:
             fields[name] = SPECIAL[kind][name]
         else:
             fields[name] = inside[name]() if name in inside else FIELDS[name]
-    return record(fields)
+    more = {name: FIELDS[name] for name in SOMETIMES.get(kind, "").split()}
+    return record({**fields, **more}, tuple(fields))
 
 
 def _is_local(kind: str) -> bool:

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import PrivacyAudit, audit_channel
-from mechdesign.audit.exponential import exp_lower
+from mechdesign.audit.channel import PrivacyAudit, audit_channel, ordered_pairs
+from mechdesign.audit.exponential import exp_written
 from mechdesign.audit.kary import KaryWeights, representative
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
+from mechdesign.core.exact import as_written
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import frozen, wholes
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
 from mechdesign.core.text import counted
 from mechdesign.core.validation import privacy_delta, privacy_epsilon, user_count
-from mechdesign.core.values import frozen_value
+from mechdesign.core.values import changed, frozen_value
 from mechdesign.mechanisms.frequencies import SINGULAR, FrequencyMechanism, reported_alike
 from mechdesign.mechanisms.kary_draw import draw_reports
 from mechdesign.mechanisms.kary_estimator import KaryEstimator, split_weights
@@ -184,9 +185,8 @@ class KaryResponse(FrequencyMechanism, Oracle):
         low = ceil((2**62 - own) / (E + k - 1)) for the rational lower bound E of e^epsilon, and high
         takes the rest: then high <= E low, because own + high + (k - 1) low = 2**62.
         """
-        delta = privacy_delta(channel.delta)
-        exponential = exp_lower(channel.epsilon)
-        own = math.floor(Fraction(delta) * TOTAL)
+        delta, exponential = privacy_delta(channel.delta), exp_written(channel.epsilon)
+        own = math.floor(as_written(delta) * TOTAL)
         kept = wholes("kept", channel.kept, 1)
         low, high = split_weights(TOTAL - own, len(kept), exponential)
         if high < low:  # epsilon below the resolution of the weights: the constant response is as good
@@ -203,7 +203,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
     @cached_property
     def _audit(self) -> PrivacyAudit:
         matrix, kept_columns, other_columns = representative(self.weights)
-        audit = audit_channel(matrix, self.epsilon, self.delta)
+        audit = audit_channel(matrix, self.epsilon, self.delta, pairs=ordered_pairs(self.weights.size))
         names = {column: int(self.kept[column]) for column in kept_columns}
         outside = self._outside[: len(other_columns)].tolist()
         names |= dict(zip(other_columns, outside, strict=True))
@@ -214,9 +214,9 @@ class KaryResponse(FrequencyMechanism, Oracle):
                 else names.get(value, value)
                 for key, value in getattr(audit, field).items()
             }
-            for field in ("epsilon_witness", "delta_witness")
+            for field in ("witness", "delta_witness")
         }
-        return PrivacyAudit(**{**vars(audit), **translated})
+        return changed(audit, **translated)
 
     def audit(self) -> PrivacyAudit:
         """Return the exact privacy audit of the weights that are sampled from."""

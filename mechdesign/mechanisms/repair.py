@@ -20,7 +20,14 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import FORMER_NOTIONS, NOTIONS, PrivacyAudit, audit_channel, channel_holds
+from mechdesign.audit.channel import (
+    FORMER_NOTIONS,
+    NOTIONS,
+    PrivacyAudit,
+    audit_channel,
+    channel_holds,
+    ordered_pairs,
+)
 from mechdesign.audit.pairs import distances, needed_pairs, require_pairs
 from mechdesign.audit.triples import batches
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -82,7 +89,15 @@ class PrivacyTarget:
         from mechdesign.audit.metric import MetricChannel, require_distance
 
         require_distance(self.distance, len(weights))
+        if not ordered_pairs(len(weights)):
+            return False
         return MetricChannel(weights, self.distance, self.pairs).holds(self.epsilon)
+
+    def holds_as_written(self, weights: NDArray[np.int64]) -> bool:
+        """Whether weights keep epsilon and delta as they were written: what is built keeps the decimals."""
+        if self.distance is not None:
+            return self.holds(weights)
+        return channel_holds(weights, self.epsilon, self.delta, self.notion, written=True)
 
     def audit(self, weights: NDArray[np.int64]) -> PrivacyAudit:
         """Audit integer weights exactly against this target."""
@@ -114,7 +129,7 @@ def make_private(channel: Array, target: PrivacyTarget) -> Repaired:
     Raises
     ------
     ParameterError
-        When the matrix is not a channel even approximately.
+        When the matrix is not a channel even approximately, or has a single answer.
     CertificateError
         When no mixing below 1 makes it private (cannot happen for a channel; a safeguard).
 
@@ -129,6 +144,8 @@ def make_private(channel: Array, target: PrivacyTarget) -> Repaired:
     if type(target) is not PrivacyTarget:
         target = PrivacyTarget.of(target)
     clean = merged_rows(cleaned(channel), target)
+    if not ordered_pairs(len(clean)):
+        raise ParameterError("channel", "has a single answer, so there is nothing to protect", "give two")
     best: tuple[float, float, Array] | None = None
     for constant in constant_rows(clean):
         mixing = least_mixing(clean, constant, target)
@@ -141,7 +158,7 @@ def make_private(channel: Array, target: PrivacyTarget) -> Repaired:
     while True:
         amount = min(1.0, mixing + extra)
         weights = to_integers((1.0 - amount) * clean + amount * constant)
-        if target.holds(weights):
+        if target.holds_as_written(weights):
             return Repaired(weights, amount, target.audit(weights))
         if amount >= 1.0:
             raise CertificateError("channel", "no amount of mixing makes it private", "report this as a bug")

@@ -130,7 +130,7 @@ class Shuffled(CollectingMechanism):
         holds = bound <= promise.delta
         needs = NEEDS.format(honest=promise.honest_users)
         note = f"proven for {source}; needs {needs}" if holds else f"only delta = {bound:.4g} is proven"
-        return Certificate("central_privacy", holds, False, figures, {}, note)
+        return Certificate("central_privacy", holds, False, figures, {}, note, proof=promise.proof(bound))
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return those of the local mechanism, and that of the shuffled reports."""

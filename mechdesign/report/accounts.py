@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from mechdesign.audit.account import Collected, Total, total
+from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MechDesignError, ParameterError
+from mechdesign.core.exact import as_written
+from mechdesign.core.guarantee import Guarantee, Proof
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.shuffle import Protocol
 from mechdesign.mechanisms.shuffled import Shuffled
 
 PROPERTY = "privacy"
@@ -35,7 +39,7 @@ def collected_of(mechanism: Mechanism, name: str, times: int = 1) -> Collected:
     --------
     >>> from mechdesign.mechanisms import KaryResponse
     >>> collected_of(KaryResponse.of(3, epsilon=0.5), "m.json", times=7)
-    Collected(name='m.json', epsilon=0.5, delta=0.0, times=7, exact=True, users=0, size=0)
+    Collected(name='m.json', epsilon=0.5, delta=0.0, times=7, exact=True, users=0, size=0, ...)
     """
     found = [item for item in mechanism.certificates() if item.property == PROPERTY]
     if not found or "epsilon" not in found[0].figures:
@@ -47,19 +51,31 @@ def collected_of(mechanism: Mechanism, name: str, times: int = 1) -> Collected:
             "its epsilon is per unit of distance",
             "name mechanisms whose epsilon is for any two answers",
         )
-    if not certificate.holds:
+    if not certificate.holds or certificate.proof is None:
         raise ParameterError(name, "is not private as stated", "rebuild it")
-    figures = certificate.figures
-    epsilon, delta = float(figures["epsilon"]), 0.0
-    true = float(figures.get("true_epsilon", math.inf))
-    if isinstance(mechanism, Protocol) or math.isinf(true):
-        delta = float(figures.get("least_delta", figures.get("delta", 0.0)))
-    else:
-        epsilon = true if certificate.exact else max(epsilon, true)
     users, size = 0, 0
     if isinstance(mechanism, Shuffled):
         users, size = mechanism.promise.honest_users, mechanism.randomizer.size
-    return Collected(name, epsilon, delta, times, certificate.exact, users, size)
+    one = _counted(certificate.proof, certificate)
+    return Collected.of(name, one, times=times, exact=certificate.exact, users=users, size=size)
+
+
+def _counted(proof: Proof, certificate: Certificate) -> Guarantee:
+    """Return what one report counts for in an account.
+
+    A finite true epsilon counts with delta 0. Where there is none, epsilon counts as it was written, with the
+    least delta for it; of reports that are private entry by entry, with that over sets of reports.
+    """
+    promise, true = proof.promise, proof.true_epsilon
+    written = as_written(float(promise.epsilon))
+    if true is not None:
+        least = true if proof.exact else min(true, written)
+        return changed(promise, epsilon=least, delta=Fraction(0), notion="ldp")
+    if promise.notion == "entry-wise":
+        delta = Fraction(float(certificate.figures["least_delta"]))
+        return changed(promise, delta=delta, notion="ldp").at(written)
+    found = proof.proven
+    return found.at(written) if found.delta > 0 else found
 
 
 @dataclass(frozen=True)
@@ -81,15 +97,16 @@ class Account:
 
     @property
     def is_within(self) -> bool:
-        """Whether a finite epsilon is proven."""
-        return math.isfinite(min(self.own.epsilon, self.own.composed))
+        """Whether a finite epsilon is proven, with a delta below 1."""
+        composed = math.isfinite(self.own.composed)
+        return composed or (math.isfinite(self.own.epsilon) and self.own.delta < 1.0)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        after = None if self.after is None else vars(self.after)
+        after = None if self.after is None else self.after.as_json()
         return {
-            "collected": [vars(one) for one in self.collected],
-            "total": vars(self.own),
+            "collected": [one.as_json() for one in self.collected],
+            "total": self.own.as_json(),
             "shuffled": after,
         }
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import time
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,12 +22,12 @@ from mechdesign.audit.account import Collected, Total, total
 from mechdesign.audit.renyi_filter import used
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, ParameterError, unread
-from mechdesign.core.fields import values_of
+from mechdesign.core.exact import exact_number
 from mechdesign.core.files import one_at_a_time, read_text, whole_file
-from mechdesign.core.validation import in_range
+from mechdesign.core.guarantee import Exact, Guarantee, exact_text
 
 FORMAT = "mechdesign-ledger"
-VERSION = 1
+VERSION = 2
 LARGEST_FILE = 1 << 28
 DAMAGED = "restore a copy"
 
@@ -50,8 +50,8 @@ class Ledger:
     ----------
     survey : str
         Which survey it belongs to.
-    epsilon, delta : float
-        The owner's limit for each group.
+    limit : Guarantee
+        The owner's limit for each group, exactly.
     shuffled : bool
         Whether the limit is for what is known after shufflers, rather than for the reports themselves.
     groups : mapping
@@ -59,10 +59,19 @@ class Ledger:
     """
 
     survey: str
-    epsilon: float
-    delta: float
+    limit: Guarantee
     shuffled: bool
     groups: Mapping[str, tuple[Entry, ...]]
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of the limit."""
+        return float(self.limit.epsilon)
+
+    @property
+    def delta(self) -> float:
+        """The delta of the limit."""
+        return float(self.limit.delta)
 
     def total(self, group: str) -> Total:
         """Return the sums of what a group has revealed."""
@@ -76,7 +85,28 @@ class Ledger:
     def used(self, group: str) -> float:
         """Return the part of the limit that a group has used, however its collections were chosen."""
         collected = [entry.collected for entry in self.groups.get(group, ())]
-        return used(collected, self.epsilon, self.delta, self.shuffled)
+        return used(collected, self.limit.epsilon, self.limit.delta, self.shuffled)
+
+    def named(self, group: str) -> str:
+        """Return the name under which a group is kept: that of one it has, or a new one.
+
+        Raises
+        ------
+        ParameterError
+            For a name that differs from one of the ledger by blanks, capitals or forms of letters alone: it
+            would have a limit of its own.
+        """
+        name = unicodedata.normalize("NFC", " ".join(group.split()))
+        for known in (group, name):
+            if known in self.groups:
+                return known
+        alike = [known for known in self.groups if _bare(known) == _bare(name)]
+        if alike:
+            there = f"'{name}' is not a group of this ledger, and '{alike[0]}' is"
+            raise ParameterError(
+                "--group", there, "write it like that, or take a name that differs in letters"
+            )
+        return name
 
     def allows(self, group: str) -> bool:
         """Whether a group is within the limit."""
@@ -85,7 +115,7 @@ class Ledger:
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
         groups = {
-            name: [{**vars(entry), "collected": values_of(entry.collected)} for entry in entries]
+            name: [{**vars(entry), "collected": _written(entry.collected)} for entry in entries]
             for name, entries in self.groups.items()
         }
         return {
@@ -94,12 +124,13 @@ class Ledger:
             "survey": self.survey,
             "epsilon": self.epsilon,
             "delta": self.delta,
+            "limit": self.limit.as_json(),
             "shuffled": self.shuffled,
             "groups": groups,
         }
 
 
-def open_ledger(path: str, survey: str, epsilon: float, delta: float, shuffled: bool) -> Ledger:
+def open_ledger(path: str, survey: str, epsilon: Exact, delta: Exact, shuffled: bool) -> Ledger:
     """Make the file of an empty ledger; never over one that exists.
 
     Raises
@@ -107,11 +138,10 @@ def open_ledger(path: str, survey: str, epsilon: float, delta: float, shuffled: 
     ParameterError
         For an impossible limit, or a file that exists: what was collected must not be forgotten.
     """
-    in_range("--epsilon", epsilon, 0.0, math.inf, low_open=True, high_open=True)
-    in_range("--delta", delta, 0.0, 1.0, high_open=True)
+    limit = _limit(epsilon, delta)
     if not survey.strip() or not survey.isprintable():
         raise ParameterError("--survey", "is not a name", "name the survey in one line")
-    ledger = Ledger(survey, float(epsilon), float(delta), shuffled, {})
+    ledger = Ledger(survey, limit, shuffled, {})
     with one_at_a_time(path, ModelFileError):
         if Path(path).exists():
             raise ParameterError(path, "exists, and a ledger is never replaced", "choose another path")
@@ -132,8 +162,10 @@ def record_collection(path: str, group: str, entry: Entry, survey: str | None = 
     if not group.strip() or not group.isprintable():
         raise ParameterError("--group", "is not a name", "name the group in one line")
     with one_at_a_time(path, ModelFileError):
-        ledger = load_ledger(path, survey).with_entry(group, entry)
-        allowed = ledger.allows(group)
+        ledger = load_ledger(path, survey)
+        name = ledger.named(group)
+        ledger = ledger.with_entry(name, entry)
+        allowed = ledger.allows(name)
         if allowed:
             _write(path, ledger)
     return ledger, allowed
@@ -158,8 +190,9 @@ def load_ledger(path: str, survey: str | None = None) -> Ledger:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(path, "is not a ledger", "make one with ledger open")
     version = document.get("version")
-    if version != VERSION or isinstance(version, bool):
-        raise DataError(path, f"has version {version}, this release reads {VERSION}", "use a newer release")
+    if version not in range(1, VERSION + 1) or isinstance(version, bool):
+        known = f"this release reads 1 to {VERSION}"
+        raise DataError(path, f"has version {version}, {known}", "use a newer release")
     if document.pop("sha256", None) != _digest(document):
         raise DataError(path, "is damaged: its digest is that of another content", DAMAGED)
     try:
@@ -178,16 +211,40 @@ def entry_of(collected: Collected, mechanism: str, file: str) -> Entry:
 
 def _read(document: Mapping[str, Any]) -> Ledger:
     groups = {
-        str(name): tuple(Entry(**{**item, "collected": Collected(**item["collected"])}) for item in entries)
+        str(name): tuple(Entry(**{**item, "collected": _collected(item["collected"])}) for item in entries)
         for name, entries in document["groups"].items()
     }
-    return Ledger(
-        str(document["survey"]),
-        float(document["epsilon"]),
-        float(document["delta"]),
-        bool(document["shuffled"]),
-        groups,
-    )
+    if "limit" in document:
+        limit = Guarantee.from_json(document["limit"])
+    else:  # of version 1: doubles
+        limit = Guarantee(float(document["epsilon"]), float(document["delta"]))
+    return Ledger(str(document["survey"]), limit, bool(document["shuffled"]), groups)
+
+
+def _limit(epsilon: Exact, delta: Exact) -> Guarantee:
+    """Return the limit of numbers as they are, or of texts as they are written."""
+    limit, most = exact_number("--epsilon", epsilon), exact_number("--delta", delta)
+    if limit <= 0:
+        raise ParameterError("--epsilon", f"{exact_text(limit)} is outside (0, inf)")
+    if not 0 <= most < 1:
+        raise ParameterError("--delta", f"{exact_text(most)} is outside [0, 1)")
+    return Guarantee(limit, most, covers="all reports of a participant")
+
+
+def _bare(group: str) -> str:
+    """Return a name without what a slip changes: blanks, capitals, forms of letters."""
+    return "".join(unicodedata.normalize("NFKC", group).casefold().split())
+
+
+def _written(collected: Collected) -> dict[str, Any]:
+    """Return reports as plain values, with their exact guarantee where it is known."""
+    exact = collected.guarantee
+    return {**collected.as_json(), **({} if exact is None else {"guarantee": exact.as_json()})}
+
+
+def _collected(plain: Mapping[str, Any]) -> Collected:
+    exact = plain.get("guarantee")
+    return Collected(**{**plain, "guarantee": None if exact is None else Guarantee.from_json(exact)})
 
 
 def _write(path: str, ledger: Ledger) -> None:

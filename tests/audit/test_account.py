@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
 from itertools import product
 
@@ -15,6 +15,7 @@ from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.losses import losses_of, no_loss, pure_losses
 from mechdesign.audit.renyi_filter import filter_of, pure_cost, shuffled_cost, used
 from mechdesign.audit.shuffled import Randomizer, profile, proven
+from mechdesign.core.guarantee import Guarantee
 
 
 def exact_delta(epsilons: list[float], epsilon: float) -> float:
@@ -132,7 +133,7 @@ def test_the_divergence_of_a_filter_is_that_of_binary_randomized_response():
         high = math.exp(epsilon) / (1.0 + math.exp(epsilon))
         low = 1.0 - high
         exact = math.log(high**order * low ** (1 - order) + low**order * high ** (1 - order)) / (order - 1)
-        assert exact <= pure_cost(epsilon, order) <= exact * (1 + 1e-7)
+        assert exact * (1 - 1e-12) <= pure_cost(epsilon, order) <= exact * (1 + 1e-12)
 
 
 def test_shuffled_reports_cost_less_and_no_less_than_their_law():
@@ -151,3 +152,55 @@ def test_deltas_of_reports_leave_the_sum_only():
     assert used(parts, 2.0, 1e-6, False) == pytest.approx(0.5)
     assert used(parts, 2.0, 1e-9, False) == math.inf
     assert used([], 2.0, 0.0, False) == 0.0
+
+
+def exact_divergence(epsilon, order):
+    """Return the Renyi divergence to many digits, by sums and quotients of a second formula."""
+    with localcontext() as context:
+        context.prec, context.Emax, context.Emin = 120, MAX_EMAX, MIN_EMIN
+        a, grown = Decimal(order), Decimal(epsilon).exp()
+        high = grown / (1 + grown)
+        low = 1 / (1 + grown)
+        return (high * (high / low) ** (a - 1) + low * (low / high) ** (a - 1)).ln() / (a - 1)
+
+
+def test_divergences_are_rounded_up_and_never_negative():
+    rng = np.random.default_rng(0)
+    tight = 0
+    for power, order in zip(rng.uniform(-14, 1.5, 3000), 1 + 10 ** rng.uniform(-2, 3.3, 3000), strict=True):
+        epsilon, order = float(10.0**power), float(order)
+        found, exact = Fraction(pure_cost(epsilon, order)), Fraction(exact_divergence(epsilon, order))
+        assert found > 0
+        assert found >= exact, (epsilon, order)
+        assert found <= exact * (1 + Fraction(1, 10**14)), (epsilon, order)
+        tight += math.nextafter(float(found), 0.0) < exact
+    assert tight > 2900  # the next double below is too small
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(11.0, 1e-6), (1e-3, 1e-300), (0.5, 0.5), (700.0, 1e-12)])
+def test_a_budget_is_rounded_down(epsilon, delta):
+    found = filter_of(epsilon, delta)
+    with localcontext() as context:
+        context.prec = 60
+        a = Decimal(found.order)
+        exact = Decimal(epsilon) - ((a - 1) / a).ln() + (Decimal(delta).ln() + a.ln()) / (a - 1)
+    assert Fraction(math.nextafter(found.budget, math.inf)) > Fraction(exact) >= Fraction(found.budget)
+
+
+@pytest.mark.parametrize(("epsilon", "times"), [("0.1", 10), ("1/11", 11), ("1/3", 3), ("0.7", 10)])
+def test_parts_of_a_whole_fill_it_and_no_more(epsilon, times):
+    one = Guarantee(epsilon)
+    whole = one.times(times).epsilon
+    parts = [Collected.of("m", one, times=times)]
+    assert used(parts, whole, 0.0, False) == 1.0
+    assert total(parts).guarantee.epsilon == whole
+    more = [*parts, Collected.of("m", Guarantee("1e-30"))]
+    assert used(more, whole, 0.0, False) > 1.0
+    assert total([*parts, Collected.of("s", Guarantee(1, "1e-9", "central"))]).guarantee.notion == "central"
+
+
+def test_deltas_add_as_they_are_written():
+    parts = [Collected.of("m", Guarantee(1, "1e-7"), times=10)]
+    assert used(parts, 10, "1e-6", False) == 1.0
+    assert total(parts, 1e-6).composed == 10.0
+    assert total([Collected.of("m", Guarantee(1, "1.01e-7"), times=10)], 1e-6).by == "nothing"

@@ -27,7 +27,9 @@ def finite(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def kary(tmp_path: Path) -> Path:
-    problem = md.RandomizedResponse(prior=[0.4, 0.35, 0.25], epsilon=1.0, delta=0.05, labels=["a", "b", "c"])
+    problem = md.RandomizedResponse(
+        prior=[0.4, 0.35, 0.25], epsilon=1.0, delta=0.0625, labels=["a", "b", "c"]
+    )
     md.solve(problem).mechanism().save(tmp_path / "kary.json")
     return tmp_path / "kary.json"
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.errors import CertificateError, ModelFileError, ParameterError
+from mechdesign.core.exact import as_written
 from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.mean import (
@@ -44,10 +45,15 @@ def test_duchis_integers_keep_both_ratios_exactly(epsilon):
     assert Fraction(mechanism.hi) <= bound * mechanism.lo
     assert Fraction(TOTAL - mechanism.lo) <= bound * (TOTAL - mechanism.hi)
     assert all(certificate.holds and certificate.exact for certificate in mechanism.certificates())
-    # and no room is given away: one unit less breaks the promise
+    # and no room is given away: one unit less breaks the promise as it was written
+    written = exp_lower(as_written(epsilon))
+    assert Fraction(mechanism.hi) <= written * mechanism.lo
     if mechanism.lo > 1:
+        assert Fraction(mechanism.hi + 1) > written * (mechanism.lo - 1)
+    former = Duchi(epsilon, for_double=True)
+    if former.lo > 1:
         with pytest.raises(CertificateError, match="not private as stated"):
-            CensoringInterval(mechanism.lo - 1, TOTAL - mechanism.lo + 1, epsilon)
+            CensoringInterval(former.lo - 1, TOTAL - former.lo + 1, epsilon)
 
 
 @settings(max_examples=100, deadline=None)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.audit.event_classes import EventClasses, EventStates
-from mechdesign.audit.exponential import exp_lower
+from mechdesign.audit.exponential import exp_written
 from mechdesign.audit.patterns import audit_patterns
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.numbers import frozen
@@ -273,7 +273,7 @@ def integer_weights_of(channel: EventChannel, epsilon: float) -> EventWeights:
     CertificateError
         Where the channel is too far from a private one for that.
     """
-    states, limit = channel.states, exp_lower(epsilon)
+    states, limit = channel.states, exp_written(epsilon)
     inverse = float(1 / limit) * (1.0 + 2.0**-30)
     raised = [
         EventOrbit(orbit.named, orbit.decoded, np.maximum(orbit.masses, inverse * orbit.masses.max()))

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.density import audit_density
-from mechdesign.audit.location import LocationAudit
+from mechdesign.audit.location import LocationAudit, per_length
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.guarantee import Proof
 from mechdesign.core.randomness import BITS, BitSource
 from mechdesign.mechanisms.location.base import LocationMechanism, planar_epsilon, probability
 
@@ -24,6 +25,9 @@ LEAK = (
 )
 
 HALF = BITS // 2
+
+ROUNDING = 2.0**-40
+"""What the scaling of the density's audit may lose, relatively."""
 
 
 class PlanarLaplace(LocationMechanism):
@@ -94,7 +98,9 @@ class PlanarLaplace(LocationMechanism):
             "report": [found.witness["report"], 0.0],
         }
         true = found.true_epsilon / apart
-        return LocationAudit(self.epsilon, true, found.holds, False, witness, LEAK)
+        slack = float(found.proof.rounding) / apart * (1.0 + ROUNDING) + ROUNDING * self.epsilon
+        proof = Proof(per_length(self.epsilon), true, exact=False, rounding=slack)
+        return LocationAudit(proof, witness, LEAK)
 
     def interference(self) -> Certificate:
         """Judge 1 - F(radius) = (1 + eps r) e^(-eps r) against beta, up to rounding of the quantile."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -18,17 +17,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.composition import weakest
+from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
-from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.numbers import rational
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.text import counted
 from mechdesign.core.types import PrivacyVerdict
 from mechdesign.core.validation import integer, user_count
-from mechdesign.core.values import changed
+from mechdesign.core.values import changed, frozen_value
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.collecting import marked
@@ -276,7 +277,8 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
     def audit(self) -> ReleaseAudit:
         """Return the exact audit of the least private oracle, which is that of the release."""
         audits = [self.oracles[number].audit() for number in self._sharing]
-        return ReleaseAudit(self.epsilon, tuple(audits))
+        promise = Guarantee(self.epsilon)
+        return ReleaseAudit(weakest(promise, [audit.proof for audit in audits]), {}, tuple(audits))
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of privacy, of the shares of views and of the covering."""
@@ -323,30 +325,14 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         return cls(Attributes(**named), content["views"], used, shares, content["users"])
 
 
-@dataclass(frozen=True)
-class ReleaseAudit(TextInNotebooks):
+@frozen_value(repr=False)
+class ReleaseAudit(PrivacyFinding):
     """The audits of all oracles of a release: it is as private as the least private of them."""
 
-    epsilon: float
     oracles: tuple[PrivacyVerdict, ...]
 
-    @property
-    def holds(self) -> bool:
-        """Whether every oracle keeps its guarantee."""
-        return all(audit.holds for audit in self.oracles)
-
-    @property
-    def true_epsilon(self) -> float:
-        """The least epsilon that every report has, rounded up."""
-        return max(audit.true_epsilon for audit in self.oracles)
-
-    def certificate(self) -> Certificate:
-        """Return the audit as a certificate of the property ``privacy``."""
-        figures = {"epsilon": self.epsilon, "true_epsilon": self.true_epsilon, "oracles": len(self.oracles)}
-        return Certificate("privacy", self.holds, True, figures)
-
-    def __str__(self) -> str:
-        return str(self.certificate())
+    def _figures(self) -> dict[str, Any]:
+        return {**super()._figures(), "oracles": len(self.oracles)}
 
 
 def view_weights(count: int, shares: Sequence[Any] | None) -> tuple[int, ...]:

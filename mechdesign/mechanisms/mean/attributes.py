@@ -25,6 +25,7 @@ from mechdesign.audit.composition import ComposedAudit, compose
 from mechdesign.audit.exponential import float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.exact import as_written
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BitSource, Rng
@@ -294,7 +295,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         """Return the audit of all k reports of a user together."""
         found = self.inner.certificates()
         privacy = next(certificate for certificate in found if certificate.property == "privacy")
-        return compose(privacy, self.inner.epsilon, self.per_user, self.epsilon, self.delta)
+        return compose(privacy, self.per_user, self.epsilon, self.delta)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the certificates of ``inner``, with the privacy of k reports together."""
@@ -343,6 +344,8 @@ class Harmony(AttributeSampling):
     attributes : int or sequence of str
     low, high : float or (m,) array
         The ranges of the columns, [-1, 1] by default.
+    for_double : bool
+        See :class:`Duchi`.
 
     Examples
     --------
@@ -354,20 +357,30 @@ class Harmony(AttributeSampling):
     type: ClassVar[str] = "harmony"
 
     def __init__(
-        self, epsilon: float, attributes: int | Sequence[str], low: Any = -1.0, high: Any = 1.0
+        self,
+        epsilon: float,
+        attributes: int | Sequence[str],
+        low: Any = -1.0,
+        high: Any = 1.0,
+        *,
+        for_double: bool = False,
     ) -> None:
-        super().__init__(Duchi(epsilon), attributes, 1, epsilon, low, high, "scaled")
+        inner = Duchi(epsilon, for_double=for_double)
+        super().__init__(inner, attributes, 1, epsilon, low, high, "scaled")
 
     @classmethod
     def _restore(cls, inner: Mechanism, options: dict[str, Any]) -> Self:
-        mechanism = cls(options["epsilon"], options["attributes"], options["low"], options["high"])
+        given = [options[name] for name in ("epsilon", "attributes", "low", "high")]
+        mechanism = cls(*given)
+        if inner.fingerprint != mechanism.inner.fingerprint:
+            mechanism = cls(*given, for_double=True)
         if inner.fingerprint != mechanism.inner.fingerprint or options["per_user"] != 1:
             raise CertificateError("inner", "is not Duchi's mechanism at this epsilon with one report a user")
         return mechanism
 
 
 def epsilon_share(epsilon: float, parts: int) -> float:
-    """Return the largest double e with parts e <= epsilon exactly.
+    """Return the largest double e with parts e <= epsilon, as doubles and as they were written.
 
     Examples
     --------
@@ -375,6 +388,6 @@ def epsilon_share(epsilon: float, parts: int) -> float:
     0.25
     """
     share = epsilon / parts
-    while Fraction(share) * parts > Fraction(epsilon):
+    while any(read(share) * parts > read(epsilon) for read in (Fraction, as_written)):
         share = math.nextafter(share, 0.0)
     return share

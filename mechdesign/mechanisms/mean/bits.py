@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.channel import PrivacyAudit, audit_channel
-from mechdesign.audit.exponential import exp_lower, float_up
+from mechdesign.audit.exponential import exp_lower, exp_written, float_up
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.randomness import TOTAL, BitSource
@@ -115,7 +115,7 @@ class CensoringInterval(MeanMechanism):
 
         lo = ceil(2**62/(E + 1)) for the rational lower bound E of e^eps; then 2**62 - lo <= E lo.
         """
-        lo = math.ceil(TOTAL / (exp_lower(privacy_epsilon(epsilon)) + 1))
+        lo = least_low(exp_written(epsilon))
         return cls(lo, TOTAL - lo, epsilon, 0.0, low, high)
 
     @classmethod
@@ -301,6 +301,8 @@ class Duchi(CensoringInterval):
     epsilon : float
     low, high : float
         The range of the values, [-1, 1] by default.
+    for_double : bool
+        Whether it keeps the double epsilon, as in files of former releases, instead of the decimal.
 
     Examples
     --------
@@ -311,8 +313,10 @@ class Duchi(CensoringInterval):
 
     type: ClassVar[str] = "duchi"
 
-    def __init__(self, epsilon: float, low: float = -1.0, high: float = 1.0) -> None:
-        lo = math.ceil(TOTAL / (exp_lower(privacy_epsilon(epsilon)) + 1))
+    def __init__(
+        self, epsilon: float, low: float = -1.0, high: float = 1.0, *, for_double: bool = False
+    ) -> None:
+        lo = least_low((exp_lower if for_double else exp_written)(privacy_epsilon(epsilon)))
         super().__init__(lo, TOTAL - lo, epsilon, 0.0, low, high)
 
     @classmethod
@@ -361,11 +365,18 @@ class Duchi(CensoringInterval):
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from epsilon and the range; refuse integers that are not Duchi's."""
         mechanism = cls(content["epsilon"], content["low"], content["high"])
+        if content["lo"] != mechanism.lo:
+            mechanism = cls(content["epsilon"], content["low"], content["high"], for_double=True)
         if (content["lo"], content["hi"], content["total"]) != (mechanism.lo, mechanism.hi, TOTAL):
             raise CertificateError(
                 "interval", "the integers are not those of Duchi's mechanism at this epsilon"
             )
         return mechanism
+
+
+def least_low(bound: Fraction) -> int:
+    """Return the least weight lo, out of 2**62, with 2**62 - lo <= bound lo."""
+    return math.ceil(TOTAL / (bound + 1))
 
 
 def bias_certificate(worst_bias: Fraction, worst_variance: float) -> Certificate:

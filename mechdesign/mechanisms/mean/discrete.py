@@ -20,14 +20,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import exp_lower
+from mechdesign.audit.exponential import exp_lower, exp_written
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.exact import as_written
 from mechdesign.core.randomness import TOTAL
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.finite import FiniteChannel
@@ -50,6 +52,8 @@ class DiscretePiecewise(GridMean):
     cells, window : int, optional
         Output cells M and cells w of the window; by default the pair with the least worst-case
         variance among up to 64 cells.
+    for_double : bool
+        Whether it keeps the double epsilon, as in files of former releases, instead of the decimal.
 
     Examples
     --------
@@ -70,22 +74,29 @@ class DiscretePiecewise(GridMean):
         high: float = 1.0,
         cells: int | None = None,
         window: int | None = None,
+        *,
+        for_double: bool = False,
     ) -> None:
         eps = privacy_epsilon(epsilon)
         self.cells, self.window = _shape(eps, cells, window)
-        channel = FiniteChannel(piecewise_weights(eps, self.cells, self.window), PrivacyTarget(eps))
+        exact = as_written(eps)
+        self.exact_epsilon = None if for_double or exact == Fraction(eps) else exact
+        bound = exp_lower(eps if self.exact_epsilon is None else exact)
+        channel = FiniteChannel(piecewise_weights(eps, self.cells, self.window, bound), PrivacyTarget(eps))
         scaled = GridMean.scaled(channel, np.arange(self.cells) - (self.cells - 1) / 2.0, low, high)
         super().__init__(channel, scaled.outputs, low, high)
 
     def content(self) -> dict[str, Any]:
         """Return epsilon, the range and the shape; they determine the weights."""
         shape = {"cells": self.cells, "window": self.window}
-        return {"epsilon": self.epsilon, "low": self.domain.low, "high": self.domain.high, **shape}
+        exact = {} if self.exact_epsilon is None else {"exact_epsilon": str(self.exact_epsilon)}
+        return {"epsilon": self.epsilon, **exact, "low": self.domain.low, "high": self.domain.high, **shape}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
-        return cls(content["epsilon"], content["low"], content["high"], content["cells"], content["window"])
+        names = ("epsilon", "low", "high", "cells", "window")
+        return cls(*(content[name] for name in names), for_double="exact_epsilon" not in content)
 
 
 def _shape(epsilon: float, cells: int | None, window: int | None) -> tuple[int, int]:
@@ -100,8 +111,10 @@ def _shape(epsilon: float, cells: int | None, window: int | None) -> tuple[int, 
     return size, min((_worst_variance(epsilon, size, width), width) for width in range(1, size))[1]
 
 
-def piecewise_weights(epsilon: float, cells: int, window: int) -> NDArray[np.int64]:
-    """Return the integer weights (M - w + 1, M) of the module's statement.
+def piecewise_weights(
+    epsilon: float, cells: int, window: int, bound: Fraction | None = None
+) -> NDArray[np.int64]:
+    """Return the integer weights (M - w + 1, M) of the module's statement, for a bound of e^epsilon.
 
     Examples
     --------
@@ -110,7 +123,7 @@ def piecewise_weights(epsilon: float, cells: int, window: int) -> NDArray[np.int
     array([[0.75, 0.25],
            [0.25, 0.75]])
     """
-    bound = exp_lower(epsilon)
+    bound = exp_written(epsilon) if bound is None else bound
     low = math.ceil((TOTAL + window**2) / (cells + window * (bound - 1)))
     high, rest = divmod(TOTAL - (cells - window) * low, window)
     if high <= low:

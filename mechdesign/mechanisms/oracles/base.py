@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
-from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes
+from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes, pairs_of_classes
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
@@ -149,7 +149,7 @@ class SupportOracle(Oracle):
 
     def audit(self) -> ClassAudit:
         """Return the exact privacy audit of the weights that are drawn by."""
-        return audit_classes(self._report_classes(), self.epsilon)
+        return audit_classes(self._report_classes(), self.epsilon, pairs_of_classes(self.labels.size))
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificates of privacy and of the sum of the weights."""

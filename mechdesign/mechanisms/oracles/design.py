@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ReportClass
-from mechdesign.audit.exponential import exp_lower
+from mechdesign.audit.exponential import exp_written
 from mechdesign.core.errors import DataError
 from mechdesign.core.randomness import TOTAL
-from mechdesign.core.validation import privacy_epsilon
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.oracles.base import SupportOracle, weight
 from mechdesign.mechanisms.oracles.oracle import Shares
@@ -51,7 +50,7 @@ class BlockDesign:
 
     def largest_weight(self, epsilon: float) -> int:
         """Return the largest weight of the blocks through the user's point that keeps the guarantee."""
-        inside = self.through * exp_lower(privacy_epsilon(epsilon))
+        inside = self.through * exp_written(epsilon)
         return math.floor(TOTAL * inside / (inside + self.blocks - self.through))
 
     def classes(self, include: int, names: Sequence[str]) -> tuple[ReportClass, ...]:

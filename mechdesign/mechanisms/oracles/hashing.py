@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ReportClass
-from mechdesign.audit.exponential import exp_lower
+from mechdesign.audit.exponential import exp_written
 from mechdesign.core.randomness import TOTAL, BitSource
-from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.core.validation import integer
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.oracles.base import Shares, SupportOracle, weight
 from mechdesign.mechanisms.oracles.draws import below
@@ -75,7 +75,7 @@ class LocalHashing(SupportOracle):
     @classmethod
     def of(cls, categories: int, epsilon: float, buckets: int, labels: Sequence[str] | None = None) -> Self:
         """Return the one that uses all of epsilon, rounded so that privacy holds exactly."""
-        bound = exp_lower(privacy_epsilon(epsilon))
+        bound = exp_written(epsilon)
         chosen = integer("buckets", buckets, 2)
         return cls(categories, epsilon, chosen, math.ceil(TOTAL / (bound + chosen - 1)), labels)
 

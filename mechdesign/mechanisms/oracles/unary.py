@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ReportClass
-from mechdesign.audit.exponential import exp_lower
+from mechdesign.audit.exponential import exp_written
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.tables import Values
-from mechdesign.core.validation import privacy_epsilon
 from mechdesign.mechanisms.kernels import compiled
 from mechdesign.mechanisms.kernels.loops import own_bits
 from mechdesign.mechanisms.labels import Codes
@@ -77,13 +76,13 @@ class UnaryEncoding(SupportOracle):
     @classmethod
     def optimised(cls, categories: int, epsilon: float, labels: Sequence[str] | None = None) -> Self:
         """Return the one of least variance (OUE): keep 1/2, add 1/(e^eps + 1)."""
-        bound = exp_lower(privacy_epsilon(epsilon))
+        bound = exp_written(epsilon)
         return cls(categories, epsilon, TOTAL // 2, math.ceil(TOTAL / (1 + bound)), labels)
 
     @classmethod
     def symmetric(cls, categories: int, epsilon: float, labels: Sequence[str] | None = None) -> Self:
         """Return the one that flips every bit with the same probability 1 / (e^(eps/2) + 1)."""
-        bound = exp_lower(privacy_epsilon(epsilon))
+        bound = exp_written(epsilon)
         unit = 1 << 128  # the square root, rounded down
         root = Fraction(math.isqrt(bound.numerator * unit * unit // bound.denominator), unit)
         add = math.ceil(TOTAL / (1 + root))

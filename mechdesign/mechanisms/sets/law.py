@@ -17,9 +17,8 @@ from functools import cached_property
 from itertools import product
 
 from mechdesign.audit.classes import ReportClass
-from mechdesign.audit.exponential import exp_lower
+from mechdesign.audit.exponential import exp_written
 from mechdesign.core.randomness import TOTAL
-from mechdesign.core.validation import privacy_epsilon
 from mechdesign.mechanisms.sets.shapes import Factor
 
 Pattern = tuple[bool, ...]
@@ -122,7 +121,7 @@ class SetLaw:
 
     def largest_weight(self, epsilon: float) -> int:
         """Return the largest weight R, out of 2**62, that keeps the guarantee."""
-        excess = (exp_lower(privacy_epsilon(epsilon)) - 1) * self.holding
+        excess = (exp_written(epsilon) - 1) * self.holding
         return math.floor(TOTAL * excess / (excess + self.sets))
 
     def weights(self, include: int) -> tuple[int, int]:

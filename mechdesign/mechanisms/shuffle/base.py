@@ -313,7 +313,10 @@ class Protocol(ProtocolClient):
         rational, note = self.noise.is_rational, self.noise.proof
         if self.noise.is_computed and not rational:
             note += "; for real numbers, by doubles rounded outward"
-        return Certificate("privacy", least <= promise.delta, rational, figures, self.witness, note)
+        found = self.promise.proof(least, rational)
+        return Certificate(
+            "privacy", least <= promise.delta, rational, figures, self.witness, note, proof=found
+        )
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the privacy of the shuffled messages, with the local epsilon of a user's own ones."""

@@ -176,7 +176,7 @@ class BatchShuffler(Mechanism):
         hidden = "the number released" if self.hide == "amount" else "the decision to release; not the number"
         note = f"{hidden}, for one message more or less, each time a batch is offered"
         figures = {**found.figures, "threshold": self.threshold, "most_dropped": self._lost}
-        return (Certificate("number_privacy", found.holds, True, figures, {}, note),)
+        return (Certificate("number_privacy", found.holds, True, figures, {}, note, proof=found.proof),)
 
     @property
     def _lost(self) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.foreseen import foreseen
+from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import in_range, integer, number, one_of
 from mechdesign.core.values import changed, frozen_value, kept
 
@@ -75,6 +76,18 @@ class Promise:
         A decimal such as 0.7 is a double a little below or above; the smaller of both counts.
         """
         return math.ceil(min(Fraction(self.honest), Fraction(repr(self.honest))) * self.users)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The same as a guarantee: of what is seen after the shuffler."""
+        covers = f"shuffled messages of {self.honest_users} honest users"
+        return Guarantee(self.epsilon, self.delta, "central", covers=covers)
+
+    def proof(self, delta: float, exact: bool = False) -> Proof | None:
+        """Return what a proven delta proves; None where it is not a number."""
+        if math.isnan(delta):
+            return None
+        return Proof(self.guarantee, None, min(1.0, delta), exact=exact)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers by their names."""

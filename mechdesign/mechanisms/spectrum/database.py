@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.figure import Figure, Panel
+from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.marks import Line, Points
 from mechdesign.core.numbers import rational
 from mechdesign.core.text import counted
@@ -231,7 +232,8 @@ class SpectrumDatabase(Mechanism):
         figures = {"budget": float(self.budget), "most_spent": float(most[1]), "users": len(self.state.spent)}
         witness = {"user": most[0]} if self.state.spent else {}
         note = "epsilon per unit of distance, summed over a user's different reports"
-        return Certificate("privacy", most[1] <= self.budget, True, figures, witness, note, metric=True)
+        promise = Guarantee(self.budget, distance="unit of distance", covers="all reports of a user")
+        return Certificate.of_privacy(Proof(promise, most[1]), figures, witness, note)
 
     def _cloak(self) -> tuple[Certificate, ...]:
         """Return whether every room of the last slot is one of the tiles, computed in a second way."""

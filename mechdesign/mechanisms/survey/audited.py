@@ -1,35 +1,66 @@
-"""What a survey gives away: the sum over the parts of each design, compared with epsilon as fractions."""
+"""What a survey gives away: the sum over the parts of each design, compared with its promise as fractions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from mechdesign.audit.composition import composed, weakest
 from mechdesign.audit.exponential import float_up
 from mechdesign.audit.finding import PrivacyFinding
+from mechdesign.core.guarantee import Guarantee
+from mechdesign.core.types import PrivacyVerdict
+from mechdesign.core.values import frozen_value
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.survey.survey import Survey
 
+COVERS = "all reports of a survey"
 
-@dataclass(frozen=True, repr=False)
+
+@frozen_value(repr=False)
 class SurveyAudit(PrivacyFinding):
-    """Result of the audit of a survey: the largest epsilon of a user over all reports.
+    """Result of the audit of a survey: the guarantee of all reports of a user together.
 
     The true epsilon is that of the design that gives away most; the witness names it, and for each of its
-    parts two answers and a report that attain it.
+    parts two answers and a report that attain it. With a delta, a design counts its parts' promised epsilons
+    and least deltas where its true epsilon is above the promise.
+
+    Attributes
+    ----------
+    most : float
+        The sum of the parts' true epsilons in that design, each rounded up.
     """
+
+    most: float
+
+    @property
+    def true_epsilon(self) -> float:
+        """The largest sum of the parts' true epsilons, each rounded up."""
+        return self.most
+
+    def _figures(self) -> dict[str, Any]:
+        figures = super()._figures()
+        if self.delta == 0.0:
+            return figures
+        least = self.proof.least_delta
+        return {**figures, "delta": self.delta, "least_delta": 1.0 if least is None else float_up(least)}
+
+
+def promise_of(survey: Survey) -> Guarantee:
+    """Return what a survey promises for all reports of a user together."""
+    return Guarantee(survey.epsilon, survey.delta, covers=COVERS)
 
 
 def audit_of(survey: Survey) -> SurveyAudit:
     """Return the exact audit of the composition: the design that gives away most."""
     audits = [[part.audit() for part in design.parts] for design in survey.designs]
-    promised = [sum((Fraction(audit.epsilon) for audit in row), Fraction(0)) for row in audits]
-    true = [sum((Fraction(audit.true_epsilon) for audit in row), Fraction(0)) for row in audits]
+    promise = promise_of(survey)
+    proof = weakest(promise, [composed(promise, [audit.proof for audit in row]) for row in audits])
+    true = [_sum(row) for row in audits]
     worst = max(range(survey.count), key=lambda number: true[number])
-    holds = all(audit.holds for row in audits for audit in row) and max(promised) <= Fraction(survey.epsilon)
     names = survey.questions.names
     witness = {
         "design": worst,
@@ -38,7 +69,14 @@ def audit_of(survey: Survey) -> SurveyAudit:
             for part, audit in zip(survey.designs[worst].parts, audits[worst], strict=True)
         ],
     }
-    return SurveyAudit(survey.epsilon, float_up(true[worst]), holds, witness)
+    largest = true[worst]
+    return SurveyAudit(proof, witness, float_up(largest) if isinstance(largest, Fraction) else largest)
+
+
+def _sum(audits: Sequence[PrivacyVerdict]) -> Fraction | float:
+    """Return the sum of true epsilons, each rounded up; infinite where one is."""
+    found = [audit.true_epsilon for audit in audits]
+    return math.inf if math.inf in found else sum(map(Fraction, found), Fraction(0))
 
 
 def _witness(audit: Any) -> dict[str, Any]:

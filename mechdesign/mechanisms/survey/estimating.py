@@ -106,7 +106,7 @@ class Unknown:
 def results_of(survey: Survey, counts: SurveyCounts, population: bool) -> SurveyResults:
     """Return all requested results from the counts of a server."""
     found = tuple(_result(survey, counts, wanted, population) for wanted in survey.wanted)
-    return SurveyResults(found, counts.users, survey.epsilon, population)
+    return SurveyResults(found, counts.users, survey.epsilon, population, survey.delta)
 
 
 def _result(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bool) -> SurveyResult:

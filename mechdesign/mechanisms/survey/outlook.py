@@ -68,7 +68,7 @@ class SurveyOutlook:
     @property
     def ledger(self) -> str:
         """Epsilon of each user, as text."""
-        return f"each user gives away epsilon = {self.survey.epsilon:g} in total, over all questions together"
+        return f"each user gives away {self.survey.guarantee.in_short} in total, over all questions together"
 
     def __str__(self) -> str:
         shares: dict[str, float] = {}

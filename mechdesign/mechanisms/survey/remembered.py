@@ -78,8 +78,8 @@ class RememberedReports:
     @property
     def ledger(self) -> str:
         """Epsilon of each user as text, however often the reports are sent."""
-        epsilon = self.survey.epsilon
-        return f"each user gives away epsilon = {epsilon:g} in total, however often the report is sent"
+        given = self.survey.guarantee.in_short
+        return f"each user gives away {given} in total, however often the report is sent"
 
     def reports(self, users: Sequence[Any] | None = None) -> NDArray[np.str_]:
         """Return the reports of these users, or of all: the same every time.

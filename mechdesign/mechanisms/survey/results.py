@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import UnknownNameError, suggestion
 from mechdesign.core.figure import Figure
+from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted, table
 from mechdesign.core.tidy import TIDY, Columns, Tidy
 from mechdesign.core.values import changed
@@ -115,7 +116,7 @@ class SurveyResults(Tidy):
     results : tuple of SurveyResult
     users : int
         How many users reported.
-    epsilon : float
+    epsilon, delta : float
         What each of them has given away at most, over all questions together.
     population : bool
     """
@@ -124,6 +125,7 @@ class SurveyResults(Tidy):
     users: int
     epsilon: float
     population: bool = False
+    delta: float = 0.0
 
     def __getitem__(self, name: str) -> FrequencyEstimate | MeanEstimate | AttributeMeans:
         return self.result(name).estimate
@@ -163,7 +165,8 @@ class SurveyResults(Tidy):
     @property
     def ledger(self) -> str:
         """Epsilon that each user has spent, as text."""
-        return f"each user has given away epsilon = {self.epsilon:g} in total, over all questions together"
+        given = Guarantee(self.epsilon, self.delta).in_short
+        return f"each user has given away {given} in total, over all questions together"
 
     def figures(self) -> list[Figure]:
         """Return all results with their intervals, a few panels a picture, then the cross tables."""
@@ -180,6 +183,7 @@ class SurveyResults(Tidy):
         return {
             "users": self.users,
             "epsilon": self.epsilon,
+            **({"delta": self.delta} if self.delta else {}),
             "population": self.population,
             "results": [result.as_json() for result in self.results],
         }

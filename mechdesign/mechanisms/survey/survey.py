@@ -21,15 +21,16 @@ from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
+from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.text import counted
-from mechdesign.core.validation import integer, privacy_epsilon, user_count
+from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon, user_count
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.marginals.release import view_weights
 from mechdesign.mechanisms.operations import Operation
 from mechdesign.mechanisms.survey.absent import NO_ANSWER
-from mechdesign.mechanisms.survey.audited import SurveyAudit, audit_of
+from mechdesign.mechanisms.survey.audited import SurveyAudit, audit_of, promise_of
 from mechdesign.mechanisms.survey.client import SurveyClient
 from mechdesign.mechanisms.survey.figures import shares_of, survey_figures
 from mechdesign.mechanisms.survey.kinds import best_part, part_of
@@ -87,6 +88,8 @@ class Survey(SurveyClient):
         Cross tables and group means, beside every question alone.
     users : int, optional
         How many are planned.
+    delta : float
+        The promise for everything that a user reports, where parts have a delta: theirs add up.
 
     Examples
     --------
@@ -110,9 +113,10 @@ class Survey(SurveyClient):
         shares: Sequence[Any] | None = None,
         wanted: Sequence[Wanted] = (),
         users: int | None = None,
+        delta: float = 0.0,
     ) -> None:
         self.questions = questions if isinstance(questions, Questions) else Questions(questions)
-        self.epsilon = privacy_epsilon(epsilon)
+        self.epsilon, self.delta = privacy_epsilon(epsilon), privacy_delta(delta)
         if not designs:
             raise ParameterError("designs", "there are none", "give at least one")
         weights = view_weights(len(designs), shares)
@@ -274,6 +278,11 @@ class Survey(SurveyClient):
 
     # Certificates and file
 
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for all reports of a user together."""
+        return promise_of(self)
+
     def audit(self) -> SurveyAudit:
         """Return the exact audit of the composition: the design that gives away most."""
         return audit_of(self)
@@ -309,17 +318,19 @@ class Survey(SurveyClient):
             lines.append(f"The other {len(often) - MOST_EXPLAINED} choices are rarer.")
         return (
             *lines,
-            f"Everything that a user reports together gives away at most epsilon = {self.epsilon:g}.",
+            f"Everything that a user reports together gives away at most {self.guarantee.in_short}.",
         )
 
     def _figures(self) -> str:
         designs = f"{self.count} design{'s' * (self.count > 1)}"
-        return f"{counted(len(self.questions), 'question')}, {designs}, epsilon={self.epsilon:g}"
+        delta = f", delta={self.delta:g}" if self.delta else ""
+        return f"{counted(len(self.questions), 'question')}, {designs}, epsilon={self.epsilon:g}{delta}"
 
     def content(self) -> dict[str, Any]:
         """Return questions, designs with their mechanisms, shares as integers, and what is wanted."""
         return {
             "epsilon": self.epsilon,
+            **({"delta": self.delta} if self.delta else {}),
             "questions": self.questions.as_json(),
             "designs": [
                 {"weight": design.weight, "parts": [part.as_json() for part in design.parts]}
@@ -338,7 +349,8 @@ class Survey(SurveyClient):
         if sum(weights) != TOTAL:
             raise CertificateError("designs", "their weights do not sum to 2**62")
         wanted = wanted_of(questions, content["wanted"])
-        return cls(questions, content["epsilon"], designs, weights, wanted, content["users"])
+        delta = content.get("delta", 0.0)
+        return cls(questions, content["epsilon"], designs, weights, wanted, content["users"], delta)
 
 
 def _disjoint(number: int, parts: Sequence[SurveyPart]) -> tuple[SurveyPart, ...]:

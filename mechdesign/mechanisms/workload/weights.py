@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import exp_lower
+from mechdesign.audit.exponential import exp_written
 from mechdesign.audit.patterns import blank_weights
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import frozen
@@ -164,7 +164,7 @@ def integer_weights(sets: Sets, amounts: Array, epsilon: float) -> PatternWeight
     >>> bool((made.row(0).sum() == 2**62) and made.blank.max() < 2**34)
     True
     """
-    bound = exp_lower(epsilon)
+    bound = exp_written(epsilon)
     sets, amounts = in_order(sets, amounts)
     low = [_leading(int(amount * (1.0 - RESERVE) * TOTAL)) for amount in amounts.tolist()]
     high = [value * bound.numerator // bound.denominator for value in low]

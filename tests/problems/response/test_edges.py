@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.core.errors import ParameterError
 from mechdesign.core.values import changed
 from mechdesign.problems.response.randomized_response import extreme_points as enumeration
 from mechdesign.problems.response.randomized_response.extreme_points import extreme_points
@@ -65,15 +66,9 @@ def test_epsilon_zero_says_nothing_about_the_answer():
         {"utility": [[1.0, 2.0, 3.0]]},
     ],
 )
-@pytest.mark.parametrize("epsilon", [0.0, 1.0])
-def test_a_single_answer(extra, epsilon):
-    problem = md.RandomizedResponse(prior=[1.0], epsilon=epsilon, **extra)
-    comparison = checked(problem)
-    for run in comparison.runs:
-        mechanism = run.mechanism()
-        reports = mechanism.randomize([0, 0, 0], rng=1)
-        assert mechanism.estimate(reports).value == pytest.approx([1.0])
-        assert mechanism.estimate(reports).standard_error == pytest.approx([0.0], abs=1e-7)
+def test_a_single_answer_is_refused(extra):
+    with pytest.raises(ParameterError, match="prior: has a single answer, so there is nothing to protect"):
+        md.RandomizedResponse(prior=[1.0], epsilon=1.0, **extra)
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.2])

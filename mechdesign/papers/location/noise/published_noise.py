@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.location import LocationAudit
+from mechdesign.audit.location import LocationAudit, per_length
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
+from mechdesign.core.guarantee import Proof
 from mechdesign.core.randomness import BITS, Rng, bit_source, numpy_generator
 from mechdesign.core.validation import in_range, privacy_epsilon
 from mechdesign.mechanisms.location import PlanarLaplace, planar_quantile
@@ -105,7 +106,7 @@ def audit_truncated(epsilon: float, radius: float) -> LocationAudit:
         "report": [float(report), 0.0],
     }
     note = "cut off at the radius: the report is possible from the first location, impossible from the other"
-    return LocationAudit(wanted, float("inf"), False, True, witness, note)
+    return LocationAudit(Proof(per_length(wanted), None), witness, note)
 
 
 def published_noise(problem: LocationNoise) -> dict[str, TruncatedPlanarLaplace]:

@@ -178,7 +178,7 @@ class ExpectationMaximization(Rival):
         parts = [oracle.certificate() for oracle in self.oracles]
         worst = max(parts, key=lambda part: (not part.holds, float(part.figures["true_epsilon"])))
         d, epsilon = self.setting.attributes, self.setting.epsilon
-        return (compose(worst, self.share, d, epsilon, 0.0).certificate(),)
+        return (compose(worst, d, epsilon, 0.0).certificate(),)
 
     def randomize(self, codes: Any, rng: Rng = None) -> Codes:
         """Return a report about each attribute of each person, shape (n, d)."""

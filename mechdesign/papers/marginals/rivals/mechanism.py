@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.composition import composed
+from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
-from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.validation import integer, one_of, privacy_epsilon, user_count
-from mechdesign.core.values import changed
+from mechdesign.core.values import changed, frozen_value
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.door import on_table
@@ -177,7 +178,10 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
         """Return the exact audit of all that a user reports."""
         found = [item for item in self.rival.certificates() if item.property == "privacy"]
         worst = max(found, key=lambda item: (not item.holds, float(item.figures["true_epsilon"])))
-        return RivalAudit(self.epsilon, worst)
+        if worst.proof is None:
+            raise CertificateError("rival", "its privacy has not been proven", "report this as a bug")
+        proof = composed(Guarantee(self.epsilon), [worst.proof])
+        return RivalAudit(proof, worst.witness, worst)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the exact certificate of privacy of all that a user reports."""
@@ -230,29 +234,15 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
         return cls(attributes, rival.using(oracles), content["users"])
 
 
-@dataclass(frozen=True)
-class RivalAudit(TextInNotebooks):
+@frozen_value(repr=False)
+class RivalAudit(PrivacyFinding):
     """Result of an audit of all that a user reports; of several oracles, that of the least private one."""
 
-    epsilon: float
     worst: Certificate
-
-    @property
-    def holds(self) -> bool:
-        """Whether the guarantee is kept, and is for no more than this epsilon."""
-        return self.worst.holds and float(self.worst.figures["epsilon"]) <= self.epsilon
-
-    @property
-    def true_epsilon(self) -> float:
-        """The least epsilon that the reports of a user have, rounded up."""
-        return float(self.worst.figures["true_epsilon"])
 
     def certificate(self) -> Certificate:
         """Return the audit as a certificate of the property ``privacy``."""
-        return changed(self.worst, holds=self.holds)
-
-    def __str__(self) -> str:
-        return str(self.certificate())
+        return changed(self.worst, holds=self.holds, proof=self.proof)
 
 
 def made(

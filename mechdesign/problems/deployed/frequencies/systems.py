@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NoReturn
 from mechdesign.audit.rappor import Rappor
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MethodError, ParameterError, suggestion
+from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.numbers import fraction_of_text, plain, shown
 from mechdesign.core.validation import in_range, integer
 from mechdesign.problems.deployed.frequencies.bloom import filter_variance
@@ -219,7 +220,8 @@ def _one_bit(own: float, other: float) -> float:
 def _real(epsilon: float, answer: str, other: str, report: str) -> Certificate:
     figures = {"epsilon": epsilon, "true_epsilon": epsilon}
     witness = {"answer": answer, "other": other, "report": report}
-    return Certificate("privacy", True, False, figures, witness, REAL)
+    proof = Proof(Guarantee(epsilon), epsilon, pairs=2, exact=False)
+    return Certificate.of_privacy(proof, figures, witness, REAL)
 
 
 def _exact(value: float) -> Any:

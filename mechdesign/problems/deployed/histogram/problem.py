@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from mechdesign.audit.flipped_counts import attacked_delta, flipped_delta
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.fields import frozen_problem, real, whole
+from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.mechanisms import Mechanism
@@ -105,7 +106,8 @@ class DeployedHistogram(Problem[Mechanism]):
         figures = {"epsilon": self.epsilon, "delta": self.delta, "proven_delta": found}
         figures["attacked_delta"] = self.attacked_delta(local)
         witness = {"others": "all hold what the user holds, or all what the user does not hold"}
-        kept = Certificate("privacy", found <= self.delta, False, figures, witness, REAL)
+        promise = Guarantee(self.epsilon, self.delta, "central", covers="the aggregate")
+        kept = Certificate.of_privacy(Proof(promise, None, found, exact=False), figures, witness, REAL)
         return kept, self.optimality(solution)
 
     def why_no_mechanism(self) -> str:

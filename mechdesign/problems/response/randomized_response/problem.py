@@ -115,7 +115,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     levers: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
 
     prior: Kept[Array, Vector] = checked(
-        "Frequencies pi of the answers: >= 0, summing to 1.", probability_vector, form="(n,) array"
+        "Frequencies pi of two answers or more: >= 0, summing to 1.", probability_vector, form="(n,) array"
     )
     epsilon: float = epsilon_field(">= 0 and finite. With 0, a report does not depend on the answer.")
     delta: float = delta_field("In [0, 1).", default=0.0)
@@ -147,6 +147,8 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     report_labels: Sequence[str] | None = related(NAMES, _report_labels, form="sequence of str", default=None)
 
     def __attrs_post_init__(self) -> None:
+        if self.size < 2:
+            raise ParameterError("prior", "has a single answer, so there is nothing to protect", "give two")
         _ = self._distances  # what is not a distance is refused here
         if self.distance is None and isinstance(self.utility, str) and self.utility == "distance-loss":
             raise ParameterError("utility", "'distance-loss' needs a distance", "give one")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.exact import as_written
 from mechdesign.core.problem import Variables
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.mean import DiscretePiecewise, GridMean
@@ -165,9 +166,9 @@ def budgets(given: Sequence[float], epsilon: float, kept: Sequence[bool] = ()) -
     last = free[-1] if free else len(given) - 1
     found = [one if own else math.floor(one / GRAIN) * GRAIN for one, own in zip(given, fixed, strict=True)]
     spent = sum((Fraction(one) for place, one in enumerate(found) if place != last), Fraction(0))
-    rest = Fraction(epsilon) - spent
+    rest = as_written(epsilon) - spent
     most = float(rest)
-    if Fraction(most) > rest:
+    if as_written(most) > rest:
         most = math.nextafter(most, 0.0)
     whole = math.fsum(given) >= epsilon * (1.0 - 1e-9)  # else a design that does not use all of epsilon
     found[last] = most if free and (whole or any(fixed)) else min(most, given[last])

@@ -1,0 +1,113 @@
+"""Numbers of promises as they were written: decimals and quotients exactly, and doubles never above them.
+
+A double such as 0.1 is a little above the decimal that was written. What is promised in decimals has to hold
+for the decimal, or ten guarantees of 0.1 would be more than one of 1.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.numbers import fraction_of_text, rational, shown
+
+LARGEST_DENOMINATOR = 1000
+"""Quotients with at most this denominator are read out of a double that is the nearest to one of them."""
+
+
+class Written(float):
+    """The double next to a number in a text that has more digits than a double, with the text.
+
+    It is a double like any other; an epsilon is read from the text. See :func:`written_float`.
+    """
+
+    text: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return written_float, (self.text,)
+
+
+def written_float(text: str) -> float:
+    """Return the double of a text; one with the text where the double's own decimal is another number.
+
+    Examples
+    --------
+    >>> type(written_float("0.1")) is float, written_float("1.09861228866810969").text
+    (True, '1.09861228866810969')
+    """
+    number = float(text)
+    if not math.isfinite(number) or Decimal(text.replace("_", "")) == Decimal(repr(number)):
+        return number
+    found = Written(number)
+    found.text = text.replace("_", "")
+    return found
+
+
+def exact_number(field: str, value: Any) -> Fraction:
+    """Return a number, or one in a text, as the exact fraction that it is; refuse what is not finite.
+
+    Examples
+    --------
+    >>> exact_number("epsilon", "0.1"), exact_number("epsilon", "1/11"), exact_number("epsilon", 0.5)
+    (Fraction(1, 10), Fraction(1, 11), Fraction(1, 2))
+    """
+    if type(value) is Fraction:
+        return value
+    if type(value) is Written:
+        value = value.text
+    if not isinstance(value, str):
+        return rational(field, value)
+    exact = fraction_of_text(value)
+    if exact is None:
+        raise ParameterError(field, f"{shown(value)} is not a number", "write a decimal or a quotient of two")
+    return exact
+
+
+def as_written(number: float) -> Fraction:
+    """Return the least of the numbers that a double may stand for: itself, its decimal, a short quotient.
+
+    Examples
+    --------
+    >>> as_written(0.1), as_written(1 / 11), as_written(0.5)
+    (Fraction(1, 10), Fraction(1, 11), Fraction(1, 2))
+    >>> as_written(0.7) == Fraction(0.7) < Fraction(7, 10)
+    True
+    """
+    plain = float(number)
+    exact, decimal = Fraction(plain), Fraction(Decimal(repr(plain)))
+    short = exact.limit_denominator(LARGEST_DENOMINATOR)
+    return min(exact, decimal, short if float(short) == plain else exact)
+
+
+def stated(value: Any, field: str = "epsilon") -> float:
+    """Return the double that a written number is kept as: one that stands for no more than was written.
+
+    Examples
+    --------
+    >>> stated("0.1"), stated("1/11"), stated("1.09861228866810969")
+    (0.1, 0.09090909090909091, 1.0986122886681096)
+    >>> as_written(1.0986122886681098) > exact_number("epsilon", "1.09861228866810969")
+    True
+    """
+    exact = exact_number(field, value)
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        raise ParameterError(field, "is too large for a number", "give a smaller one") from None
+    return nearest if as_written(nearest) <= exact else math.nextafter(nearest, -math.inf)
+
+
+def float_up(value: Decimal | Fraction) -> float:
+    """Return the least double that is not below the value."""
+    if isinstance(value, Decimal) and value.is_infinite():
+        return math.inf
+    try:
+        result = float(value)
+    except OverflowError:
+        return math.inf
+    if math.isinf(result):
+        return math.inf
+    return result if Fraction(result) >= Fraction(value) else math.nextafter(result, math.inf)
