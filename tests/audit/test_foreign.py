@@ -125,9 +125,8 @@ def test_rappor_is_that_of_its_whole_channel(
 ) -> None:
     p, q, f = map(Fraction, shares)
     mechanism = Rappor(bits=bits, hashes=hashes, p=p, q=q, f=f)
-    values = [
-        value for value in itertools.product((0, 1), repeat=bits) if 1 <= sum(value) <= hashes
-    ]  # hashes may collide
+    fewest = 0 if bits == 1 else 1  # one bit is a boolean; else hashes may collide
+    values = [value for value in itertools.product((0, 1), repeat=bits) if fewest <= sum(value) <= hashes]
     laws = [rappor_law(mechanism, value, reports) for value in values]
     best = max(first[key] / second[key] for first in laws for second in laws for key in first)
     assert mechanism.audit(reports).ratio == best
