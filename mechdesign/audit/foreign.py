@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.foreign_audit import Defect, ForeignAudit, report_count
-from mechdesign.audit.foreign_sums import exact_sums
+from mechdesign.audit.foreign_sums import exact_sum, exact_sums
 from mechdesign.audit.magnitude import power
 from mechdesign.core.digits import rounded_text, short_text
 from mechdesign.core.errors import DataError
@@ -77,7 +77,7 @@ class ForeignChannel:
             self._exact = _fractions(rows)
             self.shape = _sized((len(self._exact), len(self._exact[0])))
             self._positive = np.array([[entry > 0 for entry in row] for row in self._exact])
-            self.sums = [sum(row, Fraction(0)) for row in self._exact]
+            self.sums = [exact_sum(row) for row in self._exact]
         size, width = self.shape
         self.answers = _names("answers", answers, size)
         self.reports = _names("reports", reports, width)
@@ -144,12 +144,15 @@ class ForeignChannel:
 
     def _extreme(self, rows: Iterable[int], column: int, sign: int) -> int:
         """Return the first of some answers that is likeliest, or least likely, to make a report; exactly."""
-        different: dict[tuple[Any, Fraction], int] = {}
+        best, part, whole = -1, 0, 1
         for row in map(int, rows):
             entry = self._doubles[row, column] if self._exact is None else self._exact[row][column]
-            different.setdefault((entry, self.sums[row]), row)
-        places = list(different.values())
-        return places[0] if len(places) == 1 else max(places, key=lambda row: sign * self.exact(row, column))
+            numerator, denominator = entry.as_integer_ratio()
+            total = self.sums[row]
+            top, bottom = numerator * total.denominator, denominator * total.numerator
+            if best < 0 or sign * (top * whole - part * bottom) > 0:
+                best, part, whole = row, top, bottom
+        return best
 
     def _logarithms(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.float64], float]:
         """Return the binary logarithms of the probabilities in columns without zeros, and their margin."""

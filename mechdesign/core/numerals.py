@@ -22,6 +22,9 @@ MOST_DIGITS = 10_000
 
 NUMERAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 MISSING = re.compile(r"[+-]?(?:nan|inf|infinity|na|n/a|null|<na>)(?![^\W_])", re.IGNORECASE)
+MISREAD = re.compile(r"[oli][.,][0-9]", re.IGNORECASE)
+"""A letter instead of a digit, as scanners write it."""
+
 PLAIN_REMEDY = "write decimals such as 0.25, or quotients such as 1/3"
 SEPARATORS = " \t'_\u00a0\u2009\u202f\u2019"
 
@@ -35,7 +38,7 @@ def is_name(cell: str) -> bool:
     [True, False, False, False, False, False, False, True]
     """
     text = cell.strip()
-    if MISSING.match(text) or text.startswith("#"):
+    if MISSING.match(text) or MISREAD.match(text) or text.startswith("#"):
         return False
     first = next((letter for letter in text if unicodedata.category(letter)[0] in "LMN"), "")
     return bool(first) and unicodedata.category(first)[0] != "N"

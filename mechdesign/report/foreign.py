@@ -20,7 +20,6 @@ import numpy as np
 from mechdesign.audit.foreign import ForeignChannel
 from mechdesign.audit.foreign_audit import stated_epsilon
 from mechdesign.audit.rappor import Rappor
-from mechdesign.core.digits import short_text
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import DataError, MechDesignError, suggestion
 from mechdesign.core.files import read_text
@@ -100,10 +99,10 @@ def _of_channel(
     return Foreign(channel, what, epsilon, reading)
 
 
-def _of_rappor(mechanism: Rappor, what: str, epsilon: Fraction | None = None) -> Foreign:
+def _of_rappor(entries: Mapping[str, Any], what: str, epsilon: Fraction | None = None) -> Foreign:
     """Return a configuration of RAPPOR with what is shown of it."""
-    shares = {"p": mechanism.p, "q": mechanism.q, "f": mechanism.f}
-    written = ", ".join(f"{name} = {short_text(share)}" for name, share in shares.items())
+    mechanism = _rappor(entries)
+    written = ", ".join(f"{name} = {_short(entries[name])}" for name in ("p", "q", "f"))
     return Foreign(mechanism, what, epsilon, {"parameters": written, "covers": mechanism.encoders()})
 
 
@@ -151,7 +150,7 @@ def _of_csv(path: str) -> Foreign:
 def _rappor_of_csv(header: Sequence[str], lines: Sequence[Sequence[str]]) -> Foreign:
     if len(lines) != 2 or len(lines[1]) != len(RAPPOR_HEADER):
         raise DataError("parameters", f"expected one row below {','.join(header)}", "give one configuration")
-    return _of_rappor(_rappor(dict(zip(header, lines[1], strict=True))), "parameters k, h, m, p, q, f")
+    return _of_rappor(dict(zip(header, lines[1], strict=True)), "parameters k, h, m, p, q, f")
 
 
 def _rappor(entries: Mapping[str, Any]) -> Rappor:
@@ -206,7 +205,7 @@ def _of_toml(path: str) -> Foreign:
     if missing:
         raise DataError("[rappor]", f"has no {missing[0]}", "give bits, hashes, p, q and f")
     entries = {short: table.get(key, 1) for key, short in RAPPOR_KEYS.items()}
-    return _of_rappor(_rappor(entries), "a configuration of RAPPOR", stated)
+    return _of_rappor(entries, "a configuration of RAPPOR", stated)
 
 
 def _channel_of_table(table: Mapping[str, Any], epsilon: Fraction | None) -> Foreign:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from mechdesign.audit.foreign_sums import exact_sum
 from mechdesign.core.errors import DataError
 from mechdesign.core.numerals import is_name, numeral
 from mechdesign.core.text import counted
@@ -77,14 +78,16 @@ def table_of(lines: Sequence[Line]) -> Table:
     _require_equal_rows(body)
     answers = _answers(body)
     reports = None if header is None else _reports(header, len(body[0]), answers is not None)
-    cells = [list(line[0 if answers is None else 1 :]) for line in body]
+    first = 0 if answers is None else 1
+    cells = [list(line[first:]) for line in body]
     if not cells[0]:
         raise DataError("", "has names and no numbers", "give a row of probabilities for each answer")
-    numbers = _numbers(cells)
+    numbers = _numbers(cells, first + 1)
+    sums = [exact_sum(row) for row in numbers]
     if answers is None:
-        _require_no_index(numbers, None if header is None else header[0])
+        _require_no_index(numbers, sums, None if header is None else header[0])
     if header is None:
-        _require_no_head(numbers)
+        _require_no_head(numbers, sums)
     _require_no_decimal_commas(cells)
     return Table(answers, reports, cells, numbers)
 
@@ -147,15 +150,18 @@ def _reports(header: Line, width: int, is_named: bool) -> list[str]:
     return list(header)
 
 
-def _numbers(cells: Sequence[Line]) -> Rows:
-    """Return the numbers of all cells, exactly; equal texts are read once."""
+def _numbers(cells: Sequence[Line], first: int) -> Rows:
+    """Return the numbers >= 0 of all cells, exactly; columns are counted from ``first``."""
     known: dict[str, Fraction] = {}
     rows, total = [], 0
     for number, line in enumerate(cells, start=1):
         row = []
-        for place, cell in enumerate(line, start=1):
+        for place, cell in enumerate(line, start=first):
             if cell not in known:
-                known[cell] = numeral(f"row {number}, column {place}", cell)
+                where = f"row {number}, column {place}"
+                known[cell] = numeral(where, cell)
+                if known[cell] < 0:
+                    raise DataError(where, f"{cell[:40]} is negative", "give probabilities >= 0")
             row.append(known[cell])
             bits = max(row[-1].numerator.bit_length(), row[-1].denominator.bit_length())
             total += max(0, bits * 3 // 10 - 400)
@@ -179,21 +185,20 @@ def _are_counted(numbers: Sequence[Fraction]) -> bool:
     return list(numbers) in (list(range(len(numbers))), list(range(1, len(numbers) + 1)))
 
 
-def _require_no_index(numbers: Rows, corner: str | None) -> None:
+def _require_no_index(numbers: Rows, sums: Sequence[Fraction], corner: str | None) -> None:
     """Refuse a first column of numbers that may name the answers: the rows are whole without it."""
-    if len(numbers[0]) < 3 or _are_whole([sum(row, Fraction(0)) for row in numbers]):
+    if len(numbers[0]) < 3 or _are_whole(sums):
         return
     first = [row[0] for row in numbers]
-    is_rest_whole = _are_whole([sum(row[1:], Fraction(0)) for row in numbers])
+    is_rest_whole = _are_whole([total - entry for total, entry in zip(sums, first, strict=True)])
     is_distinct = len(set(first)) == len(first)
     if (is_rest_whole and is_distinct) or _are_counted(first) or (corner or "").lower() in CORNERS:
         what = "may be probabilities or the names of the answers"
         raise DataError("column 1", what, f"{LETTERS}, or divide each row by its sum")
 
 
-def _require_no_head(numbers: Rows) -> None:
+def _require_no_head(numbers: Rows, sums: Sequence[Fraction]) -> None:
     """Refuse a first row of numbers that may name the reports: only the rows below it are whole."""
-    sums = [sum(row, Fraction(0)) for row in numbers]
     first, below = numbers[0], sums[1:]
     if len(numbers) < 2 or _are_whole(sums) or _are_ones(sums[:1]):
         return

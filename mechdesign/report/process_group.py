@@ -1,4 +1,4 @@
-"""A program that is run with all that it starts, to its end, or to that of its time or space, or an interrupt.
+"""A program that is run with all that it starts, to its end or to that of its time, its space, a signal.
 
 On POSIX systems the program leads a session and a process group of its own. When it ends, or has to end, the
 whole group is killed, and limits of the system stop files and computations that grow without end, also those
