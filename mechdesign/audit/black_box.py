@@ -153,7 +153,9 @@ def _repeated(
     rest = [report for name, made in runs.items() for report in made[halves[name] :]]
     share = sum(report in known for report in rest) / len(rest)
     if share == 0.0:
-        raise DataError("reports", "all differ, so nothing can be counted", ROUND)
+        are_different = sum(map(len, trained.values())) == sum(halves.values())
+        which = "all differ" if are_different else "of the second half of the runs are new"
+        raise DataError("reports", f"{which}, so nothing can be counted", ROUND)
     return share
 
 

@@ -137,7 +137,8 @@ class ForeignChannel:
             column = int(columns[number])
             top = self._extreme(np.flatnonzero(logs[:, number] >= highs[number] - 2 * margin), column, 1)
             bottom = self._extreme(np.flatnonzero(logs[:, number] <= lows[number] + 2 * margin), column, -1)
-            ratio = self.exact(top, column) / self.exact(bottom, column)
+            (part, whole), (other, another) = self._parts(top, column), self._parts(bottom, column)
+            ratio = Fraction(part * another, whole * other)
             if ratio > best:
                 best, place = ratio, (top, bottom, column)
         return best, place
@@ -146,13 +147,17 @@ class ForeignChannel:
         """Return the first of some answers that is likeliest, or least likely, to make a report; exactly."""
         best, part, whole = -1, 0, 1
         for row in map(int, rows):
-            entry = self._doubles[row, column] if self._exact is None else self._exact[row][column]
-            numerator, denominator = entry.as_integer_ratio()
-            total = self.sums[row]
-            top, bottom = numerator * total.denominator, denominator * total.numerator
+            top, bottom = self._parts(row, column)
             if best < 0 or sign * (top * whole - part * bottom) > 0:
                 best, part, whole = row, top, bottom
         return best
+
+    def _parts(self, row: int, column: int) -> tuple[int, int]:
+        """Return two integers whose quotient is the probability of a report; not in lowest terms."""
+        entry = self._doubles[row, column] if self._exact is None else self._exact[row][column]
+        numerator, denominator = entry.as_integer_ratio()
+        total = self.sums[row]
+        return numerator * total.denominator, denominator * total.numerator
 
     def _logarithms(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.float64], float]:
         """Return the binary logarithms of the probabilities in columns without zeros, and their margin."""

@@ -58,7 +58,7 @@ def power_below(exponent: Fraction, digits: int, least: Fraction) -> Fraction:
     if _is_beyond(exponent, least):
         return Fraction(0)
     context = Context(prec=digits + 20, Emax=MAX_EMAX, Emin=MIN_EMIN)
-    return Fraction(context.next_minus(context.exp(-divided(exponent, digits + 20, ROUND_CEILING))))
+    return Fraction(context.next_minus(context.exp(divided(-exponent, digits + 20, ROUND_FLOOR))))
 
 
 def power_above(exponent: Fraction, digits: int, least: Fraction) -> Fraction:
@@ -72,7 +72,7 @@ def power_above(exponent: Fraction, digits: int, least: Fraction) -> Fraction:
     if _is_beyond(exponent, least):
         return least
     context = Context(prec=digits + 20, Emax=MAX_EMAX, Emin=MIN_EMIN)
-    above = context.next_plus(context.exp(-divided(exponent, digits + 20, ROUND_FLOOR)))
+    above = context.next_plus(context.exp(divided(-exponent, digits + 20, ROUND_CEILING)))
     return min(Fraction(1), Fraction(above))
 
 
