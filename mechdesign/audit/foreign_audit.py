@@ -11,7 +11,15 @@ from typing import Any
 from mechdesign.audit.exponential import float_up
 from mechdesign.audit.magnitude import Magnitude, exponential_text
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.digits import bound_text, exact_or_rounded, quotient_text, rounded_text, short_text
+from mechdesign.core.digits import (
+    LONGEST,
+    SHORT,
+    bound_text,
+    exact_or_rounded,
+    quotient_text,
+    rounded_text,
+    short_text,
+)
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.numbers import plain_int, rational
@@ -101,6 +109,17 @@ class ForeignAudit(TextInNotebooks):
         """e^epsilon, exactly; None where epsilon is infinite, or the number has too many digits."""
         return None if self.magnitude is None else self.magnitude.exact
 
+    def ratio_text(self, longest: int = LONGEST) -> str:
+        """Return e^epsilon exactly, or to ten digits where that is longer than ``longest`` characters.
+
+        It is "inf" where epsilon is infinite, and empty where even its exponent is too long.
+        """
+        if self.low is None:
+            return "inf"
+        if self.ratio is None:
+            return exponential_text(self.low) or ""
+        return quotient_text(self.ratio, longest) or rounded_text(self.ratio)
+
     @cached_property
     def interval(self) -> tuple[Fraction, Fraction] | None:
         """Rational bounds of epsilon, closer than 40 significant digits; None where it is infinite."""
@@ -169,8 +188,8 @@ class ForeignAudit(TextInNotebooks):
         else:
             bounds = f"[{bound_text(self.low, False)}, {bound_text(self.high, True)}]"
             found = [f"epsilon{many} = {rounded_text(self.high)}, in {bounds}"]
-            written = exponential_text(self.low) if self.ratio is None else short_text(self.ratio)
-            found += [] if written is None else [f"e^epsilon = {written}"]
+            written = self.ratio_text(SHORT)
+            found += [f"e^epsilon = {written}"] if written else []
         if self.witness:
             found.append("witness: " + ", ".join(f"{key} = {value}" for key, value in self.witness.items()))
         if self.size != (0, 0):
