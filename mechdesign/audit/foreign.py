@@ -203,7 +203,10 @@ def _fractions(rows: Any) -> list[list[Fraction]]:
     """Return nested lists of numbers as fractions; every entry passes the gate."""
     if np.ma.isMaskedArray(rows):
         raise DataError("channel", "is a masked array", "fill it, and give the numbers that are meant")
-    listed = [list(row) for row in (np.asarray(rows) if hasattr(rows, "__array__") else rows)]
+    try:
+        listed = [list(row) for row in (np.asarray(rows) if hasattr(rows, "__array__") else rows)]
+    except TypeError:
+        raise DataError("channel", "expected rows of numbers", "give a list for each answer") from None
     if not listed or not listed[0]:
         raise DataError("channel", "is empty", "give a row of probabilities for each answer")
     width = len(listed[0])

@@ -29,12 +29,12 @@ PLAIN_REMEDY = "write decimals such as 0.25, or quotients such as 1/3"
 SEPARATORS = " \t'_\u00a0\u2009\u202f\u2019"
 
 
-def is_name(cell: str) -> bool:
+def is_plain_name(cell: str) -> bool:
     """Whether a cell of a table can only be a name: its first letter or digit is a letter.
 
     Examples
     --------
-    >>> [is_name(cell) for cell in ("says yes", "90%", "9,000", "nan", "1/0", "$5", "", "infected")]
+    >>> [is_plain_name(cell) for cell in ("says yes", "90%", "9,000", "nan", "1/0", "$5", "", "infected")]
     [True, False, False, False, False, False, False, True]
     """
     text = cell.strip()

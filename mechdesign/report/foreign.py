@@ -7,8 +7,7 @@ first row and the last.
 
 from __future__ import annotations
 
-import zipfile
-import zlib
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,9 +36,6 @@ RAPPOR_KEYS = {"bits": "k", "hashes": "h", "cohorts": "m", "p": "p", "q": "q", "
 
 LONGEST_CELL = 24
 """Characters of a cell or a name that is shown."""
-
-TORN = (ValueError, EOFError, KeyError, SyntaxError, NotImplementedError, RuntimeError, MemoryError)
-"""What numpy and the archives of the standard library raise for files that are not what they seem."""
 
 
 @dataclass(frozen=True)
@@ -241,12 +237,12 @@ def _require_keys(table: Mapping[str, Any], known: Sequence[str], where: str) ->
 
 def _of_numpy(path: str) -> Foreign:
     try:
-        with open(path, "rb") as stream:
+        with open(path, "rb") as stream, warnings.catch_warnings(action="ignore"):
             loaded = np.load(stream, allow_pickle=False)
             array = _only(loaded) if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
-    except (*TORN, zipfile.BadZipFile, zlib.error) as error:
-        if isinstance(error, MechDesignError):
-            raise
+    except (MechDesignError, OSError):
+        raise
+    except Exception:  # what the parsers of numpy and of archives raise for damaged files has no common class
         raise DataError(path, "is not an array of numbers as numpy.save writes it", "save floats") from None
     if array.dtype.kind not in "fiu" or array.ndim != 2:
         what = f"holds an array of {array.dtype} with {array.ndim} dimension(s)"

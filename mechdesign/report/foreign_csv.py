@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from mechdesign.audit.foreign_sums import exact_sum
 from mechdesign.core.errors import DataError
-from mechdesign.core.numerals import is_name, numeral
+from mechdesign.core.numerals import is_plain_name, numeral
 from mechdesign.core.text import counted
 
 Line = Sequence[str]
@@ -33,7 +33,7 @@ LETTERS = "begin names with a letter, such as 'answer 1'"
 
 
 @dataclass(frozen=True)
-class Table:
+class ChannelTable:
     """A channel as it was written: names where there are any, and the cells of its numbers."""
 
     answers: list[str] | None
@@ -57,7 +57,7 @@ def lines_of(text: str) -> list[list[str]]:
         raise DataError("", f"is not a CSV file ({error})", "correct its quotes") from None
 
 
-def table_of(lines: Sequence[Line]) -> Table:
+def table_of(lines: Sequence[Line]) -> ChannelTable:
     """Return the channel of a table.
 
     Raises
@@ -89,7 +89,7 @@ def table_of(lines: Sequence[Line]) -> Table:
     if header is None:
         _require_no_head(numbers, sums)
     _require_no_decimal_commas(cells)
-    return Table(answers, reports, cells, numbers)
+    return ChannelTable(answers, reports, cells, numbers)
 
 
 def _require_commas(lines: Sequence[Line]) -> None:
@@ -104,12 +104,12 @@ def _require_commas(lines: Sequence[Line]) -> None:
 def _is_header(line: Line) -> bool:
     """Whether the first line is a header: names only, but for its corner, which may be blank."""
     rest = line[1:] or line
-    named = [is_name(cell) for cell in rest]
+    named = [is_plain_name(cell) for cell in rest]
     if not any(named):
         return False
-    if all(named) and (is_name(line[0]) or not line[0]):
+    if all(named) and (is_plain_name(line[0]) or not line[0]):
         return True
-    where = next(place for place, cell in enumerate(line) if not is_name(cell) and (place or cell))
+    where = next(place for place, cell in enumerate(line) if not is_plain_name(cell) and (place or cell))
     if not line[where]:
         raise DataError(f"line 1, column {where + 1}", "has no name", "name each report, or delete the line")
     what = f"'{line[where][:40]}' looks like a number among names"
@@ -126,7 +126,7 @@ def _require_equal_rows(body: Sequence[Line]) -> None:
 
 def _answers(body: Sequence[Line]) -> list[str] | None:
     """Return the first column where all of it are names; refuse a mixture."""
-    named = [is_name(line[0]) for line in body]
+    named = [is_plain_name(line[0]) for line in body]
     if all(named):
         return [line[0] for line in body]
     if any(named):

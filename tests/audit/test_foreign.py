@@ -91,6 +91,7 @@ def test_a_report_that_no_answer_makes_is_no_witness() -> None:
         ([[0.5, math.inf], [1.0, 0.0]], "is infinite"),
         ([[True, 0.5], [1.0, 0.0]], "expected a number"),
         ([], "is empty"),
+        ([0.5, 0.5], "expected rows of numbers"),
     ],
 )
 def test_what_is_no_channel_is_refused(rows: object, said: str) -> None:

@@ -247,3 +247,9 @@ def test_damaged_archives_are_one_line(tmp_path: Path, capsys: Capture) -> None:
         path.write_bytes(whole[:size])
         assert main(["audit", str(path)]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+    np.save(tmp_path / "a.npy", np.eye(2) + 1.0)
+    whole = (tmp_path / "a.npy").read_bytes()
+    for place in range(10, 80, 3):  # the header is a text of Python
+        (tmp_path / "a.npy").write_bytes(whole[:place] + b"(" + whole[place + 1 :])
+        assert main(["audit", str(tmp_path / "a.npy")]) in (0, 2)
+        assert capsys.readouterr().err.count("\n") <= 1
