@@ -28,6 +28,9 @@ from mechdesign.core.text import counted, listed
 from mechdesign.report.foreign_csv import lines_of, table_of
 
 SUFFIXES = (".csv", ".npy", ".npz", ".toml")
+OTHERS = (".mat", ".ods", ".parquet", ".rds", ".tsv", ".xls", ".xlsx")
+"""Tables of other kinds, which are refused by name."""
+
 MOST_BYTES = 1 << 27
 RAPPOR_HEADER = ["k", "h", "m", "p", "q", "f"]
 """The header of the parameter files of the repository google/rappor."""
@@ -104,7 +107,7 @@ def _of_rappor(entries: Mapping[str, Any], what: str, epsilon: Fraction | None =
 
 def is_foreign(path: str) -> bool:
     """Whether the name of a file is that of a foreign mechanism."""
-    return Path(path).suffix.lower() in SUFFIXES
+    return Path(path).suffix.lower() in SUFFIXES + OTHERS
 
 
 def read_foreign(path: str) -> Foreign:
@@ -116,6 +119,8 @@ def read_foreign(path: str) -> Foreign:
         Naming the file and the entry that is not a number >= 0, with what to do.
     """
     suffix = Path(path).suffix.lower()
+    if suffix in OTHERS:
+        raise DataError(path, f"a channel in a file '{suffix}' is not read", "save it as .csv, .npy or .toml")
     readers = {".csv": _of_csv, ".toml": _of_toml, ".npy": _of_numpy, ".npz": _of_numpy}
     try:
         return readers[suffix](path)

@@ -239,6 +239,24 @@ def test_rappor_of_many_reports_and_hashes(tmp_path: Path, capsys: Capture) -> N
     assert "e^epsilon = 5/3" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("text", ["0,1\n0.5,0.5\n", "k,h,m,p,q,f\n1,1,1,0.25,0.75,0\n"])
+def test_an_infinite_epsilon_is_printed_as_json(text: str, tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    assert main(["audit", str(path), "--epsilon", "1", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["audits"][-1]["epsilon"] == "inf"
+    assert found["certificates"][-1]["true_epsilon"] == "inf"
+    assert found["certificates"][-1]["holds"] is False
+
+
+def test_tables_of_other_kinds_are_refused_by_name(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("0.5\t0.5\n0.4\t0.6\n")
+    assert main(["audit", str(path)]) == 2
+    assert "save it as .csv, .npy or .toml" in capsys.readouterr().err
+
+
 def test_damaged_archives_are_one_line(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "a.npz"
     np.savez(path, channel=np.eye(2) + 1.0)
