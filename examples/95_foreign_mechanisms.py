@@ -24,6 +24,11 @@ rappor = Rappor(bits=16, hashes=2, cohorts=64, p=Fraction(1, 2), q=Fraction(3, 4
 for reports in (1, 10, None):
     print(rappor.audit(reports).lines()[0])
 
+# One bit is a boolean: true sets it, false does not. A million reports are compared by their logarithms.
+boolean = Rappor(bits=1, hashes=1, p=Fraction(1, 4), q=Fraction(3, 4), f=Fraction(0))
+print(boolean.audit(1))
+print(boolean.audit(1_000_000).lines()[1])
+
 # A program that is only run: a lower bound of its epsilon, with its confidence.
 rng = np.random.default_rng(3)
 shares = {"no": 0.8, "yes": 0.2}
@@ -38,11 +43,15 @@ print(f"{deployed.value / best.value:.2f} times the variance of the optimum")
 mechanism = best.mechanism()
 print(mechanism.audit())
 
-assert solved.audit().ratio is None
+assert solved.audit().infinite
 assert response.audit().ratio == 2
 assert not response.audit().keeps(0.6931)
 assert rappor.audit(1).ratio == Fraction(5929, 2025)
 assert rappor.audit(None).ratio == 81
+assert boolean.audit(1).ratio == 3
+assert boolean.audit(None).infinite
+assert boolean.audit(1_000_000).keeps("1098612.29")
+assert not boolean.audit(1_000_000).keeps("1098612.28")
 assert 1.2 < attacked.epsilon < np.log(4.0)
 assert 2.4 < deployed.value / best.value < 2.5
 assert mechanism.audit().holds

@@ -7,6 +7,9 @@ the other half it counts that set, and limits by Clopper and Pearson turn the tw
 
 since Pr[set | x] <= e^epsilon Pr[set | x'] + delta. The pair and the set are chosen before the second half is
 looked at, so one test is made, whatever the number of answers. A bound of 0 proves nothing.
+
+Sets of reports can only be counted if reports repeat. Real numbers, or reports with a random part of their
+own, do not: where all differ, nothing is tested, and that is an error, not a bound of 0.
 """
 
 from __future__ import annotations
@@ -28,6 +31,11 @@ from mechdesign.core.validation import in_range, privacy_delta
 
 SHOWN = 5
 
+BLIND = 0.5
+"""A smaller share of repeated reports is remarked on."""
+
+ROUND = "round the reports, or name their parts that matter, so that they repeat"
+
 
 @dataclass(frozen=True)
 class BlackBox(TextInNotebooks):
@@ -46,6 +54,9 @@ class BlackBox(TextInNotebooks):
         How often the set was seen under the two answers.
     samples : int
         Reports of each of the two answers that were counted.
+    repeated : float
+        Share of the counted reports, of all answers, that were also seen before. Of the others nothing is
+        known; where this share is small, a small bound is due to that.
     """
 
     epsilon: float
@@ -57,8 +68,14 @@ class BlackBox(TextInNotebooks):
     first: float
     second: float
     samples: int
+    repeated: float = 1.0
 
-    def refutes(self, epsilon: float) -> bool:
+    @property
+    def is_blind(self) -> bool:
+        """Whether most reports did not repeat, so that a small bound means nothing at all."""
+        return self.repeated < BLIND
+
+    def refutes(self, epsilon: float | Fraction) -> bool:
         """Whether a stated epsilon is refuted with the stated confidence."""
         return self.epsilon > epsilon
 
@@ -66,10 +83,11 @@ class BlackBox(TextInNotebooks):
         shown = ", ".join(map(repr, self.reports[:SHOWN]))
         more = f" and {len(self.reports) - SHOWN} more" if len(self.reports) > SHOWN else ""
         at = f" at delta {self.delta:g}" if self.delta else ""
+        blind = f"\nonly {self.repeated:.2%} of the reports repeat; {ROUND}" if self.is_blind else ""
         return (
             f"epsilon is at least {self.epsilon:.4g}{at} with confidence {self.confidence:g}\n"
             f"witness: answer = {self.answer}, other = {self.other}, reports {shown}{more} "
-            f"in {self.first:.4g} and {self.second:.4g} of {self.samples} runs each"
+            f"in {self.first:.4g} and {self.second:.4g} of {self.samples} runs each{blind}"
         )
 
 
@@ -90,7 +108,7 @@ def attack_program(
     Raises
     ------
     DataError
-        For one answer only, or fewer than 20 reports of an answer.
+        For one answer only, fewer than 20 reports of an answer, or reports that all differ.
 
     Examples
     --------
@@ -113,6 +131,7 @@ def attack_program(
         )
     halves = {name: len(made) // 2 for name, made in runs.items()}
     trained = {name: Counter(made[: halves[name]]) for name, made in runs.items()}
+    repeated = _repeated(runs, halves, trained)
     best, pick = -math.inf, None
     for first in runs:
         for second in runs:
@@ -123,7 +142,21 @@ def attack_program(
                 if gain > best:
                     best, pick = gain, (first, second, chosen)
     assert pick is not None
-    return _proof(runs, halves, pick, slack, level)
+    return _proof(runs, halves, pick, slack, level, repeated)
+
+
+def _repeated(
+    runs: Mapping[str, Sequence[str]], halves: Mapping[str, int], trained: Mapping[str, Counter[str]]
+) -> float:
+    """Return the share of the reports of the second halves that occur in a first half; refuse 0."""
+    known: set[str] = set().union(*trained.values())
+    rest = [report for name, made in runs.items() for report in made[halves[name] :]]
+    share = sum(report in known for report in rest) / len(rest)
+    if share == 0.0:
+        are_different = sum(map(len, trained.values())) == sum(halves.values())
+        which = "all differ" if are_different else "of the second half of the runs are new"
+        raise DataError("reports", f"{which}, so nothing can be counted", ROUND)
+    return share
 
 
 def _best_set(
@@ -146,6 +179,7 @@ def _proof(
     pick: tuple[str, str, frozenset[str]],
     delta: float,
     confidence: float,
+    repeated: float,
 ) -> BlackBox:
     """Count the set on the other half and bound epsilon; each of two limits errs with half of the rest."""
     first, second, chosen = pick
@@ -168,4 +202,5 @@ def _proof(
         float(hits.mean()),
         float(misses.mean()),
         min(len(hits), len(misses)),
+        repeated,
     )

@@ -27,6 +27,9 @@ Outcomes = NDArray[np.int64]
 FEWEST = 10
 """Fewer samples of an input are refused."""
 
+LARGEST = 700.0
+"""A larger epsilon is replaced by this one, for which no samples prove any delta either."""
+
 MOST_DISTINCT = 10_000
 """Outcomes with more different values are attacked by half lines of each column alone."""
 
@@ -97,7 +100,7 @@ def attack(first: Any, second: Any, epsilon: float, confidence: float = 0.999) -
     if one.shape[1] != other.shape[1]:
         raise DataError("attack", f"outcomes of {one.shape[1]} and {other.shape[1]} columns", "give the same")
     level = in_range("confidence", confidence, 0.0, 1.0, low_open=True, high_open=True)
-    exponential = math.exp(privacy_epsilon(epsilon))
+    exponential = math.exp(min(privacy_epsilon(epsilon), LARGEST))
     found = [
         _one_way(top, bottom, exponential, (1.0 - level) / 4.0)
         for top, bottom in ((one, other), (other, one))

@@ -1,13 +1,27 @@
-"""Exact sums of the rows of doubles: no addition rounds."""
+"""Exact sums of the rows of doubles, and of fractions: no addition rounds."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 HALF = 26
+
+
+def exact_sum(numbers: Sequence[Fraction]) -> Fraction:
+    """Return the sum of fractions, with one reduction to lowest terms instead of one for each.
+
+    Examples
+    --------
+    >>> exact_sum([Fraction(1, 2), Fraction(1, 3)])
+    Fraction(5, 6)
+    """
+    common = math.lcm(*(number.denominator for number in numbers))
+    return Fraction(sum(number.numerator * (common // number.denominator) for number in numbers), common)
 
 
 def exact_sums(rows: NDArray[np.float64]) -> list[Fraction]:

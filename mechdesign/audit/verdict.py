@@ -101,5 +101,5 @@ class PrivacyAudit(PrivacyFinding):
 
 def _shortened(digits: Decimal) -> Decimal:
     """Return the number rounded up to 40 decimals."""
-    context = Context(prec=80, rounding=ROUND_CEILING)
+    context = Context(prec=80 + max(0, digits.adjusted()), rounding=ROUND_CEILING)
     return digits.quantize(Decimal("1e-40"), context=context).normalize(context)

@@ -7,28 +7,25 @@ from typing import TYPE_CHECKING
 
 from mechdesign.cli.options import FINE, MISMATCH, print_json
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.printable import printable
 from mechdesign.core.text import counted
 
 if TYPE_CHECKING:
-    from mechdesign.audit.foreign import ForeignAudit, ForeignChannel
+    from mechdesign.audit.foreign import ForeignChannel
+    from mechdesign.audit.foreign_audit import ForeignAudit
     from mechdesign.audit.rappor import Rappor
 
 RUNS = 20_000
 CONFIDENCE = 0.999
 OF_PROGRAMS = ("answer", "runs", "delta", "confidence")
-PLURALS = {
-    "answer": "answers",
-    "report": "reports",
-    "bit": "bits",
-    "hash": "hashes",
-    "cohort": "cohorts",
-}
 FOREIGN = ("epsilon", "reports", *OF_PROGRAMS)
 
 
 def add_options(audit: argparse.ArgumentParser) -> None:
     """Add the options for mechanisms of other programs."""
-    audit.add_argument("--epsilon", type=float, help="epsilon that a foreign mechanism states")
+    audit.add_argument(
+        "--epsilon", metavar="EPS", help="epsilon that a foreign mechanism states, exactly as written"
+    )
     audit.add_argument(
         "--reports", type=int, metavar="N", help="reports of the same answer that epsilon covers (1)"
     )
@@ -68,7 +65,8 @@ def audited(options: argparse.Namespace) -> int | None:
 def _audit_program(options: argparse.Namespace) -> int:
     """Run a program and print the lower bound of its epsilon."""
     from mechdesign.audit.black_box import attack_program
-    from mechdesign.core.validation import privacy_epsilon
+    from mechdesign.audit.foreign_audit import stated_epsilon
+    from mechdesign.core.digits import rounded_text
     from mechdesign.report.program import run_program
 
     if options.mechanism is not None:
@@ -78,26 +76,28 @@ def _audit_program(options: argparse.Namespace) -> int:
         raise ParameterError(
             "--answer", f"{len(answers)} of at least 2", "add --answer for two different answers"
         )
-    stated = None if options.epsilon is None else privacy_epsilon(options.epsilon)
+    stated = None if options.epsilon is None else stated_epsilon(options.epsilon, "--epsilon")
     reports = run_program(options.program, answers, RUNS if options.runs is None else options.runs)
     level = CONFIDENCE if options.confidence is None else options.confidence
     found = attack_program(reports, options.delta or 0.0, level)
     refuted = stated is not None and found.refutes(stated)
     if options.json:
-        print_json({**vars(found), "reports": list(found.reports), "stated": stated, "refuted": refuted})
+        plain = None if stated is None else float(stated)
+        print_json({**vars(found), "reports": list(found.reports), "stated": plain, "refuted": refuted})
     else:
         each = f"{len(reports[answers[0]])} times for each of {counted(len(answers), 'answer')}"
-        print(f"{options.program}: a program, run {each}")
-        print("\n".join(f"  {line}" for line in str(found).splitlines()))
+        print(printable(f"{options.program}: a program, run {each}"))
+        print("\n".join(f"  {printable(line)}" for line in str(found).split("\n")))
         if stated is not None:
-            print(f"  epsilon {stated:g} is {'refuted' if refuted else 'not refuted'}")
+            verdict = "refuted" if refuted else "not tested" if found.is_blind else "not refuted"
+            print(f"  epsilon {rounded_text(stated)} is {verdict}")
     return MISMATCH if refuted else FINE
 
 
 def _audit_file(options: argparse.Namespace) -> int:
     """Print the exact epsilon of the mechanism in a file."""
+    from mechdesign.audit.foreign_audit import stated_epsilon
     from mechdesign.audit.rappor import Rappor
-    from mechdesign.core.validation import privacy_epsilon
     from mechdesign.report.foreign import read_foreign
 
     for name in OF_PROGRAMS:
@@ -106,36 +106,34 @@ def _audit_file(options: argparse.Namespace) -> int:
     if options.exports:
         raise ParameterError(options.exports[0], "is given with a foreign mechanism", "omit it")
     given = read_foreign(options.mechanism)
-    stated = given.epsilon if options.epsilon is None else privacy_epsilon(options.epsilon)
-    if isinstance(given.mechanism, Rappor):
-        heading, audits = _rappor(given.mechanism, options.reports)
-    else:
-        heading, audits = _channel(given.mechanism, options.reports)
+    stated = given.epsilon if options.epsilon is None else stated_epsilon(options.epsilon, "--epsilon")
+    audits = _audits(given.mechanism, options.reports)
     verdicts = [] if stated is None else [audit.certificate(stated) for audit in audits]
     if options.json:
+        size = None if isinstance(given.mechanism, Rappor) else list(given.mechanism.shape)
         found = [audit.as_json() for audit in audits]
         held = [certificate.as_dict() for certificate in verdicts]
-        print_json({"what": f"{heading}, {given.what}", "audits": found, "certificates": held})
+        print_json(
+            {
+                "what": given.heading(),
+                "size": size,
+                "read": given.reading,
+                "audits": found,
+                "certificates": held,
+            }
+        )
     else:
-        print(f"{options.mechanism}: {heading}, {given.what}")
-        for audit in audits:
-            print("\n".join(f"  {line}" for line in audit.lines()))
-        for certificate in verdicts:
-            print(f"  {certificate}")
-    infinite = any(audit.ratio is None for audit in audits)
+        print(printable(f"{options.mechanism}: {given.heading()}"))
+        lines = [*given.lines(), *(line for audit in audits for line in audit.lines()), *map(str, verdicts)]
+        print("\n".join(f"  {printable(line)}" for line in lines))
+    infinite = any(audit.infinite for audit in audits)
     return FINE if all(item.holds for item in verdicts) and not infinite else MISMATCH
 
 
-def _channel(channel: ForeignChannel, reports: int | None) -> tuple[str, list[ForeignAudit]]:
-    size, width = channel.rough.shape
-    number = 1 if reports is None else reports
-    counts = {"answer": size, "report": width}
-    named = [f"{count} {PLURALS[one] if count != 1 else one}" for one, count in counts.items()]
-    return f"a channel of {' and '.join(named)}", [channel.audit(number)]
+def _audits(mechanism: ForeignChannel | Rappor, reports: int | None) -> list[ForeignAudit]:
+    """Return the audit of some reports; by default of one, and for RAPPOR also of any number."""
+    from mechdesign.audit.foreign import ForeignChannel
 
-
-def _rappor(mechanism: Rappor, reports: int | None) -> tuple[str, list[ForeignAudit]]:
-    counts = {"bit": mechanism.bits, "hash": mechanism.hashes, "cohort": mechanism.cohorts}
-    named = [f"{count} {PLURALS[one] if count > 1 else one}" for one, count in counts.items()]
-    text = f"RAPPOR with {', '.join(named)}"
-    return text, [mechanism.audit(number) for number in ((1, None) if reports is None else (reports,))]
+    if isinstance(mechanism, ForeignChannel):
+        return [mechanism.audit(1 if reports is None else reports)]
+    return [mechanism.audit(number) for number in ((1, None) if reports is None else (reports,))]

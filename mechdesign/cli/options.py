@@ -213,5 +213,7 @@ def _pairs(flag: str, settings: Sequence[str], example: str) -> dict[str, Any]:
 
 
 def print_json(value: Any) -> None:
-    """Print plain values as JSON."""
-    print(json.dumps(value, indent=1, allow_nan=False))
+    """Print values as JSON; infinity is the string ``"inf"``."""
+    from mechdesign.core.encoding import encode  # most commands print no JSON
+
+    print(json.dumps(encode(value), indent=1, allow_nan=False))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+
+from mechdesign.core.digits import is_writable, rounded_text
+
+LARGEST = Fraction(sys.float_info.max)
 
 
 def json_object(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,12 +31,15 @@ def encode(value: Any) -> Any:
     """Turn arrays, numpy scalars, fractions and infinities into what ``json.dumps`` accepts.
 
     Infinity becomes the string ``"inf"`` (``"-inf"``), NaN becomes None; objects with a method
-    ``as_json`` decide for themselves.
+    ``as_json`` decide for themselves. A fraction that no double holds, or an integer of thousands of digits,
+    becomes a string of ten of its digits.
 
     Examples
     --------
     >>> encode({"a": float("inf"), "b": np.array([1.0, 2.0]), "c": (1, None)})
     {'a': 'inf', 'b': [1.0, 2.0], 'c': [1, None]}
+    >>> encode([Fraction(1, 4), Fraction(10) ** 400, 3**10000])
+    [0.25, '1e+400', '1.631350185e+4771']
     """
     if value is None or isinstance(value, (bool, str)):
         return value
@@ -42,8 +50,11 @@ def encode(value: Any) -> Any:
     if isinstance(value, np.generic):
         return encode(value.item())
     if isinstance(value, int):
-        return value
-    if isinstance(value, (float, Fraction)):
+        return value if is_writable(value) else rounded_text(Fraction(value))
+    if isinstance(value, Fraction):
+        is_double = abs(value) <= LARGEST
+        return float(value) if is_double else rounded_text(value)
+    if isinstance(value, float):
         number = float(value)
         if math.isnan(number):
             return None

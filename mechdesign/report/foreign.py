@@ -1,16 +1,15 @@
 """Mechanisms of other programs in files: a matrix as CSV, NumPy or TOML, or a configuration of RAPPOR.
 
 Texts are read as the decimals or quotients that they state, binary files as the doubles that they hold:
-nothing is rounded on the way to the audit.
+nothing is rounded on the way to the audit. What was read is shown with the result: the size, the names, the
+first row and the last.
 """
 
 from __future__ import annotations
 
-import csv
-import io
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,33 +17,97 @@ from typing import Any
 import numpy as np
 
 from mechdesign.audit.foreign import ForeignChannel
+from mechdesign.audit.foreign_audit import stated_epsilon
 from mechdesign.audit.rappor import Rappor
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import DataError, MechDesignError, suggestion
 from mechdesign.core.files import read_text
-from mechdesign.core.numbers import fraction_of_text, frozen, shown
-from mechdesign.core.validation import privacy_epsilon
+from mechdesign.core.numbers import frozen, shown
+from mechdesign.core.numerals import PLAIN_REMEDY, numeral
+from mechdesign.core.text import counted, listed
+from mechdesign.report.foreign_csv import lines_of, table_of
 
 SUFFIXES = (".csv", ".npy", ".npz", ".toml")
+OTHERS = (".mat", ".ods", ".parquet", ".rds", ".tsv", ".xls", ".xlsx")
+"""Tables of other kinds, which are refused by name."""
+
 MOST_BYTES = 1 << 27
 RAPPOR_HEADER = ["k", "h", "m", "p", "q", "f"]
 """The header of the parameter files of the repository google/rappor."""
 
 RAPPOR_KEYS = {"bits": "k", "hashes": "h", "cohorts": "m", "p": "p", "q": "q", "f": "f"}
 
+LONGEST_CELL = 24
+"""Characters of a cell or a name that is shown."""
+
 
 @dataclass(frozen=True)
 class Foreign:
-    """A channel or a configuration of RAPPOR from a file, and the epsilon that the file states, if any."""
+    """A channel or a configuration of RAPPOR from a file, and the epsilon that the file states, if any.
+
+    Attributes
+    ----------
+    mechanism : ForeignChannel or Rappor
+    what : str
+        How its numbers were read.
+    epsilon : Fraction or None
+        As it is written.
+    reading : dict
+        What was read, by names: the first and the last row as they are written, shortened, and names.
+    """
 
     mechanism: ForeignChannel | Rappor
     what: str
-    epsilon: float | None = None
+    epsilon: Fraction | None
+    reading: dict[str, Any]
+
+    def heading(self) -> str:
+        """Return what it is in a line: a channel of some size, or RAPPOR with its parameters."""
+        if isinstance(self.mechanism, Rappor):
+            counts = {"bit": self.mechanism.bits, "cohort": self.mechanism.cohorts}
+            hashes = f"{self.mechanism.hashes} hash{'es' * (self.mechanism.hashes > 1)}"
+            bits, cohorts = (counted(number, noun) for noun, number in counts.items())
+            return f"RAPPOR with {bits}, {hashes}, {cohorts}, {self.what}"
+        answers, reports = self.mechanism.shape
+        return f"a channel of {counted(answers, 'answer')} and {counted(reports, 'report')}, {self.what}"
+
+    def lines(self) -> list[str]:
+        """Return what was read, a line for each fact."""
+        return [f"{name.replace('_', ' ')}: {value}" for name, value in self.reading.items() if value]
+
+
+def _short(cell: Any) -> str:
+    text = str(cell)
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 3]}..."
+
+
+def _row(cells: Sequence[Any]) -> str:
+    return listed([_short(cell) for cell in cells[:7]], len(cells))
+
+
+def _of_channel(
+    channel: ForeignChannel, what: str, rows: Any, named: tuple[bool, bool], epsilon: Fraction | None = None
+) -> Foreign:
+    """Return a channel with what is shown of it."""
+    reading = {
+        "answers": _row(channel.answers) if named[0] else None,
+        "reports": _row(channel.reports) if named[1] else None,
+        "first_row": _row(rows[0]),
+        "last_row": _row(rows[-1]),
+    }
+    return Foreign(channel, what, epsilon, reading)
+
+
+def _of_rappor(entries: Mapping[str, Any], what: str, epsilon: Fraction | None = None) -> Foreign:
+    """Return a configuration of RAPPOR with what is shown of it."""
+    mechanism = _rappor(entries)
+    written = ", ".join(f"{name} = {_short(entries[name])}" for name in ("p", "q", "f"))
+    return Foreign(mechanism, what, epsilon, {"parameters": written, "covers": mechanism.encoders()})
 
 
 def is_foreign(path: str) -> bool:
     """Whether the name of a file is that of a foreign mechanism."""
-    return Path(path).suffix.lower() in SUFFIXES
+    return Path(path).suffix.lower() in SUFFIXES + OTHERS
 
 
 def read_foreign(path: str) -> Foreign:
@@ -56,6 +119,8 @@ def read_foreign(path: str) -> Foreign:
         Naming the file and the entry that is not a number >= 0, with what to do.
     """
     suffix = Path(path).suffix.lower()
+    if suffix in OTHERS:
+        raise DataError(path, f"a channel in a file '{suffix}' is not read", "save it as .csv, .npy or .toml")
     readers = {".csv": _of_csv, ".toml": _of_toml, ".npy": _of_numpy, ".npz": _of_numpy}
     try:
         return readers[suffix](path)
@@ -68,101 +133,66 @@ def read_foreign(path: str) -> Foreign:
 
 
 def _of_csv(path: str) -> Foreign:
-    text = read_text(path, MOST_BYTES, DataError).removeprefix("\ufeff")
-    try:
-        rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-        lines = [[cell.strip() for cell in line] for line in rows if line]
-    except csv.Error as error:
-        raise DataError(path, f"is not a CSV file ({error})", "correct its quotes") from None
+    lines = lines_of(read_text(path, MOST_BYTES, DataError))
     if not lines:
         raise DataError(path, "is empty", "give a row of probabilities for each answer")
-    if lines[0] == RAPPOR_HEADER:
-        return _rappor_of_csv(lines)
-    _require_commas(path, lines)
-    header = None if _are_numbers(lines[0]) else lines.pop(0)
-    if not lines:
-        raise DataError(path, "has a header and no rows", "give a row of probabilities for each answer")
-    named = all(fraction_of_text(line[0]) is None for line in lines)
-    names = [line[0] for line in lines] if named else None
-    first = 1 if named else 0
-    entries = [
-        [_entry(f"row {number}, column {place}", text) for place, text in enumerate(line[first:], start=1)]
-        for number, line in enumerate(lines, start=1)
-    ]
-    width = len(entries[0])
-    reports = None if header is None else header[len(header) - width :] if len(header) >= width else header
-    kind = "decimals as written" if _plain(entries) else "fractions as written"
-    return Foreign(ForeignChannel(entries, names, reports), kind)
+    header = [cell.lower() for cell in lines[0]]
+    if sorted(header) == sorted(RAPPOR_HEADER):
+        return _rappor_of_csv(header, lines)
+    if {"k", "p", "q", "f"} <= set(header):
+        raise DataError("line 1", "is like that of RAPPOR", f"write the columns {','.join(RAPPOR_HEADER)}")
+    table = table_of(lines)
+    is_decimal = not any("/" in cell for line in table.cells for cell in line)
+    channel = ForeignChannel(table.numbers, table.answers, table.reports)
+    kind = "decimals as written" if is_decimal else "fractions as written"
+    return _of_channel(channel, kind, table.cells, (table.answers is not None, table.reports is not None))
 
 
-def _require_commas(path: str, lines: Sequence[Sequence[str]]) -> None:
-    """Refuse files with other separators, whose numbers would be read as names."""
-    alone = all(len(line) == 1 for line in lines)
-    for mark, name in ((";", "semicolons"), ("\t", "tabs"), (" ", "spaces")):
-        if (alone or mark != " ") and all(any(mark in cell for cell in line) for line in lines):
-            remedy = "write commas between columns, and decimals with a point"
-            raise DataError(path, f"has {name} between its columns", remedy)
-
-
-def _are_numbers(line: Sequence[str]) -> bool:
-    return all(fraction_of_text(entry) is not None for entry in line[1:]) and (
-        len(line) > 1 or fraction_of_text(line[0]) is not None
-    )
-
-
-def _plain(rows: Sequence[Sequence[Fraction]]) -> bool:
-    """Whether all entries are finite decimals."""
-    return all(_is_decimal(entry.denominator) for row in rows for entry in row)
-
-
-def _is_decimal(denominator: int) -> bool:
-    for prime in (2, 5):
-        while denominator % prime == 0:
-            denominator //= prime
-    return denominator == 1
-
-
-def _entry(where: str, text: Any) -> Fraction:
-    """Return an entry of a text file: a decimal number or a quotient, exactly."""
-    found = fraction_of_text(text) if isinstance(text, str) else None
-    if found is None:
-        percent = isinstance(text, str) and text.strip().endswith("%")
-        remedy = "write decimals such as 0.25, or quotients such as 1/3"
-        remedy = "write a decimal, such as 0.75 for 75%" if percent else remedy
-        raise DataError(where, f"{shown(text)} is not a number", remedy)
-    return found
-
-
-def _rappor_of_csv(lines: Sequence[Sequence[str]]) -> Foreign:
+def _rappor_of_csv(header: Sequence[str], lines: Sequence[Sequence[str]]) -> Foreign:
     if len(lines) != 2 or len(lines[1]) != len(RAPPOR_HEADER):
-        raise DataError("parameters", "expected one row below k,h,m,p,q,f", "give one configuration")
-    return Foreign(_rappor(dict(zip(RAPPOR_HEADER, lines[1], strict=True))), "parameters k, h, m, p, q, f")
+        raise DataError("parameters", f"expected one row below {','.join(header)}", "give one configuration")
+    return _of_rappor(dict(zip(header, lines[1], strict=True)), "parameters k, h, m, p, q, f")
 
 
 def _rappor(entries: Mapping[str, Any]) -> Rappor:
     """Return the configuration of the parameters k, h, m, p, q, f."""
-    numbers = {key: _entry(key, str(value).strip()) for key, value in entries.items()}
+    numbers = {key: _entry(key, value) for key, value in entries.items()}
     for key in ("k", "h", "m"):
-        if numbers[key].denominator != 1:
-            raise DataError(key, f"{entries[key]} is not a whole number", "give a positive integer")
+        if Fraction(numbers[key]).denominator != 1:
+            raise DataError(key, f"{str(entries[key])[:40]} is not a whole number", "give a positive integer")
     bits, hashes, cohorts = (int(numbers[key]) for key in ("k", "h", "m"))
     return Rappor(bits=bits, hashes=hashes, cohorts=cohorts, p=numbers["p"], q=numbers["q"], f=numbers["f"])
 
 
+class Decimals(str):
+    """A decimal number of a TOML document as it is written."""
+
+    __slots__ = ()
+
+
+def _entry(where: str, value: Any) -> Any:
+    """Return an entry of a text file, exactly: a number, or a text that states one."""
+    if isinstance(value, Decimals):
+        return numeral(where, value.replace("_", ""))
+    if isinstance(value, str):
+        return numeral(where, value)
+    if type(value) is not int:
+        raise DataError(where, f"{shown(value)} is not a number", PLAIN_REMEDY)
+    return value
+
+
 def _of_toml(path: str) -> Foreign:
     try:
-        document = parse_toml(read_text(path, MOST_BYTES, DataError), Decimal)
+        document = parse_toml(read_text(path, MOST_BYTES, DataError), Decimals)
     except ValueError as error:
         if isinstance(error, (MechDesignError, UnicodeDecodeError)):
             raise
+        if "integer string conversion" in str(error):
+            raise DataError(path, "has an integer of too many digits", "write it with an exponent") from None
         raise DataError(path, f"is not valid TOML ({error})", "correct it") from None
     _require_keys(document, ("epsilon", "channel", "rappor"), "the file")
     epsilon = document.get("epsilon")
-    stated = (
-        None
-        if epsilon is None
-        else privacy_epsilon(float(epsilon) if isinstance(epsilon, Decimal) else epsilon)
-    )
+    stated = None if epsilon is None else stated_epsilon(_entry("epsilon", epsilon))
     if ("channel" in document) == ("rappor" in document):
         raise DataError(path, "expected one table [channel] or [rappor]", "give the mechanism in one of them")
     name = "channel" if "channel" in document else "rappor"
@@ -170,38 +200,38 @@ def _of_toml(path: str) -> Foreign:
     if not isinstance(table, dict):
         raise DataError(name, "is not a table", f"write [{name}] and its keys below")
     if name == "channel":
-        return Foreign(_channel_of_table(table), "numbers as written", stated)
+        return _channel_of_table(table, stated)
     _require_keys(table, tuple(RAPPOR_KEYS), "[rappor]")
     missing = [key for key in RAPPOR_KEYS if key not in table and key != "cohorts"]
     if missing:
         raise DataError("[rappor]", f"has no {missing[0]}", "give bits, hashes, p, q and f")
     entries = {short: table.get(key, 1) for key, short in RAPPOR_KEYS.items()}
-    return Foreign(_rappor(entries), "a configuration of RAPPOR", stated)
+    return _of_rappor(entries, "a configuration of RAPPOR", stated)
 
 
-def _channel_of_table(table: Mapping[str, Any]) -> ForeignChannel:
+def _channel_of_table(table: Mapping[str, Any], epsilon: Fraction | None) -> Foreign:
     _require_keys(table, ("rows", "answers", "reports"), "[channel]")
     rows = table.get("rows")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, list) for row in rows):
         raise DataError(
             "[channel] rows", "expected a list of rows", "write rows = [[0.75, 0.25], [0.25, 0.75]]"
         )
-    read = [
-        [
-            _entry(f"row {number}, column {place}", entry) if isinstance(entry, str) else entry
-            for place, entry in enumerate(row, start=1)
-        ]
+    numbers = [
+        [_entry(f"row {number}, column {place}", entry) for place, entry in enumerate(row, start=1)]
         for number, row in enumerate(rows, start=1)
     ]
-    names = []
-    for key in ("answers", "reports"):
-        given = table.get(key)
-        if given is not None and not (
-            isinstance(given, list) and all(isinstance(name, str) for name in given)
-        ):
-            raise DataError(f"[channel] {key}", "expected a list of strings", "give a name for each")
-        names.append(given)
-    return ForeignChannel(read, *names)
+    names = [_names_of_table(table, key) for key in ("answers", "reports")]
+    channel = ForeignChannel(numbers, *names)
+    return _of_channel(
+        channel, "numbers as written", rows, (names[0] is not None, names[1] is not None), epsilon
+    )
+
+
+def _names_of_table(table: Mapping[str, Any], key: str) -> list[str] | None:
+    names = table.get(key)
+    if names is None or (isinstance(names, list) and all(type(name) is str for name in names)):
+        return names
+    raise DataError(f"[channel] {key}", "expected a list of strings", "give a name for each")
 
 
 def _require_keys(table: Mapping[str, Any], known: Sequence[str], where: str) -> None:
@@ -212,21 +242,25 @@ def _require_keys(table: Mapping[str, Any], known: Sequence[str], where: str) ->
 
 def _of_numpy(path: str) -> Foreign:
     try:
-        with open(path, "rb") as stream:
+        with open(path, "rb") as stream, warnings.catch_warnings(action="ignore"):
             loaded = np.load(stream, allow_pickle=False)
             array = _only(loaded) if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
-    except (ValueError, EOFError) as error:
-        if isinstance(error, MechDesignError):
-            raise
+    except (MechDesignError, OSError):
+        raise
+    except Exception:  # what the parsers of numpy and of archives raise for damaged files has no common class
         raise DataError(path, "is not an array of numbers as numpy.save writes it", "save floats") from None
     if array.dtype.kind not in "fiu" or array.ndim != 2:
         what = f"holds an array of {array.dtype} with {array.ndim} dimension(s)"
         raise DataError(path, what, "save a matrix of probabilities")
-    exact = array.dtype.itemsize <= 8 if array.dtype.kind == "f" else False
-    if exact:
-        return Foreign(ForeignChannel(frozen(array.astype(np.float64))), f"{array.dtype.name} as stored")
-    entries = [[entry.item() if array.dtype.kind != "f" else entry for entry in row] for row in array]
-    return Foreign(ForeignChannel(entries), f"{array.dtype.name} as stored")
+    is_double = array.dtype.kind == "f" and array.dtype.itemsize <= 8
+    entries = frozen(array.astype(np.float64)) if is_double else _plain(array)
+    channel = ForeignChannel(entries)
+    return _of_channel(channel, f"{array.dtype.name} as stored", _plain(array[[0, -1]]), (False, False))
+
+
+def _plain(array: Any) -> list[list[Any]]:
+    """Return integers and doubles as Python's; long doubles as they are, since Python has none."""
+    return [[entry.item() if entry.dtype.itemsize <= 8 else entry for entry in row] for row in array]
 
 
 def _only(arrays: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
+import signal
 import time
 from collections.abc import Sequence
 from tempfile import TemporaryFile
@@ -12,21 +12,23 @@ from typing import IO
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted
+from mechdesign.report.process_group import run_group
 
 SECONDS = 600
 MOST_RUNS = 10_000_000
 MOST_BYTES = 1 << 28
 """Of the reports of one answer."""
 
-OFTEN = 0.05
-"""Seconds between two looks at a program that runs."""
+MOST_SHOWN = 1 << 14
+"""Bytes at the end of the standard error in which its last line is looked for."""
 
 
 def run_program(command: str, answers: Sequence[str], runs: int) -> dict[str, list[str]]:
     """Return the reports of a program for each answer, of ``runs`` runs.
 
     The program is started once for each answer. It reads that answer ``runs`` times, a line each, and writes
-    a line for each. The command is split as a shell would, but no shell runs it.
+    a line for each. The command is split as a shell would, but no shell runs it. What the program has
+    started in its process group ends with it.
 
     Raises
     ------
@@ -49,18 +51,17 @@ def run_program(command: str, answers: Sequence[str], runs: int) -> dict[str, li
 def _reports(words: Sequence[str], answer: str, runs: int) -> list[str]:
     if "\n" in answer or "\r" in answer:
         raise DataError("--answer", "holds a line break", "give answers of one line")
+    line = f"{answer}\n".encode()
+    if len(line) * runs > MOST_BYTES:
+        raise DataError("--answer", f"takes more than {MOST_BYTES} bytes in {runs} runs", "set fewer --runs")
     with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as complaints:
-        given.write(f"{answer}\n".encode() * runs)
+        given.write(line * runs)
         given.seek(0)
         code = _ended(words, given, out, complaints)
         out.seek(0)
-        complaints.seek(0)
-        said = complaints.read(MOST_BYTES).decode("utf-8", "replace").strip().splitlines()
         if code != 0:
-            last = f": {said[-1]}" if said else ""
-            raise DataError(
-                "--program", f"ended with exit code {code}{last}", "run it on one answer to see why"
-            )
+            what = f"ended with exit code {code}{_last_line(complaints)}"
+            raise DataError("--program", what, "run it on one answer to see why")
         try:
             lines = out.read().decode("utf-8").replace("\r\n", "\n").split("\n")
         except UnicodeDecodeError:
@@ -80,20 +81,14 @@ def _reports(words: Sequence[str], answer: str, runs: int) -> list[str]:
 
 def _ended(words: Sequence[str], given: IO[bytes], out: IO[bytes], complaints: IO[bytes]) -> int:
     """Return the exit code of a program that ends in time and does not write without end."""
-    try:
-        process = subprocess.Popen(list(words), stdin=given, stdout=out, stderr=complaints)
-    except OSError as error:
-        raise DataError("--program", f"{words[0]}: {error.strerror}", "give a command that runs") from None
     end = time.monotonic() + SECONDS
-    with process:
-        try:
-            while True:
-                try:
-                    return process.wait(OFTEN)
-                except subprocess.TimeoutExpired:
-                    _require_modest(time.monotonic() > end, out, complaints)
-        finally:
-            process.kill()
+
+    def is_modest() -> None:
+        _require_modest(time.monotonic() > end, out, complaints)
+
+    code = run_group(words, (given, out, complaints), (MOST_BYTES + 1, SECONDS), is_modest)
+    _require_modest(code == -getattr(signal, "SIGXCPU", 0) != 0, out, complaints)
+    return code
 
 
 def _require_modest(late: bool, out: IO[bytes], complaints: IO[bytes]) -> None:
@@ -105,3 +100,10 @@ def _require_modest(late: bool, out: IO[bytes], complaints: IO[bytes]) -> None:
             f"wrote more than {MOST_BYTES} bytes for one answer",
             "write one line for each answer",
         )
+
+
+def _last_line(complaints: IO[bytes]) -> str:
+    """Return the last line that a program has written to its standard error, if any, after a colon."""
+    complaints.seek(max(0, os.fstat(complaints.fileno()).st_size - MOST_SHOWN))
+    lines = complaints.read(MOST_SHOWN).decode("utf-8", "replace").strip().splitlines()
+    return f": {lines[-1]}" if lines else ""

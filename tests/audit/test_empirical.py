@@ -94,3 +94,8 @@ def test_bad_input_is_refused():
         attack(np.zeros(20), np.zeros(20), 1.0)
     with pytest.raises(ParameterError, match="confidence"):
         attack(np.zeros(20, dtype=int), np.zeros(20, dtype=int), 1.0, confidence=1.0)
+
+
+def test_an_epsilon_beyond_all_doubles_is_never_convicted():
+    found = attack(np.zeros(100, dtype=int), np.ones(100, dtype=int), epsilon=1000.0)
+    assert (found.delta, found.epsilon) == (0.0, 1000.0)

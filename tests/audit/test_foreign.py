@@ -91,6 +91,7 @@ def test_a_report_that_no_answer_makes_is_no_witness() -> None:
         ([[0.5, math.inf], [1.0, 0.0]], "is infinite"),
         ([[True, 0.5], [1.0, 0.0]], "expected a number"),
         ([], "is empty"),
+        ([0.5, 0.5], "expected rows of numbers"),
     ],
 )
 def test_what_is_no_channel_is_refused(rows: object, said: str) -> None:
@@ -125,9 +126,8 @@ def test_rappor_is_that_of_its_whole_channel(
 ) -> None:
     p, q, f = map(Fraction, shares)
     mechanism = Rappor(bits=bits, hashes=hashes, p=p, q=q, f=f)
-    values = [
-        value for value in itertools.product((0, 1), repeat=bits) if 1 <= sum(value) <= hashes
-    ]  # hashes may collide
+    fewest = 0 if bits == 1 else 1  # one bit is a boolean; else hashes may collide
+    values = [value for value in itertools.product((0, 1), repeat=bits) if fewest <= sum(value) <= hashes]
     laws = [rappor_law(mechanism, value, reports) for value in values]
     best = max(first[key] / second[key] for first in laws for second in laws for key in first)
     assert mechanism.audit(reports).ratio == best

@@ -103,3 +103,12 @@ def test_the_certificate_says_that_it_is_about_the_listed_answers():
         np.array([[1 << 61, 1 << 61], [1 << 61, 1 << 61]]), 1.0, distance=np.array([[0, 1.0], [1, 0]])
     )
     assert "between the listed answers; rounding to them is not covered" in str(audit)
+
+
+def test_an_epsilon_per_tiny_unit_has_all_its_digits():
+    distance = np.array([[0.0, 1e-60], [1e-60, 0.0]])
+    audit = audit_channel(
+        np.array([[TOTAL // 4 * 3, TOTAL // 4], [TOTAL // 4, TOTAL // 4 * 3]]), 2e60, distance=distance
+    )
+    assert audit.holds
+    assert float(audit.details()["true_epsilon_digits"]) == pytest.approx(math.log(3) * 1e60, rel=1e-14)

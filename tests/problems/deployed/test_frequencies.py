@@ -117,6 +117,9 @@ def test_the_epsilon_of_rappor_is_that_of_the_decimals() -> None:
     found = deployed(RAPPOR).quantities
     assert found["ratio_of_any_number"] == str(Fraction(7) ** 4)
     assert found["epsilon_of_2"] < found["epsilon_of_10"] < found["epsilon_of_100"]
+    lasting = deployed({**RAPPOR, "bits": 128, "hashes": 64, "p": 0.5, "q": 0.501, "f": 1e-300}).quantities
+    assert lasting["ratio_of_any_number"] == "3.402823669e+38438"  # 2^128 times 10^38400
+    assert lasting["epsilon_of_any_number"] == pytest.approx(128 * (301 * math.log(10) - math.log(5)))
 
 
 @pytest.mark.parametrize(

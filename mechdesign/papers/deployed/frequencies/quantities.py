@@ -19,7 +19,8 @@ def quantities(problem: DeployedFrequencies, solution: Solution[Any]) -> dict[st
     ``over_optimum`` is that ratio, also that of the users needed for equal errors; ``standard_error`` that
     of a rare category for the problem's users, ``optimal_standard_error`` that of the optimum. RAPPOR also
     has ``epsilon_of_2`` and the like, ``epsilon_of_any_number``, and ``ratio_of_one``, e^epsilon as text,
-    exactly. The k-ary randomizer also has ``noise_at_14``, the p that gives epsilon 14.
+    exactly, or to ten digits where it has thousands. The k-ary randomizer also has ``noise_at_14``, the p
+    that gives epsilon 14.
     """
     deployed, bound = problem.deployed_value(), problem.lower_bound()
     found: dict[str, Any] = {
@@ -33,9 +34,9 @@ def quantities(problem: DeployedFrequencies, solution: Solution[Any]) -> dict[st
     system = problem.runs
     if isinstance(system, RapporSystem):
         configuration = system.configuration()
-        ratio, lasting = configuration.audit(1).ratio, configuration.audit(None)
+        single, lasting = configuration.audit(1), configuration.audit(None)
         found |= {f"epsilon_of_{number}": configuration.audit(number).epsilon for number in MANY}
-        found |= {"ratio_of_one": str(ratio), "ratio_of_any_number": str(lasting.ratio)}
+        found |= {"ratio_of_one": single.ratio_text(), "ratio_of_any_number": lasting.ratio_text()}
         found["epsilon_of_any_number"] = lasting.epsilon
     if isinstance(system, KaryRandomizer):
         found["noise_at_14"] = system.states / (system.states + math.expm1(14.0))

@@ -1,0 +1,109 @@
+"""Exact numbers of any size as texts: a quotient where it is short, else decimals, rounded as stated.
+
+No double and no text of all digits is made on the way: a number may have a million digits.
+"""
+
+from __future__ import annotations
+
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+
+SHORT = 40
+"""Characters of a quotient that is printed as it is."""
+
+LONGEST = 4000
+"""Digits of an integer that is ever written; Python itself refuses more than 4300."""
+
+DECIMALS = 20
+"""Of the bounds that are printed."""
+
+
+def _context(digits: int, rounding: str) -> Context:
+    return Context(prec=digits, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+
+def is_writable(number: int) -> bool:
+    """Whether an integer has few enough digits to be written."""
+    return number.bit_length() * 0.30103 < LONGEST
+
+
+def divided(value: Fraction, digits: int, rounding: str) -> Decimal:
+    """Return a fraction as a decimal of this many significant digits, rounded as stated.
+
+    Examples
+    --------
+    >>> divided(Fraction(2, 3), 4, ROUND_FLOOR)
+    Decimal('0.6666')
+    """
+    return _context(digits, rounding).divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def quotient_text(value: Fraction, longest: int = LONGEST) -> str | None:
+    """Return an exact number as an integer or a quotient of two; None where that is longer than ``longest``.
+
+    Examples
+    --------
+    >>> quotient_text(Fraction(1, 3)), quotient_text(Fraction(10) ** 400, 40)
+    ('1/3', None)
+    """
+    if not (is_writable(value.numerator) and is_writable(value.denominator)):
+        return None
+    whole = value.denominator == 1
+    text = str(value.numerator) if whole else f"{value.numerator}/{value.denominator}"
+    return text if len(text) <= longest else None
+
+
+def rounded_text(value: Fraction, digits: int = 10) -> str:
+    """Return a number to some significant digits, also one that no double holds.
+
+    Examples
+    --------
+    >>> rounded_text(Fraction(1, 3)), rounded_text(Fraction(10) ** 400 / 3, 4), rounded_text(Fraction(0))
+    ('0.3333333333', '3.333e+399', '0')
+    """
+    near = divided(value, digits + 10, ROUND_HALF_EVEN)
+    if not near or -300 < near.adjusted() < 300:
+        return f"{float(near):.{digits}g}"
+    power = near.adjusted()
+    lead = _context(digits, ROUND_HALF_EVEN).plus(near.scaleb(-power, _context(digits + 10, ROUND_HALF_EVEN)))
+    return f"{lead.normalize():f}e{power:+d}"
+
+
+def short_text(value: Fraction) -> str:
+    """Return an exact number as it is where that is short, else to ten digits.
+
+    Examples
+    --------
+    >>> short_text(Fraction(20, 9)), short_text(Fraction(3) ** 1000)
+    ('20/9', '1.322070819e+477')
+    """
+    return quotient_text(value, SHORT) or rounded_text(value)
+
+
+def exact_or_rounded(value: Fraction, up: bool) -> str:
+    """Return an exact number as integers where it can be written, else 50 digits of it, rounded up or down.
+
+    Examples
+    --------
+    >>> exact_or_rounded(Fraction(7, 3), True), exact_or_rounded(1 / Fraction(10) ** 5000, True)[-5:]
+    ('7/3', '-5000')
+    """
+    text = quotient_text(value)
+    return f"{divided(value, 50, ROUND_CEILING if up else ROUND_FLOOR):e}" if text is None else text
+
+
+def bound_text(value: Fraction, up: bool) -> str:
+    """Return a bound >= 0 with twenty decimals, or as many digits where it is small, rounded up or down.
+
+    Examples
+    --------
+    >>> bound_text(Fraction(2, 3), False), bound_text(Fraction(2, 3) / 10**400, True)
+    ('0.66666666666666666666', '6.6666666666666666667e-401')
+    """
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    rough = divided(value, 5, rounding)
+    if not rough or rough.adjusted() > -DECIMALS // 2:
+        near = divided(value, max(1, rough.adjusted() + DECIMALS + 5), rounding)
+        step = Decimal(1).scaleb(-DECIMALS)
+        return f"{near.quantize(step, context=_context(near.adjusted() + DECIMALS + 50, rounding)):f}"
+    return f"{divided(value, DECIMALS, rounding):e}"

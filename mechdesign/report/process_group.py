@@ -1,0 +1,139 @@
+"""A program that is run with all that it starts, to its end or to that of its time, its space, a signal.
+
+On POSIX systems the program leads a session and a process group of its own. When it ends, or has to end, the
+whole group is killed, and limits of the system stop files and computations that grow without end, also those
+of a program that has left the group. Elsewhere only the program itself is ended.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import IO, Any
+
+from mechdesign.core.errors import DataError
+
+OFTEN = 0.05
+"""Seconds between two looks at a program that runs."""
+
+FIRST = 0.001
+"""Seconds until the first look."""
+
+LAUNCH = """
+import os, resource, signal, sys
+for kind, most in ((resource.RLIMIT_FSIZE, int(sys.argv[1])), (resource.RLIMIT_CPU, int(sys.argv[2]))):
+    hard = resource.getrlimit(kind)[1]
+    least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (least, least))
+for number in (signal.SIGPIPE, signal.SIGXFSZ):
+    signal.signal(number, signal.SIG_DFL)
+try:
+    os.execvp(sys.argv[3], sys.argv[3:])
+except OSError as error:
+    sys.exit(f"{sys.argv[3]}: {error.strerror}")
+"""
+"""Limits the size of files and the seconds of a processor, and becomes the program."""
+
+
+def run_group(
+    words: Sequence[str],
+    streams: tuple[IO[bytes], IO[bytes], IO[bytes]],
+    limits: tuple[int, float],
+    is_modest: Callable[[], None],
+) -> int:
+    """Run a program to its end and return its exit code; nothing that it has started in its group survives.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The program and its arguments.
+    streams : tuple of files
+        Standard input, output and error.
+    limits : tuple
+        Bytes of a file, and seconds of a processor, of each process.
+    is_modest : callable
+        Is called again and again while the program runs; what it raises ends the program.
+
+    Raises
+    ------
+    DataError
+        When the program cannot be started.
+    """
+    if shutil.which(words[0]) is None:
+        raise DataError(
+            "--program", f"{words[0]}: no such program, or not executable", "give a command that runs"
+        )
+    with _deferred_signals() as received:
+        try:
+            process = subprocess.Popen(
+                _limited(words, limits),
+                stdin=streams[0],
+                stdout=streams[1],
+                stderr=streams[2],
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise DataError(
+                "--program", f"{words[0]}: {error.strerror}", "give a command that runs"
+            ) from None
+        pause = FIRST
+        try:
+            while not _has_ended(process) and not received:
+                is_modest()
+                time.sleep(pause)
+                pause = min(OFTEN, 2 * pause)
+        finally:
+            _end(process)
+        return process.returncode
+
+
+def _limited(words: Sequence[str], limits: tuple[int, float]) -> list[str]:
+    """Return the command with the limits of the system, where it has them."""
+    if os.name != "posix" or not sys.executable:
+        return list(words)
+    size, seconds = limits
+    return [sys.executable, "-I", "-S", "-c", LAUNCH, str(size), str(max(1, math.ceil(seconds))), *words]
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the program has ended; where possible its number stays taken, so that it names the group."""
+    if not hasattr(os, "waitid"):
+        return process.poll() is not None
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the program and its group."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):  # macOS forbids to kill a group that has ended
+            os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode is None:
+        process.kill()
+    process.wait()
+
+
+@contextmanager
+def _deferred_signals() -> Iterator[list[int]]:
+    """Collect interrupts, ``SIGTERM`` and ``SIGHUP`` while a program runs; they take effect after its end."""
+    received: list[int] = []
+    handlers: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) not in (signal.SIG_IGN, None):
+                handlers[number] = signal.signal(number, lambda number, frame: received.append(number))
+    try:
+        yield received
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in received:
+            signal.raise_signal(number)
