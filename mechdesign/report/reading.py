@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.bars import ProgressBar
 from mechdesign.core.errors import DataError, MissingPackageError, RowError
@@ -22,9 +21,6 @@ from mechdesign.core.tables import ROWS, Block, Coded, Values, length
 from mechdesign.mechanisms.missing import Mask, MissingRule
 from mechdesign.report.arrow import longest_text
 from mechdesign.report.copies import Copies
-
-LONGEST = 200
-"""Characters beyond which texts are not kept in numpy's arrays of fixed width."""
 
 MOST_BYTES = 1 << 20
 """Bytes of one text; a report of the largest mechanism takes fewer."""
@@ -172,9 +168,3 @@ def require_short(where: str, column: Any) -> None:
     longest = longest_text(column)
     if longest > MOST_BYTES:
         raise DataError(where, f"contains a string of {longest} bytes", f"shorten it to at most {MOST_BYTES}")
-
-
-def texts(values: list[str]) -> NDArray[Any]:
-    """Return texts as an array; numpy's texts have a fixed width and drop trailing NULs, others do not."""
-    unusual = max(map(len, values), default=0) > LONGEST or any("\0" in value for value in values)
-    return np.array(values, dtype=object if unusual else None)
