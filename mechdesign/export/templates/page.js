@@ -169,14 +169,6 @@ const PAGE =
     at("promise").textContent = promise.epsilon === null ? "see the mechanism file" : `epsilon = ${promise.epsilon}${delta}`;
     at("fingerprint").textContent = FINGERPRINT;
     at("digest").textContent = SHEET.sha256;
-    const sure = promise.epsilon === null || promise.delta ? 100 : Math.ceil(100 / (1 + Math.exp(-promise.epsilon)));
-    const limit =
-      sure < 100
-        ? ` Someone who saw your report, and held two answers for equally likely before, is at most ${sure}% sure of one of them afterwards.`
-        : "";
-    at("leaves").textContent =
-      "Your answer does not leave this device. A report is drawn from it at random, and you see it before it is sent. " +
-      `The survey computes percentages or averages from the reports of many.${limit}`;
   }
 
   describe();
