@@ -19,6 +19,7 @@ from mechdesign.mechanisms.server import new_server
 FORMAT = "mechdesign-report"
 VERSION = 1
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,200}")
+RETRY = re.compile(r"[0-9a-f]{32}")
 
 
 class Receiver:
@@ -72,6 +73,15 @@ class Receiver:
         if not isinstance(token, str) or not TOKEN.fullmatch(token):
             raise DataError("message", "has no token", "open the page with the link that was sent")
         return token
+
+    def retry(self, message: Any) -> bytes | None:
+        """Return the random number of a message, which stays when it is sent again; None without one."""
+        number = message.get("retry") if isinstance(message, dict) else None
+        if number is None:
+            return None
+        if not isinstance(number, str) or not RETRY.fullmatch(number):
+            raise DataError("message", "its number is not 32 hex digits", "use the exported client")
+        return bytes.fromhex(number)
 
     def _require_own(self, message: Any) -> None:
         """Raise DataError unless a value is a message of a client of this mechanism, whatever its rows."""

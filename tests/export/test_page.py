@@ -137,6 +137,8 @@ def test_the_report_is_shown_before_it_is_sent_and_the_answer_never(visit, site)
     wait(browser, lambda: at(browser, "status").text.startswith("Sent"))
     (body,) = map(json.loads, site.posted)
     fingerprint = CLIENTS["kary-response"]().fingerprint
+    number = body.pop("retry")
+    assert re.fullmatch("[0-9a-f]{32}", number)
     assert body == {
         "format": "mechdesign-report",
         "version": 1,
@@ -150,6 +152,7 @@ def test_the_report_is_shown_before_it_is_sent_and_the_answer_never(visit, site)
     assert json.loads(json.loads(kept)[f"mechdesign report {fingerprint} 1"]) == {
         "rows": [shown],
         "sent": True,
+        "retry": number,
     }
     assert browser.execute_script("return new FormData(document.getElementById('form')).get('q0')") is None
 

@@ -87,7 +87,7 @@ const PAGE =
   }
 
   function message(kept) {
-    const said = { format: "mechdesign-report", version: 1, fingerprint: FINGERPRINT, rows: kept.rows };
+    const said = { format: "mechdesign-report", version: 1, fingerprint: FINGERPRINT, rows: kept.rows, ...(kept.retry && { retry: kept.retry }) };
     return token === null ? said : { ...said, token };
   }
 
@@ -136,6 +136,12 @@ const PAGE =
     at("send").disabled = false;
   }
 
+  // The number by which a server recognizes the same report when it is sent again.
+  function randomNumber() {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+
   // Draw and keep a report unless there is one, and say whether there was.
   function draw() {
     const before = stored() !== null;
@@ -143,7 +149,7 @@ const PAGE =
     const joint = RECIPE.steps.step === "joint";
     if (joint && !permanentKept()) rememberNow(answerOf(at("form")), localStorage);
     const made = joint ? reportNow(localStorage) : randomize(answerOf(at("form")));
-    keep({ rows: rows(made), sent: false });
+    keep({ rows: rows(made), sent: false, retry: randomNumber() });
     return false;
   }
 
