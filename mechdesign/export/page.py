@@ -34,7 +34,7 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     """
     require_no_shuffler(mechanism)
     shown = {"title": settings.title, "question": settings.question, "post": settings.post}
-    program = filled(template("page.js"), {"PAGE": plain_json(shown)})
+    program = template("numbers.js") + filled(template("page.js"), {"PAGE": plain_json(shown)})
     script, style = javascript(mechanism, settings, "html") + program, template("page.css")
     policy = {
         "default-src": "'none'",
