@@ -139,7 +139,8 @@ def let_lack(source: object, columns: Iterable[str]) -> None:
 
 
 def _any(masks: Iterable[Mask]) -> Mask:
-    return np.logical_or.reduce(list(masks))
+    found: Mask = np.logical_or.reduce(list(masks))
+    return found
 
 
 def _filled(values: Values, mask: Mask | None) -> Values:

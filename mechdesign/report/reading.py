@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.core.bars import ProgressBar
 from mechdesign.core.errors import DataError, MissingPackageError, RowError
@@ -43,7 +44,8 @@ class FileTable(ABC):
         self.copies: Copies | None = None  # set where the same rows under another name would count twice
         self.shows = True  # a bar while it is read; not where one for many files is drawn
         self.needs_rows = True  # one of many files may have none
-        self._first, self._kept = 0, None  # type: int, NDArray[np.int64] | None
+        self._first = 0
+        self._kept: NDArray[np.int64] | None = None
         self.columns = self._columns()
 
     @abstractmethod
