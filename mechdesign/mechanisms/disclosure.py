@@ -120,8 +120,8 @@ def told_to_respondents(mechanism: Mechanism) -> str:
     epsilon, delta = (None, 0.0) if privacy is None else levels(privacy)
     if privacy is None or epsilon is None:
         return "The mechanism file states no limit of what your report can reveal."
-    count = privacy.figures.get("reports", 1) if "report_epsilon" in privacy.figures else 1
-    what = "your report" if count == 1 else f"all {count} reports that you can send"
+    count = privacy.figures.get("reports", 1) if "one_report" in privacy.figures else 1
+    what = "your report" if count == 1 else f"all {count} reports that this device can make"
     sentences = [_verdict(epsilon, privacy.metric, what), _limit(epsilon, delta, privacy.metric, what)]
     if delta:
         sentences.append(

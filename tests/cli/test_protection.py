@@ -67,6 +67,11 @@ def test_the_page_says_the_limit_at_every_epsilon(epsilon):
     assert ("does not protect anybody" in summary) == certain
 
 
+def test_the_limit_of_several_reports_is_that_of_all_of_them():
+    shown = page_text(CLIENTS["joint-response"]())
+    assert "Someone who saw all 5 reports that this device can make, and thought" in shown
+
+
 def test_with_delta_the_limit_is_that_of_the_best_guess():
     mechanism = KaryResponse.from_channel(KaryChannel(7, [4, 0, 6], 1.0, 0.01))
     shown = page_text(mechanism)

@@ -70,10 +70,11 @@ def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) 
             f"In general a report changes the odds between any two answers by a factor of at most "
             f"{_factor(epsilon)} (e to the power epsilon = {epsilon:.6g}), whatever else an observer knows."
         )
-    if figures.get("reports", 1) != 1 and "report_epsilon" in figures:
+    if figures.get("reports", 1) != 1 and "one_report" in figures:
+        alone = float(figures.get("report_epsilon", figures["one_report"]))
         sentences.append(
             f"This holds for all {figures['reports']} reports of one respondent together. One report "
-            f"alone changes the odds by a factor of at most {_factor(float(figures['report_epsilon']))}."
+            f"alone changes the odds by a factor of at most {_factor(alone)}."
         )
     if epsilon is not None and not privacy.metric and epsilon > WEAK:
         certain = "This does not protect anybody: a report can show the answer with practical certainty."
