@@ -27,6 +27,7 @@ from mechdesign.cli.options import (
     shuffled_of,
     shuffled_options,
 )
+from mechdesign.cli.protection import anyway_option, require_protection
 from mechdesign.core.errors import MethodError, ParameterError
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def _choose_options(choose: argparse.ArgumentParser) -> None:
     data_options(choose)
     choose.add_argument("-o", "--output", metavar="FILE", help="save the best one (JSON)")
     choose.add_argument("--force", action="store_true", help="replace an existing file")
+    anyway_option(choose)
     choose.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -79,6 +81,7 @@ def _build_options(build: argparse.ArgumentParser) -> None:
     build.add_argument("--question", metavar="TEXT", help="what respondents are asked")
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="the mechanism file (JSON)")
     build.add_argument("--force", action="store_true", help="replace an existing file")
+    anyway_option(build)
 
 
 def _audit_options(audit: argparse.ArgumentParser) -> None:
@@ -184,7 +187,9 @@ def _choose_ordered(options: argparse.Namespace) -> int:
         require_output(options.output, [], options.force)
         intake = Intake(tuple(options.column or []), options.missing or "refuse")
         ranges = [tuple(pair) for pair in options.range or []]
-        ranking.mechanism().for_data(intake, ranges).save(options.output)
+        mechanism = ranking.mechanism()
+        require_protection(options.output, mechanism, options.anyway)
+        mechanism.for_data(intake, ranges).save(options.output)
     if options.json:
         print_json(ranking.as_json())
     else:
@@ -215,6 +220,7 @@ def _choose(options: argparse.Namespace) -> int:
     if options.output:
         require_output(options.output, [], options.force)
         mechanism = ranking.mechanism()
+        require_protection(options.output, mechanism, options.anyway)
         mechanism.for_data(intake, [tuple(pair) for pair in ranges]).save(options.output)
     if options.json:
         print_json(ranking.as_json())
@@ -266,6 +272,7 @@ def _build(options: argparse.Namespace) -> int:
         options.force,
         lambda: load_mechanism(options.output).fingerprint == mechanism.fingerprint,
     )
+    require_protection(model.slug, mechanism, options.anyway)
     planned = model.problem.planned_users if design is None else design.promise.users
     title, question = options.title or model.title, options.question or model.question
     mechanism = mechanism.described(title, question, options.users or planned)

@@ -17,6 +17,7 @@ from mechdesign.export.clients import (
     template,
 )
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.disclosure import is_certain, told_to_respondents
 
 TITLE = "A question with a private answer"
 
@@ -33,7 +34,7 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     """
     require_no_shuffler(mechanism)
     shown = {"title": settings.title, "question": settings.question, "post": settings.post}
-    program = filled(template("page.js"), {"PAGE": plain_json(shown)})
+    program = template("numbers.js") + filled(template("page.js"), {"PAGE": plain_json(shown)})
     script, style = javascript(mechanism, settings, "html") + program, template("page.css")
     policy = {
         "default-src": "'none'",
@@ -52,10 +53,30 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
             "POLICY": "; ".join(f"{name} {value}" for name, value in policy.items()),
             "TITLE": title,
             "TITLE_AGAIN": title,
+            "LEAVES": html.escape(_what_leaves(mechanism), quote=False),
+            "DRAWN": _how_drawn(mechanism),
             "STYLE": style,
             "SCRIPT": script,
         },
     )
+
+
+def _what_leaves(mechanism: Mechanism) -> str:
+    """Return what is sent, and what it can reveal: next to the button, whatever epsilon is."""
+    begin = "Your answer does not leave this device. A report is drawn from it"
+    if is_certain(mechanism):
+        begin = "A report is drawn from your answer"
+    return (
+        f"{begin} at random, and you see it before it is sent. The survey computes percentages or averages "
+        f"from the reports of many. {told_to_respondents(mechanism)}"
+    )
+
+
+def _how_drawn(mechanism: Mechanism) -> str:
+    """Return how a report relates to the answer."""
+    if is_certain(mechanism):
+        return "It was drawn at random, but it can show your answer with practical certainty."
+    return "It was drawn at random: it need not be your answer."
 
 
 def require_no_shuffler(mechanism: Mechanism) -> None:

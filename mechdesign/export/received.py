@@ -1,4 +1,4 @@
-"""What a server receives: messages of pages, checked in shape and fingerprint before they are kept."""
+"""What a server receives: messages of clients, which the reader of ``estimate`` itself has to take."""
 
 from __future__ import annotations
 
@@ -6,21 +6,27 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mechdesign.core.errors import DataError
+from mechdesign.core.columns import plain_column
+from mechdesign.core.errors import DataError, MechDesignError
+from mechdesign.core.numbers import shown
+from mechdesign.core.tables import MemoryTable
 from mechdesign.core.text import counted
 from mechdesign.export.page import require_no_shuffler
 from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.recipes import DIGITS, Recipe, Steps
+from mechdesign.mechanisms.operations import Settings
+from mechdesign.mechanisms.server import new_server
 
 FORMAT = "mechdesign-report"
 VERSION = 1
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,200}")
-SURVEY = re.compile(r"([0-9]{1,9}):((?:[0-9]{1,19}|x[0-9a-f]*)(?:\|(?:[0-9]{1,19}|x[0-9a-f]*))*)", re.ASCII)
-PACKED = re.compile(r"x((?:[0-9a-f]{2})*)")
+RETRY = re.compile(r"[0-9a-f]{32}")
 
 
 class Receiver:
     """Checks the messages of the clients of a mechanism.
+
+    A message is taken when its rows are one report that ``estimate`` counts: an empty server of the mechanism
+    reads them, in the way in which it reads files.
 
     Examples
     --------
@@ -34,11 +40,13 @@ class Receiver:
     >>> receiver.rows({**message, "rows": [{column: 3}]})
     Traceback (most recent call last):
         ...
-    mechdesign.core.errors.DataError: message: 3 is not a report of this mechanism; ...
+    mechdesign.core.errors.DataError: message: 3 is not a report of this mechanism (unknown category 3); ...
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
         require_no_shuffler(mechanism)
+        new_server(mechanism)  # refused at once where nothing counts
+        self.mechanism = mechanism
         self.fingerprint, self.recipe = mechanism.fingerprint, mechanism.recipe()
 
     def rows(self, message: Any) -> list[dict[str, Any]]:
@@ -49,23 +57,14 @@ class Receiver:
         DataError
             For anything that is not one report of this mechanism.
         """
-        if not isinstance(message, dict) or (message.get("format"), message.get("version")) != (
-            FORMAT,
-            VERSION,
-        ):
-            raise DataError("message", f"is not a {FORMAT} of version {VERSION}", "use the exported client")
-        if message.get("fingerprint") != self.fingerprint:
-            raise DataError("message", "is of another mechanism", "reload the page of this survey")
+        self._require_own(message)
         rows = message.get("rows")
         columns = set(self.recipe.columns)
         if not isinstance(rows, list) or not all(
             isinstance(row, dict) and set(row) == columns for row in rows
         ):
             raise DataError("message", "has other columns than the reports of this mechanism", "export again")
-        values = [[row[name] for name in self.recipe.columns] for row in rows]
-        if not _is_report(self.recipe, values):
-            shown = values[0][-1] if len(values) == 1 else f"a list of {counted(len(values), 'row')}"
-            raise DataError("message", f"{shown!r:.100} is not a report of this mechanism", "export again")
+        self._require_counted(rows)
         return rows
 
     def token(self, message: Any) -> str:
@@ -75,91 +74,68 @@ class Receiver:
             raise DataError("message", "has no token", "open the page with the link that was sent")
         return token
 
+    def retry(self, message: Any) -> bytes | None:
+        """Return the random number of a message, which stays when it is sent again; None without one."""
+        number = message.get("retry") if isinstance(message, dict) else None
+        if number is None:
+            return None
+        if not isinstance(number, str) or not RETRY.fullmatch(number):
+            raise DataError("message", "its number is not 32 hex digits", "use the exported client")
+        return bytes.fromhex(number)
 
-def _is_report(recipe: Recipe, rows: Sequence[Sequence[Any]]) -> bool:
-    steps = recipe.steps
-    if steps["step"] == "sample":
-        size = range(len(recipe.inputs))
-        drawn = [row[0] for row in rows]
-        different = len(rows) == steps["per_user"] == len(set(map(repr, drawn)))
-        return different and all(_below(row[0], size) and _fits(steps["each"], row[1]) for row in rows)
-    if len(rows) != 1:
+    def _require_own(self, message: Any) -> None:
+        """Raise DataError unless a value is a message of a client of this mechanism, whatever its rows."""
+        if (
+            not isinstance(message, dict)
+            or message.get("format") != FORMAT
+            or type(message.get("version")) is not int
+            or message["version"] != VERSION
+        ):
+            raise DataError("message", f"is not a {FORMAT} of version {VERSION}", "use the exported client")
+        if message.get("fingerprint") != self.fingerprint:
+            raise DataError("message", "is of another mechanism", "reload the page of this survey")
+
+    def _require_counted(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Raise DataError unless a server counts the rows as one report."""
+        table = {name: [row[name] for row in rows] for name in self.recipe.columns}
+        if not rows or not all(self._is_plain(value) for values in table.values() for value in values):
+            raise self._refused(rows, "not a value that a client sends")
+        columns = {name: plain_column(values) for name, values in table.items()}
+        try:
+            new_server(self.mechanism).receive(MemoryTable(columns, "message"), Settings())
+        except MechDesignError as error:
+            raise self._refused(rows, error.what) from None
+
+    def _is_plain(self, value: Any) -> bool:
+        """Whether a value is written as clients write it: an integer, or a text that is not a number.
+
+        A table may hold 3 as "3" or 3.0, and a set in capitals, as other programs have written it; a message
+        has one way to write a report, so that equal ones are counted together.
+        """
+        if self.recipe.steps.get("labels") is not None:
+            return type(value) is str
+        if type(value) is not str:
+            return type(value) is int
+        return not _spells_a_number(value) and (value[:1] != "x" or value == value.lower())
+
+    def _refused(self, rows: Sequence[dict[str, Any]], why: str) -> DataError:
+        last = self.recipe.columns[-1]
+        report = shown(rows[0][last]) if len(rows) == 1 else f"a list of {counted(len(rows), 'row')}"
+        return DataError(
+            "message", f"{report} is not a report of this mechanism ({why:.200})", "export again"
+        )
+
+
+def _spells_a_number(text: str) -> bool:
+    """Whether a text would be read as a number.
+
+    Examples
+    --------
+    >>> _spells_a_number("03"), _spells_a_number("0:3"), _spells_a_number("x03")
+    (True, False, False)
+    """
+    try:
+        float(text)
+    except ValueError:
         return False
-    if steps["step"] == "view":
-        view, report = rows[0]
-        known = _below(view, range(len(steps["views"])))
-        return known and _fits(steps["oracles"][steps["oracle_of_view"][view]], report)
-    return _fits(steps, rows[0][0])
-
-
-def _below(value: Any, numbers: range) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value in numbers
-
-
-def _fits(steps: Steps, report: Any) -> bool:
-    """Whether a value is a report of a step: of the right kind, and within its range."""
-    kind = steps["step"]
-    if steps.get("labels") is not None:
-        return isinstance(report, str) and report in steps["labels"]
-    if kind in ("bits", "joint"):
-        return _packed(report, steps["size"] if kind == "bits" else sum(steps["sizes"]), None)
-    if kind == "sets":
-        return _packed(report, sum(size for size, _ in steps["factors"]), None)
-    if kind == "survey":
-        return _is_survey(steps, report)
-    if kind == "subset":
-        return _packed(report, steps["categories"], steps["size"])
-    if kind == "events":
-        return _below(report, range(1 << 53)) and _names_slots(steps, report)
-    return _below(report, range(_reports(steps)))
-
-
-def _is_survey(steps: Steps, report: Any) -> bool:
-    """Whether a text is the number of a design and a report of each of its parts."""
-    found = SURVEY.fullmatch(report) if isinstance(report, str) else None
-    if found is None or int(found.group(1)) >= len(steps["designs"]):
-        return False
-    parts, texts = steps["designs"][int(found.group(1))], found.group(2).split("|")
-    read = [int(text) if text.isdigit() else text for text in texts]
-    return len(parts) == len(read) and all(
-        _fits(part["draw"], one) for part, one in zip(parts, read, strict=True)
-    )
-
-
-def _names_slots(steps: Steps, report: int) -> bool:
-    """Whether a number is the blank report, or one that names different slots."""
-    slots, left = int(steps["slots"]), report - 1
-    for named in steps["named"]:
-        if 0 <= left < slots**named:
-            return len({left // slots**place % slots for place in range(named)}) == int(named)
-        left -= slots**named
-    return report == 0
-
-
-def _reports(steps: Steps) -> int:
-    """Return how many reports there are of a step whose reports are numbers."""
-    kind = steps["step"]
-    if kind in ("row", "grid"):
-        return len(steps["rows"][0]) // DIGITS
-    if kind == "kary":
-        return int(steps["size"])
-    if kind == "patterns":
-        return len(steps["sets"]) + 1
-    if kind == "orbits":
-        return len(steps["sets"]) * int(steps["types"]) + 1
-    if kind == "parity":
-        return int(steps["order"])
-    if kind == "hash":
-        return int(steps["prime"] * (steps["prime"] - 1) * steps["buckets"])
-    if kind == "hyperplane":
-        return int((steps["field"] ** steps["digits"] - 1) // (steps["field"] - 1))
-    return 2
-
-
-def _packed(report: Any, size: int, members: int | None) -> bool:
-    """Whether a text holds ``size`` bits, of which ``members`` are 1 (any number of them for None)."""
-    found = PACKED.fullmatch(report) if isinstance(report, str) else None
-    if found is None or len(found.group(1)) != 2 * ((size + 7) // 8):
-        return False
-    number = int(found.group(1) or "0", 16)
-    return not number % (1 << -size % 8) and (members is None or number.bit_count() == members)
+    return True

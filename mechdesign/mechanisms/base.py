@@ -194,7 +194,7 @@ class Mechanism(Explained, WithTables, WithAbout):
         if rule == "category":
             raise ParameterError("missing", f"a {self.type} has no category for missing values", "use 'drop'")
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A SHA-256 digest of the content: reports of different mechanisms must not be mixed."""
         return digest(self.type, self.content())

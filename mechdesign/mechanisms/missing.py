@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,8 +32,13 @@ class MissingRule:
         Whether missing values can be a category here, for the remedy that errors name.
     word : str
         The category in which missing values are counted.
+    optional : frozenset of str
+        The columns of people's data that have a category for missing values; set by the operation that reads
+        them. A row that lacks only such values is not dropped.
     rows : int
-        How many rows were dropped or given the category ``missing``.
+        How many rows were dropped or, by the rule ``category``, given the category for missing values.
+    filled : int
+        By the rule ``drop``: how many rows were kept, and lack a value of an optional column.
 
     Examples
     --------
@@ -41,13 +46,19 @@ class MissingRule:
     >>> block, kept = rule.apply({"x": np.array(["a", ""])}, {"x": np.array([False, True])})
     >>> block["x"].tolist(), kept.tolist(), rule.rows
     (['a'], [0], 1)
+    >>> rule = MissingRule("drop", optional=frozenset("x"))
+    >>> block, kept = rule.apply({"x": np.array(["a", ""])}, {"x": np.array([False, True])})
+    >>> block["x"].tolist(), kept, rule.tally
+    (['a', 'missing'], None, (0, 1))
     """
 
     rule: str = "refuse"
     codes: tuple[str, ...] = ()
     category: bool = False
     word: str = MISSING_CATEGORY
+    optional: frozenset[str] = frozenset()
     rows: int = field(default=0, init=False)
+    filled: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         one_of("missing", self.rule, MISSING)
@@ -72,22 +83,64 @@ class MissingRule:
             remedy = "leave such rows out with --missing drop"
             remedy += ", or count them with --missing category" if self.category else ""
             raise RowError(f"column '{name}'", int(np.argmax(found[name])), f"is missing{more}", remedy)
-        affected = np.logical_or.reduce(list(found.values()))
-        self.rows += int(affected.sum())
         if self.rule == "category":
+            self.rows += int(_any(found.values()).sum())
             return {name: _filled(values, found.get(name)) for name, values in block.items()}, None
+        return self._without(block, found)
+
+    def _without(
+        self, block: Mapping[str, Values], found: Mapping[str, Mask]
+    ) -> tuple[Block, NDArray[np.int64] | None]:
+        """Drop the rows that lack a value which they need; others get the category for missing values."""
+        optional = {name: mask for name, mask in found.items() if name in self.optional}
+        needed = [mask for name, mask in found.items() if name not in optional]
+        filled = {name: _filled(values, optional.get(name)) for name, values in block.items()}
+        if not needed:
+            self.filled += int(_any(optional.values()).sum())
+            return filled, None
+        affected = _any(needed)
+        self.rows += int(affected.sum())
+        if optional:
+            self.filled += int((_any(optional.values()) & ~affected).sum())
         kept = np.flatnonzero(~affected)
-        return {name: values[kept] for name, values in block.items()}, kept
+        return {name: values[kept] for name, values in filled.items()}, kept
+
+    @property
+    def tally(self) -> tuple[int, int]:
+        """How many rows were treated, and filled: what a worker reports."""
+        return self.rows, self.filled
+
+    def add(self, tally: tuple[int, int]) -> None:
+        """Add the rows of a worker."""
+        self.rows, self.filled = self.rows + tally[0], self.filled + tally[1]
 
     def said(self) -> str:
         """Return the treatment of rows in a few words; empty when there were none."""
-        if not self.rows:
+        if self.rule == "category":
+            return self._counted(self.rows)
+        dropped = f"{counted(self.rows, 'row')} without a value dropped" if self.rows else ""
+        return "; ".join(filter(None, (dropped, self._counted(self.filled))))
+
+    def _counted(self, rows: int) -> str:
+        """Return that rows were counted with a category for missing values."""
+        if not rows:
             return ""
-        if self.rule == "category" and self.word != MISSING_CATEGORY:
-            verb = "row skips" if self.rows == 1 else "rows skip"
-            return f"{self.rows} {verb} a question: counted there as '{self.word}'"
-        done = "dropped" if self.rule == "drop" else f"counted as '{MISSING_CATEGORY}'"
-        return f"{counted(self.rows, 'row')} without a value {done}"
+        if self.word != MISSING_CATEGORY:
+            verb = "row skips" if rows == 1 else "rows skip"
+            return f"{rows} {verb} a question: counted there as '{self.word}'"
+        return f"{counted(rows, 'row')} without a value counted as '{MISSING_CATEGORY}'"
+
+
+def let_lack(source: object, columns: Iterable[str]) -> None:
+    """Note that these columns of a source need no value: they have a category for it."""
+    rule = getattr(source, "missing", None)
+    if isinstance(rule, MissingRule):
+        rule.optional = frozenset(columns)
+
+
+def _any(masks: Iterable[Mask]) -> Mask:
+    found: Mask = np.logical_or.reduce(list(masks))
+    return found
 
 
 def _filled(values: Values, mask: Mask | None) -> Values:

@@ -92,6 +92,12 @@ class Server(ABC, Generic[MechanismT]):
         collect([source], lambda _: [column], self._count)
         self.question = unmarked(column)
 
+    def receive(self, source: Source, settings: Settings) -> None:
+        """Count a message: the rows of one whole report of one user; the server is empty."""
+        self.count_table(source, settings)
+        if self.users != 1:
+            raise DataError(source.name, f"holds the reports of {self.users} users", "send one report")
+
     def take(self, source: Source, settings: Settings) -> None:
         """Count the reports of a table, or add the counts of a file."""
         if not isinstance(source, SavedCounts):

@@ -10,7 +10,9 @@ from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Source
 from mechdesign.core.text import counted
 from mechdesign.mechanisms.collecting import report_column, require_columns, require_data, side_by_side
+from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.labels import Codes
+from mechdesign.mechanisms.missing import let_lack
 from mechdesign.mechanisms.operations import Column, Option, Settings
 
 if TYPE_CHECKING:
@@ -74,6 +76,8 @@ def encoded(
     (source,) = sources
     attributes = mechanism.attributes
     columns = attribute_columns(mechanism, attributes.names, attributes.count, source, settings)
+    with_category = zip(columns, attributes.labels, strict=True)
+    let_lack(source, (name for name, labels in with_category if MISSING_CATEGORY in (labels.names or ())))
     yield from side_by_side(
         source, columns, [partial(labels.encode, what="values") for labels in attributes.labels]
     )

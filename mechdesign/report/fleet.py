@@ -71,7 +71,7 @@ class Counts:
     document: dict[str, Any]
     question: str
     files: tuple[CountedFile, ...]
-    missing: int
+    missing: tuple[int, int]
 
 
 @lru_cache(maxsize=2)
@@ -94,7 +94,7 @@ def count_piece(order: Order, path: str, name: str) -> Counts:
     server, table = server_of(order.mechanism, order.owner), order.table(path, name)
     table.needs_rows = order.alone
     count_one(server, table, Settings(order.options), table.copies)
-    return Counts(server.as_json(), server.question, tuple(table.copies.found), table.missing.rows)
+    return Counts(server.as_json(), server.question, tuple(table.copies.found), table.missing.tally)
 
 
 def merge_counts(order: Order, *parts: Counts) -> Counts:
@@ -103,7 +103,8 @@ def merge_counts(order: Order, *parts: Counts) -> Counts:
     for part in parts:
         server.take(SavedCounts("counts", part.document, part.question), Settings())
     files = tuple(file for part in parts for file in part.files)
-    return Counts(server.as_json(), server.question, files, sum(part.missing for part in parts))
+    missing = (sum(part.missing[0] for part in parts), sum(part.missing[1] for part in parts))
+    return Counts(server.as_json(), server.question, files, missing)
 
 
 def count_on(
@@ -128,19 +129,19 @@ def count_on(
         copies.add(file)
     server = server_of(order.mechanism, order.owner)
     server.take(SavedCounts("counts", found.document, found.question), Settings())
-    missing.rows += found.missing
+    missing.add(found.missing)
     return Counting(server, missing, copies.found)
 
 
 def randomize_piece(
     order: Order, path: str, name: str, operation: str, number: int, place: str
-) -> tuple[int, list[str], dict[str, int], int, CountedFile]:
+) -> tuple[int, list[str], dict[str, int], tuple[int, int], CountedFile]:
     """Randomize a file, on a worker; its random stream is that of its number."""
     mechanism, table = order.mechanism, order.table(path, name)
     settings = seeded(mechanism, Settings(order.options), number)
     chosen = operation_of(mechanism.operations(), operation, order.owner)
     rows, columns = randomize_one(chosen, table, settings, Path(place))
-    return rows, columns, settings.counts, table.missing.rows, table.copies.found[0]
+    return rows, columns, settings.counts, table.missing.tally, table.copies.found[0]
 
 
 def randomize_on(
@@ -162,7 +163,7 @@ def randomize_on(
         results = run_pieces(client, randomize_piece, paths, pieces, order, watch)
     for _, _, counts, lacking, file in results:
         copies.add(file)
-        missing.rows += lacking
+        missing.add(lacking)
         for what, number in counts.items():
             settings.count(what, number)
     return sum(result[0] for result in results), results[-1][1]

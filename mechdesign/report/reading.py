@@ -23,9 +23,6 @@ from mechdesign.mechanisms.missing import Mask, MissingRule
 from mechdesign.report.arrow import longest_text
 from mechdesign.report.copies import Copies
 
-LONGEST = 200
-"""Characters beyond which texts are not kept in numpy's arrays of fixed width."""
-
 MOST_BYTES = 1 << 20
 """Bytes of one text; a report of the largest mechanism takes fewer."""
 
@@ -47,7 +44,8 @@ class FileTable(ABC):
         self.copies: Copies | None = None  # set where the same rows under another name would count twice
         self.shows = True  # a bar while it is read; not where one for many files is drawn
         self.needs_rows = True  # one of many files may have none
-        self._first, self._kept = 0, None  # type: int, NDArray[np.int64] | None
+        self._first = 0
+        self._kept: NDArray[np.int64] | None = None
         self.columns = self._columns()
 
     @abstractmethod
@@ -172,9 +170,3 @@ def require_short(where: str, column: Any) -> None:
     longest = longest_text(column)
     if longest > MOST_BYTES:
         raise DataError(where, f"contains a string of {longest} bytes", f"shorten it to at most {MOST_BYTES}")
-
-
-def texts(values: list[str]) -> NDArray[Any]:
-    """Return texts as an array; numpy's texts have a fixed width and drop trailing NULs, others do not."""
-    unusual = max(map(len, values), default=0) > LONGEST or any("\0" in value for value in values)
-    return np.array(values, dtype=object if unusual else None)

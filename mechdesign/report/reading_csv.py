@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from mechdesign.core.columns import texts
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.mechanisms.missing import Mask
 from mechdesign.report.arrow import numbers_of
 from mechdesign.report.formulas import Unmarking
-from mechdesign.report.reading import FileTable, Raw, require_short, texts
+from mechdesign.report.reading import FileTable, Raw, require_short
 
 BYTES = 1 << 20
 """What pyarrow makes a piece of; it reads some thirty of them ahead."""

@@ -10,19 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from mechdesign.core.columns import plain_column
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.tables import Values
 from mechdesign.mechanisms.missing import Mask
-from mechdesign.report.reading import MOST_BYTES, FileTable, Raw, texts
+from mechdesign.report.reading import MOST_BYTES, FileTable, Raw
 
 LINES = 1 << 16
 """Lines that are collected before they become a piece."""
 
 MESSAGE = "mechdesign-report"
 """What a message of a page says it is; its ``rows`` are the rows of the table."""
-
-INTEGERS = range(-(1 << 63), 1 << 63)
 
 
 class JsonTable(FileTable):
@@ -53,7 +52,7 @@ class JsonTable(FileTable):
         codes = ("", *self.missing.codes)
         for name, column in zip(columns, zip(*rows, strict=True), strict=True):
             gone = [value is None or (isinstance(value, str) and value in codes) for value in column]
-            values[name], missing[name] = _array(list(column)), np.array(gone, dtype=np.bool_)
+            values[name], missing[name] = plain_column(column), np.array(gone, dtype=np.bool_)
         return values, missing, part
 
     def _rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -108,13 +107,3 @@ def _different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError("a key appears twice")
     return found
-
-
-def _array(column: list[Any]) -> Values:
-    """Return a column as integers, numbers or texts; what is missing does not count."""
-    kinds = {type(value) for value in column if value is not None}
-    if kinds == {int} and None not in column and all(value in INTEGERS for value in column):
-        return np.array(column, dtype=np.int64)
-    if kinds and kinds <= {int, float}:
-        return np.array([np.nan if value is None else float(value) for value in column])
-    return texts(["" if value is None else str(value) for value in column])

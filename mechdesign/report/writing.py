@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.columns import LONGEST
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import whole_file
 from mechdesign.core.tables import Block, Coded, Values, length
 from mechdesign.report.arrow import coded_texts, joined, spread, whole_to_arrow
 from mechdesign.report.formulas import escaped_formula
-from mechdesign.report.reading import LONGEST, pyarrow_module
+from mechdesign.report.reading import pyarrow_module
 from mechdesign.report.suffixes import PARQUET
 
 MANY = 1 << 15

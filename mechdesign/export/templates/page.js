@@ -57,15 +57,27 @@ const PAGE =
     return group;
   }
 
+  // A field for a number, its range, and a line that shows how the number is read while it is typed.
+  function numberField(entry, name) {
+    const mode = entry.low < 0 ? "text" : "decimal"; // keyboards of decimals may have no minus
+    const input = element("input", { type: "text", id: name, name, inputmode: mode, required: "", "aria-describedby": `${name}-hint ${name}-read` });
+    const read = element("output", { class: "hint", id: `${name}-read`, for: name });
+    const show = () => {
+      const { value, fault } = readNumber(input.value, entry.low, entry.high);
+      input.setCustomValidity(fault || "");
+      read.textContent = fault || (value === undefined ? "" : `You entered ${value}`);
+    };
+    input.addEventListener("input", show);
+    at("form").addEventListener("reset", () => (read.textContent = "")); // no answer stays on the page
+    return [input, element("div", { class: "hint", id: `${name}-hint` }, `a number from ${entry.low} to ${entry.high}`), read];
+  }
+
   function field(entry, place) {
     if (!("low" in entry) && entry.size <= 12) return radios(entry, place);
     const group = element("fieldset");
     group.append(element("label", { class: "asked", for: `q${place}` }, asked(entry)));
     if ("low" in entry) {
-      const limits = { min: entry.low, max: entry.high, step: "any", inputmode: "decimal" };
-      const hint = `a number from ${entry.low} to ${entry.high}`;
-      group.append(element("input", { type: "number", id: `q${place}`, name: `q${place}`, required: "", "aria-describedby": `h${place}`, ...limits }));
-      group.append(element("div", { class: "hint", id: `h${place}` }, hint));
+      group.append(...numberField(entry, `q${place}`));
       return group;
     }
     const select = element("select", { id: `q${place}`, name: `q${place}`, required: "" });
@@ -80,8 +92,9 @@ const PAGE =
   function answerOf(form) {
     const given = new FormData(form);
     const list = RECIPE.inputs.map((entry, place) => {
-      const value = Number(given.get(`q${place}`));
-      return "low" in entry || entry.labels === null ? value : entry.labels[value];
+      const text = given.get(`q${place}`);
+      if ("low" in entry) return readNumber(text, entry.low, entry.high).value;
+      return entry.labels === null ? Number(text) : entry.labels[Number(text)];
     });
     return RECIPE.single ? list[0] : list;
   }
@@ -105,9 +118,18 @@ const PAGE =
     at("heading").focus();
   }
 
+  // The kept report with the number by which a server recognizes it when it is sent again.
+  function numbered() {
+    const kept = stored();
+    if (kept.retry) return kept;
+    const bytes = Array.from(crypto.getRandomValues(new Uint8Array(16)));
+    keep({ ...kept, retry: bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("") });
+    return stored();
+  }
+
   async function post(kept) {
     const options = { method: "POST", headers: { "Content-Type": "application/json" }, credentials: "omit", referrerPolicy: "no-referrer" };
-    const answer = await fetch(PAGE.post, { ...options, body: JSON.stringify(message(kept)) });
+    const answer = await fetch(PAGE.post, { ...options, body: JSON.stringify({ ...message(kept), retry: kept.retry }) });
     if (answer.status === 409) return "A report was received for this link before; this one does not count.";
     if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
     return "Sent. Thank you.";
@@ -121,7 +143,7 @@ const PAGE =
   }
 
   async function send() {
-    const kept = stored();
+    const kept = numbered();
     at("send").disabled = true;
     at("status").textContent = "";
     try {
@@ -169,14 +191,6 @@ const PAGE =
     at("promise").textContent = promise.epsilon === null ? "see the mechanism file" : `epsilon = ${promise.epsilon}${delta}`;
     at("fingerprint").textContent = FINGERPRINT;
     at("digest").textContent = SHEET.sha256;
-    const sure = promise.epsilon === null || promise.delta ? 100 : Math.ceil(100 / (1 + Math.exp(-promise.epsilon)));
-    const limit =
-      sure < 100
-        ? ` Someone who saw your report, and held two answers for equally likely before, is at most ${sure}% sure of one of them afterwards.`
-        : "";
-    at("leaves").textContent =
-      "Your answer does not leave this device. A report is drawn from it at random, and you see it before it is sent. " +
-      `The survey computes percentages or averages from the reports of many.${limit}`;
   }
 
   describe();

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 ATTRIBUTE, REPORT = "attribute", "report"
 
+LARGEST = 1 << 53
+"""No number of an attribute is larger, and doubles hold all integers up to it."""
+
 
 def attribute_operations(mechanism: AttributeSampling) -> tuple[Operation, ...]:
     """Return ``randomize`` and ``estimate`` of a mechanism of sampled attributes."""
@@ -114,7 +117,7 @@ def _complete(source: Source, columns: Sequence[str]) -> Iterator[Block]:
 
 def _records(attributes: Values, reports: Values) -> NDArray[Any]:
     with_row = as_floats(attributes, 1, "reports: attribute")
-    broken = with_row != np.floor(with_row)
+    broken = (with_row != np.floor(with_row)) | (np.abs(with_row) > LARGEST)
     if broken.any():
         raise RowError("reports: attribute", int(np.argmax(broken)), "is not a whole number")
     records = np.empty(len(with_row), dtype=[(ATTRIBUTE, np.int64), (REPORT, np.float64)])

@@ -74,6 +74,12 @@ class AttributeAggregator(Server["AttributeSampling"]):
         """Add the records of a table with columns of attributes and of reports."""
         count_records(self.mechanism, source, settings, self._count)
 
+    def receive(self, source: Source, settings: Settings) -> None:
+        """Count the records of one user, who reports different attributes."""
+        super().receive(source, settings)
+        if (self.tally.counts() > 1).any():
+            raise DataError(source.name, "names an attribute twice", "send one report of each attribute")
+
     def _merge(self, other: Self) -> None:
         self.tally.merge(other.tally)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import ParameterError, RowError
+from mechdesign.core.numbers import shown
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.types import Counter, PrivacyVerdict
 from mechdesign.mechanisms.kary import KaryResponse
@@ -29,6 +32,9 @@ from mechdesign.mechanisms.survey.questions import Questions
 Array = NDArray[np.float64]
 Answers = Sequence[NDArray[Any]]
 """To each question the numbers of the categories, or the places in [0, 1] of a number."""
+
+WRITTEN = re.compile(r"0|[1-9][0-9]{0,17}|x[0-9a-f]*", re.ASCII)
+"""How a number or a set is written in the text of a survey: in one way only."""
 
 Law = tuple[Moments, Moments]
 """Moments of how many of some cells a report supports: for users in one of them, and for the others."""
@@ -120,7 +126,8 @@ class TablePart(SurveyPart):
 
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
         """Return reports from their texts."""
-        return self.oracle.read(whole_numbers(texts))
+        named = isinstance(self.oracle, KaryResponse) and self.oracle.labels.names is not None
+        return self.oracle.read(texts if named else whole_numbers(texts))
 
     def law(self, cells: int) -> Law:
         """Return the moments of how many of ``cells`` of its cells a report supports."""
@@ -170,7 +177,7 @@ class SetPart(SurveyPart):
 
     def read(self, texts: NDArray[np.str_]) -> NDArray[Any]:
         """Return sets from their texts."""
-        return self.response.read(texts)
+        return self.response.read(whole_numbers(texts))
 
     def law(self, place: int, cells: int) -> Law:
         """Return the moments of how many of ``cells`` categories of a question the set holds."""
@@ -234,18 +241,31 @@ def categories_of(questions: Questions, place: int, answers: Answers, source: Bi
 
 
 def whole_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
-    """Return texts of digits as integers; other texts as they are.
+    """Return texts of digits as integers; if one is a set of cells (x and hex digits), all as they are.
+
+    Raises
+    ------
+    RowError
+        For a text that is not written as a survey writes it: with zeros in front, a sign, capitals.
 
     Examples
     --------
     >>> whole_numbers(np.array(["3", "12"])), whole_numbers(np.array(["x2a"]))
     (array([ 3, 12]), array(['x2a'], dtype='<U3'))
+    >>> whole_numbers(np.array(["3", "012"]))
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.RowError: reports: row 2: '012' is neither the number of a report nor a set; ...
     """
-    if len(texts) and texts.dtype.itemsize <= 4 * 15 and np.char.isdecimal(texts).all():
-        try:
-            return texts.astype(np.int64)
-        except ValueError:  # digits of other scripts
-            return texts
+    with suppress(ValueError, OverflowError):
+        numbers = texts.astype(np.int64)
+        if (numbers.astype(str) == texts).all():
+            return numbers
+    listed: list[str] = texts.tolist()
+    for row, text in enumerate(listed):
+        if not WRITTEN.fullmatch(text):
+            what = f"{shown(text)} is neither the number of a report nor a set"
+            raise RowError("reports", row, what, "use the mechanism file the reports were made with")
     return texts
 
 

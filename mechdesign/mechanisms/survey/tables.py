@@ -20,6 +20,7 @@ from mechdesign.mechanisms.collecting import (
     require_data,
 )
 from mechdesign.mechanisms.mean.values import as_floats
+from mechdesign.mechanisms.missing import let_lack
 from mechdesign.mechanisms.operations import CLIP, COLUMN, SEED, Column, Operation, Option, Settings
 from mechdesign.mechanisms.several_columns import people
 from mechdesign.mechanisms.survey.parts import Answers
@@ -110,6 +111,7 @@ def _answers(
         raise DataError(source.name, f"the columns are {', '.join(columns)}, the questions {listed}")
     require_data(source, names)
     clip = bool(settings["clip"])
+    let_lack(source, (question.name for question in questions.all if question.skip))
     for block in source.blocks([*names, *more]):
         answers = []
         for question in questions.all:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
-from fractions import Fraction
-from typing import Any
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.forecast import Forecast
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.disclosure import CERTAIN, WEAK, at_most, levels, one_in
 from mechdesign.mechanisms.reporting import CollectingMechanism
 
 MOST_USERS = 10**12
@@ -36,7 +35,7 @@ def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) 
     if not privacy.holds:
         return ["The privacy guarantee FAILS. Do not use this mechanism."]
     figures = privacy.figures
-    epsilon, delta = _levels(figures)
+    epsilon, delta = levels(privacy)
     sentences = [_subject(mechanism)]
     if epsilon is None:
         pass
@@ -47,8 +46,9 @@ def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) 
             f"other answer, plus {delta:.3g} (delta)."
         )
         sentences.append(
-            "Delta is the probability that this protection is missing: for one respondent in "
-            f"{_one_in(delta)} a report may reveal the answer completely."
+            "Someone who thinks two answers equally likely guesses the right one after seeing the report "
+            f"with a probability of {at_most(epsilon, delta)}. Delta is the probability that this protection "
+            f"is missing: for one respondent in {one_in(delta)} a report may reveal the answer completely."
         )
         if math.isinf(float(figures.get("true_epsilon", 0.0))):
             sentences.append(
@@ -58,23 +58,27 @@ def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) 
         sentences.append(
             "Close answers are protected more than distant answers. A report changes the odds between two "
             f"answers at distance d by a factor of at most {_factor(epsilon)} to the power d. At distance 1, "
-            f"someone who thinks both equally likely is at most {_sure(epsilon)} sure of one after seeing "
+            f"someone who thinks both equally likely is {at_most(epsilon)} sure of one after seeing "
             "the report."
         )
     else:
         sentences.append(
-            "Someone who thinks two answers equally likely is at most "
-            f"{_sure(epsilon)} sure of one after seeing the report."
+            "Someone who thinks two answers equally likely is "
+            f"{at_most(epsilon)} sure of one after seeing the report."
         )
         sentences.append(
             f"In general a report changes the odds between any two answers by a factor of at most "
             f"{_factor(epsilon)} (e to the power epsilon = {epsilon:.6g}), whatever else an observer knows."
         )
-    if figures.get("reports", 1) != 1 and "report_epsilon" in figures:
+    if figures.get("reports", 1) != 1 and "one_report" in figures:
+        alone = float(figures.get("report_epsilon", figures["one_report"]))
         sentences.append(
             f"This holds for all {figures['reports']} reports of one respondent together. One report "
-            f"alone changes the odds by a factor of at most {_factor(float(figures['report_epsilon']))}."
+            f"alone changes the odds by a factor of at most {_factor(alone)}."
         )
+    if epsilon is not None and not privacy.metric and epsilon > WEAK:
+        certain = "This does not protect anybody: a report can show the answer with practical certainty."
+        sentences.append(certain if epsilon > CERTAIN else "This protection is weak.")
     sentences.append(_how(privacy))
     return sentences
 
@@ -149,15 +153,6 @@ def forecast_users(mechanism: Mechanism, error: float) -> int | None:
     return high
 
 
-def _levels(figures: Any) -> tuple[float | None, float]:
-    """Return epsilon and delta that are promised; the true epsilon where it is finite and smaller."""
-    epsilon, delta = figures.get("epsilon"), float(figures.get("delta", 0.0))
-    true = figures.get("true_epsilon")
-    if true is not None and math.isfinite(float(true)) and not delta:
-        return float(true), 0.0
-    return (None if epsilon is None else float(epsilon)), delta
-
-
 def _subject(mechanism: Mechanism) -> str:
     if _is_shuffled(mechanism):
         return (
@@ -185,19 +180,8 @@ def _how(privacy: Certificate) -> str:
     return f"This is proven for exact numbers, not for the computer's rounded numbers: {privacy.note}."
 
 
-def _sure(epsilon: float) -> str:
-    """Return e^eps / (1 + e^eps) in percent, rounded up."""
-    part = 1.0 / (1.0 + math.exp(-min(epsilon, 700.0)))
-    percent = math.ceil(Fraction(part) * 1000) / 10
-    return "100%" if percent >= 100.0 else f"{percent:.1f}%"
-
-
 def _factor(epsilon: float) -> str:
     """Return e^epsilon to four digits, rounded up."""
     if epsilon > 700.0:
         return "any number"
     return f"{Context(prec=4, rounding=ROUND_CEILING).create_decimal(Decimal(epsilon).exp()).normalize():g}"
-
-
-def _one_in(delta: float) -> str:
-    return f"{int(1.0 / delta):,}" if delta < 1.0 else "1"

@@ -1,0 +1,231 @@
+"""What the server keeps: reports in random places of one file, and which tokens were used in another one.
+
+Both files have their full size from the start, and everything is written in its place: no journal, no log, no
+order. A report fills a place drawn at random, and then the token's mark is set; nothing that is written
+depends on both. A report has the random number that its page sent with it, so that a page that sends again
+after a failure is recognized, and not by its token.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import threading
+from collections import Counter
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from mechdesign.core.errors import DataError
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # Windows: take care yourself that one server runs
+    flock = None  # type: ignore[assignment]
+
+HEAD = 512
+"""Bytes before the first place."""
+SMALLEST = 256
+DIGEST, NUMBER, LENGTH = 16, 16, 4
+BEFORE = DIGEST + NUMBER + LENGTH
+"""Bytes of a place before its report: a checksum, the random number, the length."""
+MARK = 65
+"""Where the mark of a token stands in its line: after 64 digits and a space."""
+
+
+@dataclass
+class Post:
+    """A report that waits to be written."""
+
+    token: str
+    rows: list[dict[str, Any]]
+    number: bytes
+    status: Future[int] = field(default_factory=Future)
+
+
+class Store:
+    """Reports and tokens in a folder; what was answered with 204 survives any crash."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.reports, self.tokens = folder / "reports.bin", folder / "used_tokens.txt"
+        self.waiting: SimpleQueue[Post] = SimpleQueue()
+
+    # Begin
+
+    def open(self, fingerprint: str, tokens: list[str]) -> None:
+        """Begin a survey or go on with it; a folder of another mechanism's reports is refused."""
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        os.chmod(self.folder, 0o700)
+        self._lock()
+        for part in self.folder.glob("*.part"):
+            part.unlink()
+        if self.reports.exists() and self._head()["fingerprint"] != fingerprint:
+            raise DataError(self.folder, "holds reports of another mechanism", "give another --folder")
+        used = self._used()
+        marks = {_hashed(token): "-" for token in tokens} | used
+        lines = "".join(f"{name} {mark}\n" for name, mark in sorted(marks.items()))
+        self._replace(self.tokens, lines.encode())
+        self.used = {name: mark == "+" for name, mark in marks.items()}
+        self.line = {name: place * (MARK + 2) for place, name in enumerate(sorted(marks))}
+        self.marks = self.tokens.open("r+b", buffering=0)
+        self._refill(fingerprint, SMALLEST, len(marks) + 1)
+        threading.Thread(target=self._write_groups, daemon=True).start()
+
+    def _lock(self) -> None:
+        """Hold the folder as long as this process lives."""
+        self.lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        if flock is not None:
+            try:
+                flock(self.lock, LOCK_EX | LOCK_NB)
+            except OSError:
+                raise DataError(self.folder, "another server uses it", "end that one first") from None
+
+    def _used(self) -> dict[str, str]:
+        """Return the mark of every token: + for one that was used."""
+        if not self.tokens.exists():
+            return {}
+        return dict(line.split() for line in self.tokens.read_text(encoding="ascii").splitlines())
+
+    def _head(self) -> dict[str, Any]:
+        with self.reports.open("rb") as file:
+            head: dict[str, Any] = json.loads(file.read(HEAD))
+        return head
+
+    def _refill(self, fingerprint: str, size: int, places: int) -> None:
+        """Write the file of reports with places of this size, all reports in new random ones."""
+        kept = self._records()
+        longest = max((len(text) for text in kept.values()), default=0)
+        while size < BEFORE + longest:
+            size *= 2
+        places = max(places, 2 * len(kept), 16)
+        order = secrets.SystemRandom().sample(range(places), len(kept))
+        body = bytearray(places * size)
+        for place, (number, text) in zip(order, kept.items(), strict=True):
+            body[place * size : (place + 1) * size] = _record(number, text, size)
+        head = {"format": "mechdesign-reports", "version": 1, "fingerprint": fingerprint, "size": size}
+        self._replace(self.reports, json.dumps(head).encode().ljust(HEAD) + body)
+        self.fingerprint, self.size = fingerprint, size
+        self.numbers = set(kept)
+        self.free = sorted(set(range(places)) - set(order))
+        self.places = places
+        self.file = self.reports.open("r+b", buffering=0)
+
+    def _replace(self, path: Path, content: bytes | bytearray) -> None:
+        """Write a file that appears whole, for its owner alone."""
+        part = path.with_suffix(".part")
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+        with suppress(OSError):  # folders cannot be synchronized everywhere
+            folder = os.open(self.folder, os.O_RDONLY)
+            os.fsync(folder)
+            os.close(folder)
+
+    # Take reports
+
+    def take(self, token: str, rows: list[dict[str, Any]], number: bytes | None = None) -> int:
+        """Keep a report and return 204; 403 for an unknown token, 409 for one that was used.
+
+        ``number`` is the random number of the page: the same report that is sent again is kept once.
+        """
+        post = Post(token, rows, number or secrets.token_bytes(NUMBER))
+        self.waiting.put(post)
+        return post.status.result()
+
+    def _write_groups(self) -> None:
+        """Write what waits, a group at a time: while one is written, the next gathers."""
+        while True:
+            group = [self.waiting.get()]
+            with suppress(Empty):
+                while True:
+                    group.append(self.waiting.get_nowait())
+            try:
+                self._write(group)
+            except OSError as error:
+                for post in group:
+                    if not post.status.done():
+                        post.status.set_exception(error)
+
+    def _write(self, group: list[Post]) -> None:
+        """Write the reports, then the marks of their tokens, then answer."""
+        fresh: dict[str, Post] = {}
+        again: list[Post] = []
+        for post in group:
+            name = _hashed(post.token)
+            if name not in self.used:
+                post.status.set_result(403)
+            elif post.number in self.numbers or (name in fresh and fresh[name].number == post.number):
+                again.append(post)
+            elif self.used[name] or name in fresh:
+                post.status.set_result(409)
+            else:
+                fresh[name] = post
+        for post in fresh.values():
+            self._fill(post)
+        os.fsync(self.file)
+        accepted = [*fresh.values(), *again]
+        for name in {_hashed(post.token) for post in accepted}:
+            self.marks.seek(self.line[name] + MARK)
+            self.marks.write(b"+")
+            self.used[name] = True
+        os.fsync(self.marks)
+        for post in accepted:
+            post.status.set_result(204)
+
+    def _fill(self, post: Post) -> None:
+        """Write a report to a free place drawn at random."""
+        text = json.dumps(post.rows, sort_keys=True).encode()
+        if not self.free or len(text) > self.size - BEFORE:
+            size = self.size if len(text) <= self.size - BEFORE else 2 * (BEFORE + len(text))
+            self.file.close()
+            self._refill(self.fingerprint, size, 2 * self.places)
+        at = secrets.randbelow(len(self.free))
+        self.free[at], self.free[-1] = self.free[-1], self.free[at]
+        place = self.free.pop()
+        self.file.seek(HEAD + place * self.size)
+        self.file.write(_record(post.number, text, self.size))
+        self.numbers.add(post.number)
+
+    # Read
+
+    def _records(self) -> dict[bytes, bytes]:
+        """Return the reports by their numbers, in the order of their places; a torn one was not answered."""
+        if not self.reports.exists():
+            return {}
+        size, content = self._head()["size"], self.reports.read_bytes()
+        found = {}
+        for start in range(HEAD, len(content), size):
+            record = content[start : start + size]
+            length = int.from_bytes(record[DIGEST + NUMBER : BEFORE], "big")
+            number, text = record[DIGEST : DIGEST + NUMBER], record[BEFORE : BEFORE + length]
+            if length and record == _record(number, text, size):
+                found[number] = text
+        return found
+
+    def lines(self) -> list[str]:
+        """Return the rows of all reports as JSON lines; those of one report follow one another."""
+        return [json.dumps(row) for text in self._records().values() for row in json.loads(text)]
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each report was made."""
+        return dict(sorted(Counter(text.decode() for text in self._records().values()).items()))
+
+
+def _record(number: bytes, text: bytes, size: int) -> bytes:
+    """Return what stands in a place: checksum, number, length, report."""
+    body = number + len(text).to_bytes(LENGTH, "big") + text
+    return (hashlib.sha256(body).digest()[:DIGEST] + body).ljust(size, b"\0")
+
+
+def _hashed(token: str) -> str:
+    """Return what is kept of a token: who reads the file cannot answer with it."""
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,39 @@
+"""Weak guarantees: a line about an epsilon above 4, and a refusal above 10 unless the user insists."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from mechdesign.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms import Mechanism
+
+
+def anyway_option(added: argparse.ArgumentParser) -> None:
+    """Add ``--anyway``."""
+    added.add_argument(
+        "--anyway", action="store_true", help="write the file although epsilon is above 10: no protection"
+    )
+
+
+def require_protection(where: str, mechanism: Mechanism, anyway: bool) -> None:
+    """Print a line for a weak guarantee; raise ParameterError for one that protects nobody.
+
+    What counts is the epsilon of all that the collector sees of a user.
+    """
+    from mechdesign.mechanisms.disclosure import CERTAIN, WEAK, at_most, collected_levels
+
+    epsilon, delta = collected_levels(mechanism)
+    if epsilon is None or epsilon <= WEAK:
+        return
+    limit = (
+        f"someone who thinks two answers equally likely is {at_most(epsilon, delta)} sure of one afterwards"
+    )
+    if epsilon > CERTAIN and not anyway:
+        what = f"epsilon = {epsilon:.6g}: a report can show the answer with practical certainty ({limit})"
+        raise ParameterError(where, what, "set a smaller epsilon, or insist", "anyway").for_shell()
+    weak = "does not protect the answer" if epsilon > CERTAIN else "protects little"
+    print(f"mechdesign: {where}: epsilon = {epsilon:.6g} {weak}: {limit}", file=sys.stderr)
