@@ -11,7 +11,7 @@ from typing import Any
 from mechdesign.audit.exponential import float_up
 from mechdesign.audit.magnitude import Magnitude, exponential_text
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.digits import (
+from mechdesign.core.exact_text import (
     LONGEST,
     SHORT,
     bound_text,

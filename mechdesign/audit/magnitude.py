@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
-from mechdesign.core.digits import divided
+from mechdesign.core.exact_text import divided
 from mechdesign.core.errors import ParameterError
 
 Interval = tuple[Fraction, Fraction]

@@ -31,7 +31,7 @@ from mechdesign.audit.magnitude import (
     power_below,
     product,
 )
-from mechdesign.core.digits import rounded_text
+from mechdesign.core.exact_text import rounded_text
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import plain_int, rational
 from mechdesign.core.text import counted

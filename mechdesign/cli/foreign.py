@@ -66,7 +66,7 @@ def _audit_program(options: argparse.Namespace) -> int:
     """Run a program and print the lower bound of its epsilon."""
     from mechdesign.audit.black_box import attack_program
     from mechdesign.audit.foreign_audit import stated_epsilon
-    from mechdesign.core.digits import rounded_text
+    from mechdesign.core.exact_text import rounded_text
     from mechdesign.report.program import run_program
 
     if options.mechanism is not None:
