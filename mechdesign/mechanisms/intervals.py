@@ -138,6 +138,27 @@ def within(difference: Array, down: Array, up: Array) -> NDArray[np.bool_]:
     return inside
 
 
+def quantile_ends(low: Array, high: Array, share: float) -> tuple[int, int]:
+    """Return the first and the last category that a quantile may be, from limits of cumulative shares.
+
+    A category j is possible when the share below j may be less than ``share`` and the share up to j may be at
+    least that (Woodruff 1952): a test of one category, so no correction for their number is needed.
+
+    Parameters
+    ----------
+    low, high : (k - 1,) array
+        The limits of the share up to each category but the last one.
+    share : float
+
+    Examples
+    --------
+    >>> quantile_ends(np.array([0.1, 0.4, 0.7]), np.array([0.3, 0.6, 0.9]), 0.5)
+    (1, 2)
+    """
+    possible = np.flatnonzero((np.append(0.0, low) <= share) & (share <= np.append(high, 1.0)))
+    return int(possible.min()), int(possible.max())
+
+
 def binomial_limits(count: Any, trials: Any, tail: float) -> tuple[Array, Array]:
     """Return the limits of Clopper and Pearson for a probability.
 
@@ -191,6 +212,22 @@ def law_of_average(
     kurtosis = np.maximum(fourth / (safe**2 * count) - 1.5 * skewness**2, 0.0)
     half = np.maximum(step, np.maximum(third, 0.0) / safe) / (2.0 * np.asarray(count))
     return AverageLaw(np.sqrt(variance / count), np.maximum(skewness, 0.0), kurtosis, half, freedom)
+
+
+def rare_step(step: Any, variance: Array, fourth: Array) -> Array:
+    """Return the distance of two sums next to each other, for scores of a few kinds.
+
+    At least the size of a rare report, which the fourth cumulant over the second one tells also where rare
+    reports of both signs leave no skewness.
+
+    Examples
+    --------
+    >>> rare_step(0.0, np.array([0.02]), np.array([0.02]))  # +1 or -1, each with a chance of 1%
+    array([1.])
+    """
+    size = np.sqrt(np.maximum(fourth, 0.0) / np.where(variance > 0.0, variance, 1.0))
+    found: Array = np.maximum(step, size)
+    return found
 
 
 def not_rejected(law: AverageLaw, distance: Array, tail: float) -> NDArray[np.bool_]:

@@ -102,7 +102,9 @@ class ScoreLimits:
         third = (-side * noise).max(axis=0) + np.maximum((1.0 - share) * (1.0 - 2.0 * share), 0.0) * drawn
         count = np.asarray(self.sums.count)
         freedom = np.where(share < 1.0, np.maximum(count - 1.0, 1.0), np.inf)
-        return law_of_average(count, variance, third, fourth.max(axis=0), self.curves.step, freedom)
+        fourth = fourth.max(axis=0)
+        step = self.curves.step_at(variance, fourth)
+        return law_of_average(count, variance, third, fourth, step, freedom)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.mechanisms.frequency_limits import cumulants
-from mechdesign.mechanisms.intervals import AverageLaw, ScoreTestLimits
+from mechdesign.mechanisms.intervals import AverageLaw, ScoreTestLimits, law_of_average, rare_step
 from mechdesign.mechanisms.oracles.moments import Moments
 from mechdesign.mechanisms.survey.parts import Law
 
@@ -142,16 +142,11 @@ class CombinedLimits(ScoreTestLimits):
 
     def _law(self, distance: Array, side: Array) -> AverageLaw:
         second, third, fourth = self.cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
-        safe = np.where(second > 0.0, second, 1.0)
-        towards = -side * third
-        skewness = towards / safe**1.5
-        kurtosis = np.maximum(fourth / safe**2 - 1.5 * skewness**2, 0.0)
         step = np.min(
             [weight * part.step / part.users for weight, part in zip(self.weights, self.parts, strict=True)],
             axis=0,
         )
-        half = np.maximum(step, np.maximum(towards, 0.0) / safe) / 2.0
-        return AverageLaw(np.sqrt(second), np.maximum(skewness, 0.0), kurtosis, half)
+        return law_of_average(1, second, -side * third, fourth, rare_step(step, second, fourth))
 
 
 @dataclass(frozen=True, eq=False)
