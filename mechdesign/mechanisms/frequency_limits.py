@@ -93,8 +93,8 @@ class AverageLimits(ScoreTestLimits):
     """The limits of the score test for averages of independent scores of users, one estimate each.
 
     A subclass is a dataclass with the fields below. It states the cumulants of a score under a hypothesis as
-    they are for users at hand, whose answers are fixed; for a population its moments about 0, as the users are
-    then a draw and the scores a mixture.
+    they are for users at hand, whose answers are fixed; for a population its moments about 0, as the users
+    are then a draw and the scores a mixture.
 
     Attributes
     ----------
@@ -126,7 +126,8 @@ class AverageLimits(ScoreTestLimits):
             second, third, fourth = cumulants(hypothesis, second, third, fourth)
         return np.maximum(second, 0.0), third, fourth
 
-    def _law(self, distance: Array, side: Array) -> AverageLaw:
+    def law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law under the hypotheses at distances from the estimate, on the sides -1 and 1."""
         second, third, fourth = self._cumulants(self._possible(self.value + side * distance))
         freedom = self.users - 1.0 if self.population and self.users > 1 else np.inf
         step = rare_step(self.step, second, fourth)

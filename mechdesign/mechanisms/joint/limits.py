@@ -162,7 +162,8 @@ class ShareLimits(ScoreTestLimits):
         errors: Array = np.sqrt(second / self.users) / self.base
         return errors
 
-    def _law(self, distance: Array, side: Array) -> AverageLaw:
+    def law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law under the hypotheses at distances from the estimate, on the sides -1 and 1."""
         cumulants = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
         second, third, fourth = (found / self.base ** (2 + order) for order, found in enumerate(cumulants))
         freedom = self.users - 1.0 if self.population and self.users > 1 else np.inf

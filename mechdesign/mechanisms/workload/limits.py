@@ -2,8 +2,8 @@
 
 The estimate of a query w is an average of scores with E[score] = w_u for a user of type u, whatever w is. The
 shares of the types are known from the reports, up to their noise. Under the hypothesis that the answer is
-theta, a part of the users is moved to the type with the largest answer (or with the least one), and of several
-such types to the one with the largest variance; the others remain as estimated.
+theta, a part of the users is moved to the type with the largest answer (or with the least one), and of
+several such types to the one with the largest variance; the others remain as estimated.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class QueryScores:
     def mixed(self, shares: Array, population: bool) -> Array:
         """Return the parts of :class:`AverageLimits` at shares, and at the ends: (3, 3, p).
 
-        The second axis is that of the shares, of the type with the least answer, and of that with the largest.
+        The second axis is that of the shares, the type with the least answer, and the one with the largest.
         """
         if self.rows.size <= MOST_CACHED:
             return _mixed(self._of_given if not population else self._of_population, self._ends, shares)
