@@ -57,6 +57,10 @@ class TextInNotebooks:
         return html_list(type(self).__name__, str(self).splitlines())
 
 
+class NumberText(str):
+    """A number as text, which stands to the right in its cell."""
+
+
 def _text(value: object) -> str:
     from html import escape  # its table of characters is for notebooks alone
 
@@ -66,6 +70,7 @@ def _text(value: object) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return "<td></td>"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, (int, float, NumberText)):
         return f"<td>{_text(value)}</td>"
-    return f'<td style="text-align: right">{value:.6g}</td>'
+    text = _text(value) if isinstance(value, NumberText) else f"{value:.6g}"
+    return f'<td style="text-align: right">{text}</td>'

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from mechdesign.core.digits import to_error
 from mechdesign.core.encoding import encode
 from mechdesign.core.frames import PANDAS, frame_of
-from mechdesign.core.notebook import html_table
+from mechdesign.core.notebook import NumberText, html_table
 from mechdesign.core.text import counted
 
 TIDY = ("question", "category", "estimate", "standard_error", "low", "high")
@@ -63,10 +64,11 @@ class Tidy(ABC):
         return frame_of(self.tidy(level), backend)
 
     def _repr_html_(self) -> str:
-        columns = self.tidy()
+        every = self.tidy()
+        columns = _to_errors(every, MOST_SHOWN)
         used = [name for name, values in columns.items() if any(value not in (None, "") for value in values)]
-        rows = list(zip(*(columns[name][:MOST_SHOWN] for name in used), strict=True))
-        rest = max(0, len(columns["estimate"]) - MOST_SHOWN)
+        rows = list(zip(*(columns[name] for name in used), strict=True))
+        rest = max(0, len(every["estimate"]) - MOST_SHOWN)
         notes = [*([f"... and {rest} more rows"] if rest else []), *getattr(self, "notes", ())]
         return html_table(f"{type(self).__name__}: {self._reporters()}", used, rows, notes)
 
@@ -98,6 +100,17 @@ def tidy_columns(
     questions = [question] * rows if isinstance(question, str) else list(question)
     columns: Columns = {"question": questions, "category": list(categories)}
     return columns | {name: _column(values, rows) for name, values in given.items()}
+
+
+def _to_errors(columns: Columns, most: int) -> Columns:
+    """Return the first rows with numbers as text, digits down to their standard errors."""
+    first = {name: values[:most] for name, values in columns.items()}
+    for name in ("estimate", "low", "high"):
+        first[name] = [
+            NumberText(to_error(value, error)) if isinstance(value, float) and error else value
+            for value, error in zip(first[name], first["standard_error"], strict=True)
+        ]
+    return first
 
 
 def _column(values: Any, rows: int) -> list[Any]:

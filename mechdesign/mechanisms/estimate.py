@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.digits import to_error
 from mechdesign.core.encoding import json_object
 from mechdesign.core.printable import printable
 from mechdesign.core.text import counted, listed, table
@@ -101,7 +102,7 @@ class ListedEstimate(Estimated):
     estimated : str
         The header of the estimates.
     digits, error_digits : str
-        How estimates are printed, and errors in a ``repr``.
+        How estimates are printed where their errors need no more digits, and errors in a ``repr``.
     most : int or None
         Number of rows to print; None for all.
     """
@@ -147,7 +148,7 @@ class ListedEstimate(Estimated):
         texts = zip(self._names(), *self._beside().values(), strict=True)
         figures = zip(self.value, self.standard_error, *self.interval(level), strict=True)
         return [
-            [*map(str, text), *(format(number, self.digits) for number in numbers)]
+            [*map(str, text), *(to_error(number, numbers[1], self.digits) for number in numbers)]
             for text, numbers in zip(texts, figures, strict=True)
         ]
 
@@ -160,7 +161,9 @@ class ListedEstimate(Estimated):
     def __repr__(self) -> str:
         digits, brief = self.digits, self.error_digits
         figures = zip(self._names(), self.value, self.standard_error, strict=True)
-        shown = [f"{name} {value:{digits}} +- {error:{brief}}" for name, value, error in figures]
+        shown = [
+            f"{name} {to_error(value, error, digits)} +- {error:{brief}}" for name, value, error in figures
+        ]
         return f"{type(self).__name__}({counted(self.users, self.reporter)}: {listed(shown)})"
 
     def __str__(self) -> str:

@@ -12,9 +12,11 @@ for all of them, except for the one that the others are mapped to.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,7 @@ from mechdesign.mechanisms.intervals import (
     ScoreTestLimits,
     law_of_average,
     normal_quantile,
+    rare_step,
     tail_of,
 )
 
@@ -86,8 +89,53 @@ def uneven(variances: Array, users: int) -> tuple[str, ...]:
     )
 
 
+class AverageLimits(ScoreTestLimits):
+    """The limits of the score test for averages of independent scores of users, one estimate each.
+
+    A subclass is a dataclass with the fields below. It states the cumulants of a score under a hypothesis as
+    they are for users at hand, whose answers are fixed; for a population its moments about 0, as the users
+    are then a draw and the scores a mixture.
+
+    Attributes
+    ----------
+    value : (n,) array
+        The estimates.
+    users : int
+    step : (n,) array or float
+        The distance of two sums of scores next to each other; 0 where scores are of many kinds.
+    population : bool
+    """
+
+    value: Array
+    users: int
+    step: Any
+    population: bool
+
+    @abstractmethod
+    def _possible(self, hypothesis: Array) -> Array:
+        """Return hypotheses moved to what is possible."""
+
+    @abstractmethod
+    def _parts(self, hypothesis: Array) -> tuple[Array, Array, Array]:
+        """Return the cumulants of a score, averaged over users; for a population its moments about 0."""
+
+    def _cumulants(self, hypothesis: Array) -> tuple[Array, Array, Array]:
+        """Return the second to fourth cumulants of a score under possible hypotheses."""
+        second, third, fourth = self._parts(hypothesis)
+        if self.population:
+            second, third, fourth = cumulants(hypothesis, second, third, fourth)
+        return np.maximum(second, 0.0), third, fourth
+
+    def law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law under the hypotheses at distances from the estimate, on the sides -1 and 1."""
+        second, third, fourth = self._cumulants(self._possible(self.value + side * distance))
+        freedom = self.users - 1.0 if self.population and self.users > 1 else np.inf
+        step = rare_step(self.step, second, fourth)
+        return law_of_average(self.users, second, -side * third, fourth, step, freedom)
+
+
 @dataclass(frozen=True, eq=False)
-class FrequencyLimits(ScoreTestLimits):
+class FrequencyLimits(AverageLimits):
     """The limits of the score test for one frequency each.
 
     Parameters
@@ -136,24 +184,20 @@ class FrequencyLimits(ScoreTestLimits):
         means = np.array([1.0, 0.0, 0.0]).reshape(-1, *(1 for _ in curves.shape[2:]))
         return np.stack(cumulants(means, *curves))
 
-    def _cumulants(self, f: Array) -> tuple[Array, Array, Array]:
-        """Return the second to fourth cumulants of a score under the hypothesis f in [0, 1].
+    def _possible(self, hypothesis: Array) -> Array:
+        return np.clip(hypothesis, 0.0, 1.0)
+
+    def _parts(self, hypothesis: Array) -> tuple[Array, Array, Array]:
+        """Return the parts of users who gave the answer and of the others.
 
         Users whom a hypothesis below the estimate takes from the answer gave the worst of the others.
         """
-        moved = np.maximum(np.clip(self.value, 0.0, 1.0) - f, 0.0)
-        rest = 1.0 - f - moved
+        moved = np.maximum(np.clip(self.value, 0.0, 1.0) - hypothesis, 0.0)
+        rest = 1.0 - hypothesis - moved
         second, third, fourth = (
-            f * own + rest * others + moved * worst for own, others, worst in self._curves
+            hypothesis * own + rest * others + moved * worst for own, others, worst in self._curves
         )
-        if self.population:
-            second, third, fourth = cumulants(f, second, third, fourth)
-        return np.maximum(second, 0.0), third, fourth
-
-    def _law(self, distance: Array, side: Array) -> AverageLaw:
-        second, third, fourth = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
-        freedom = self.users - 1.0 if self.population and self.users > 1 else np.inf
-        return law_of_average(self.users, second, -side * third, fourth, self.step, freedom)
+        return second, third, fourth
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,8 @@ range a report is rare under the hypothesis and perhaps absent among those obser
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -120,6 +120,13 @@ class BinomialLimits:
         error: Array = np.sqrt(share * (1.0 - share) / self.trials) * self.factor
         return error
 
+    def law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law of the estimate under hypotheses at distances from it, on the sides -1 and 1."""
+        p = np.clip(np.asarray(self.count) / self.trials + side * distance / self.factor, 0.0, 1.0)
+        variance = p * (1.0 - p)
+        third, fourth = variance * (1.0 - 2.0 * p), variance * (1.0 - 6.0 * variance)
+        return law_of_average(self.trials, variance, -side * third, fourth, 1.0).scaled(self.factor)
+
     def distances(self, tail: float) -> tuple[Array, Array]:
         """Return the distances of Clopper and Pearson's limits from the share."""
         low, high = binomial_limits(self.count, self.trials, tail)
@@ -136,6 +143,27 @@ def within(difference: Array, down: Array, up: Array) -> NDArray[np.bool_]:
     """Return whether differences from the estimate lie between the limits."""
     inside: NDArray[np.bool_] = (-down <= difference) & (difference <= up)
     return inside
+
+
+def quantile_ends(low: Array, high: Array, share: float) -> tuple[int, int]:
+    """Return the first and the last category that a quantile may be, from limits of cumulative shares.
+
+    A category j is possible when the share below j may be less than ``share`` and the share up to j may be at
+    least that (Woodruff 1952): a test of one category, so no correction for their number is needed.
+
+    Parameters
+    ----------
+    low, high : (k - 1,) array
+        The limits of the share up to each category but the last one.
+    share : float
+
+    Examples
+    --------
+    >>> quantile_ends(np.array([0.1, 0.4, 0.7]), np.array([0.3, 0.6, 0.9]), 0.5)
+    (1, 2)
+    """
+    possible = np.flatnonzero((np.append(0.0, low) <= share) & (share <= np.append(high, 1.0)))
+    return int(possible.min()), int(possible.max())
 
 
 def binomial_limits(count: Any, trials: Any, tail: float) -> tuple[Array, Array]:
@@ -177,6 +205,35 @@ class AverageLaw:
     half_step: Array
     freedom: Any = np.inf
 
+    def scaled(self, factor: Any) -> AverageLaw:
+        """Return the distribution of a multiple of the estimate, with a positive factor."""
+        return replace(self, deviation=self.deviation * factor, half_step=self.half_step * factor)
+
+
+def law_of_sum(laws: Sequence[AverageLaw]) -> AverageLaw:
+    """Return the distribution of a sum of independent estimates; its step is that of the noisier ones.
+
+    Examples
+    --------
+    >>> one = AverageLaw(np.array(3.0), np.array(0.8), np.array(0.0), np.array(0.5))
+    >>> both = law_of_sum([one, one.scaled(4.0 / 3.0)])
+    >>> float(both.deviation), round(float(both.skewness), 4)  # 0.8 (27 + 64)/125
+    (5.0, 0.5824)
+    """
+    deviation = np.sqrt(sum(law.deviation**2 for law in laws))
+    parts = [
+        np.divide(law.deviation, deviation, out=np.zeros_like(deviation), where=deviation > 0.0)
+        for law in laws
+    ]
+    pairs = list(zip(laws, parts, strict=True))
+    return AverageLaw(
+        deviation,
+        sum((law.skewness * part**3 for law, part in pairs), np.zeros_like(deviation)),
+        sum((law.kurtosis * part**4 for law, part in pairs), np.zeros_like(deviation)),
+        sum((law.half_step * part**2 for law, part in pairs), np.zeros_like(deviation)),
+        np.min([np.broadcast_to(law.freedom, deviation.shape) for law in laws], axis=0),
+    )
+
 
 def law_of_average(
     count: Any, variance: Array, third: Array, fourth: Array, step: Any, freedom: Any = np.inf
@@ -191,6 +248,22 @@ def law_of_average(
     kurtosis = np.maximum(fourth / (safe**2 * count) - 1.5 * skewness**2, 0.0)
     half = np.maximum(step, np.maximum(third, 0.0) / safe) / (2.0 * np.asarray(count))
     return AverageLaw(np.sqrt(variance / count), np.maximum(skewness, 0.0), kurtosis, half, freedom)
+
+
+def rare_step(step: Any, variance: Array, fourth: Array) -> Array:
+    """Return the distance of two sums next to each other, for scores of a few kinds.
+
+    At least the size of a rare report, which the fourth cumulant over the second one tells also where rare
+    reports of both signs leave no skewness.
+
+    Examples
+    --------
+    >>> rare_step(0.0, np.array([0.02]), np.array([0.02]))  # +1 or -1, each with a chance of 1%
+    array([1.])
+    """
+    size = np.sqrt(np.maximum(fourth, 0.0) / np.where(variance > 0.0, variance, 1.0))
+    found: Array = np.maximum(step, size)
+    return found
 
 
 def not_rejected(law: AverageLaw, distance: Array, tail: float) -> NDArray[np.bool_]:
@@ -307,7 +380,7 @@ class ScoreTestLimits(ABC):
         """Return the standard errors."""
 
     @abstractmethod
-    def _law(self, distance: Array, side: Array) -> AverageLaw:
+    def law(self, distance: Array, side: Array) -> AverageLaw:
         """Return the law under the hypotheses at distances from the estimate, on the sides -1 and 1."""
 
     @cached_property
@@ -318,7 +391,7 @@ class ScoreTestLimits(ABC):
         """Return the distances of the limits from the estimates; searched for once a tail."""
         if tail not in self._searched:
             start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
-            self._searched[tail] = score_distances(self._law, start, tail)
+            self._searched[tail] = score_distances(self.law, start, tail)
         down, up = self._searched[tail]
         return down.copy(), up.copy()
 
@@ -331,7 +404,7 @@ class ScoreTestLimits(ABC):
         start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
         side, multiples = _sides(start), np.array([1.0, 2.0, 3.0, 4.0])
         distance = np.multiply.outer(multiples, np.stack([start, start]))
-        one, two, three, four = ~not_rejected(self._law(distance, side), distance, tail)
+        one, two, three, four = ~not_rejected(self.law(distance, side), distance, tail)
         most = np.select([one, two, four & three, four], [1.0, 2.0, 3.0, 4.0], np.inf)
         width: Array = (most[0] + most[1]) * start
         return width
@@ -339,4 +412,4 @@ class ScoreTestLimits(ABC):
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         """Return whether the intervals reach so far."""
         distance = np.abs(difference)
-        return not_rejected(self._law(distance, np.sign(difference)), distance, tail)
+        return not_rejected(self.law(distance, np.sign(difference)), distance, tail)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from mechdesign.core.digits import to_error
 from mechdesign.core.encoding import json_object
 from mechdesign.core.tables import Source
 from mechdesign.core.text import counted, table
@@ -51,7 +52,7 @@ class OnSimplex(Tidy):
     def __str__(self) -> str:
         columns = (self.estimate.projected(), self.estimate.value, self.estimate.standard_error)
         rows = [
-            [name, *(f"{number + 0.0:.5f}" for number in figures)]
+            [name, *(to_error(number + 0.0, figures[2], ".5f") for number in figures)]
             for name, *figures in zip(self.estimate.categories, *columns, strict=True)
         ]
         more = f"\n... and {len(rows) - MOST_ROWS} more categories" if len(rows) > MOST_ROWS else ""

@@ -63,17 +63,18 @@ class EventChannel:
     @property
     def means(self) -> Array:
         """The expected estimate for a slot of each pair; its number of events where it is unbiased."""
+        return self.moment(1)
+
+    def moment(self, order: int) -> Array:
+        """Return the moment about 0 of the estimate for a slot of each pair."""
         parts = zip(self._parts, self.orbits, strict=True)
-        found: Array = np.sum([part @ orbit.decoded for part, orbit in parts], axis=0)
+        found: Array = np.sum([part @ orbit.decoded**order for part, orbit in parts], axis=0)
         return found
 
     @property
     def variances(self) -> Array:
         """The variance of the estimate for a slot of each pair."""
-        parts = zip(self._parts, self.orbits, strict=True)
-        squares = np.sum([part @ orbit.decoded**2 for part, orbit in parts], axis=0)
-        found: Array = squares - self.means**2
-        return found
+        return self.moment(2) - self.means**2
 
     def error(self, prior: Array) -> float:
         """Return the variance of one report, all slots together, averaged over the users."""

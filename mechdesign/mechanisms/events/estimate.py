@@ -14,6 +14,7 @@ from mechdesign.mechanisms.estimate import ListedEstimate
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.events.release import EventRelease
+    from mechdesign.mechanisms.intervals import Limits
 
 Array = NDArray[np.float64]
 
@@ -32,6 +33,8 @@ class EventEstimate(ListedEstimate):
         True: over the population they are drawn from at random.
     mechanism : EventRelease
         The mechanism that made the reports.
+    limits : Limits
+        What intervals are made from: those of the score test.
     """
 
     thing: ClassVar[str] = "slot"
@@ -46,6 +49,7 @@ class EventEstimate(ListedEstimate):
     mechanism: EventRelease = field(repr=False, compare=False)
     population: bool = False
     notes: tuple[str, ...] = ()
+    limits: Limits | None = field(default=None, repr=False, compare=False)
 
     def _names(self) -> tuple[str, ...]:
         return self.slots

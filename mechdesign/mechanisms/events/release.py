@@ -25,6 +25,7 @@ from mechdesign.core.validation import finite_array, privacy_epsilon, probabilit
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.events.estimate import EventEstimate
+from mechdesign.mechanisms.events.limits import slot_limits
 from mechdesign.mechanisms.events.server import EventTally
 from mechdesign.mechanisms.events.weights import EventWeights, listed_states
 from mechdesign.mechanisms.frequency_limits import few_users
@@ -220,18 +221,16 @@ class EventRelease(ReportMechanism[EventEstimate]):
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> EventEstimate:
         """Return the estimates from the number of times each report was made.
 
-        The variance is that of the decoded reports. For the users themselves the spread of their numbers of
-        events is subtracted as far as it is known: a mean square is at least the mean. It is never taken to
-        be less than what the noise has where it is least.
+        The standard errors are those of the score test at the estimates: the second moment of the decoded
+        reports is moved to what users with these averages can have.
         """
         users = int(counts.sum())
-        first, second = self.weights.totals(counts)
-        values = first / users
-        own = values**2 if population else np.clip(values, 0.0, None)
-        spread = np.maximum(second / users - own, float(self.weights.channel.variances.min()))
-        return EventEstimate(
-            values, np.sqrt(spread / users), users, self.slots, self, population, few_users(users)
-        )
+        values, squares = (total / users for total in self.weights.totals(counts))
+        channel = self.weights.channel
+        moments = np.stack([channel.moment(order) for order in (2, 3, 4)])
+        limits = slot_limits(self.states.events, moments, values, squares, users, population)
+        errors = limits.standard_error()
+        return EventEstimate(values, errors, users, self.slots, self, population, few_users(users), limits)
 
     # Accuracy
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.intervals import AverageLaw, ScoreTestLimits, law_of_average
+from mechdesign.mechanisms.intervals import AverageLaw, ScoreTestLimits, law_of_average, rare_step
 
 Array = NDArray[np.float64]
 
@@ -162,11 +162,13 @@ class ShareLimits(ScoreTestLimits):
         errors: Array = np.sqrt(second / self.users) / self.base
         return errors
 
-    def _law(self, distance: Array, side: Array) -> AverageLaw:
+    def law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law under the hypotheses at distances from the estimate, on the sides -1 and 1."""
         cumulants = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
         second, third, fourth = (found / self.base ** (2 + order) for order, found in enumerate(cumulants))
         freedom = self.users - 1.0 if self.population and self.users > 1 else np.inf
-        return law_of_average(self.users, second, -side * third, fourth, 0.0, freedom)
+        step = rare_step(0.0, second, fourth)
+        return law_of_average(self.users, second, -side * third, fourth, step, freedom)
 
     def _cumulants(self, theta: Array) -> tuple[Array, Array, Array]:
         """Return the second to fourth cumulants of a user's Y (Z - theta), averaged over users."""

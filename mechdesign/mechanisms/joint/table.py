@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.digits import to_error
 from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import counted, table
@@ -120,7 +121,11 @@ class JointTable(CrossTable):
         if len(order) > MOST_ROWS:
             order = np.sort(np.argsort(-np.nan_to_num(self.value.ravel()), kind="stable")[:MOST_ROWS])
         cells = list(product(*self.values))
-        rows = [[*cells[cell], *(_figure(column[cell]) for _, column in shown)] for cell in order.tolist()]
+        errors = self.standard_error.ravel()
+        rows = [
+            [*cells[cell], *(_figure(column[cell], errors[cell]) for _, column in shown)]
+            for cell in order.tolist()
+        ]
         header = [*self.attributes, *(f"given {name}" for name in self.given), *(name for name, _ in shown)]
         rest = self.value.size - len(order)
         more = f"\n... and {rest} more cells of smaller shares" if rest else ""
@@ -170,5 +175,5 @@ class JointTable(CrossTable):
         )
 
 
-def _figure(number: float) -> str:
-    return "-" if np.isnan(number) else f"{number:.5f}"
+def _figure(number: float, error: float) -> str:
+    return "-" if np.isnan(number) else to_error(number, error, ".5f")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.digits import to_error
 from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import counted, listed, table
@@ -140,11 +141,11 @@ class MarginalEstimate(CrossTable):
         """Return a line for each cell, of a large table of the first ones."""
         flat = self.value.ravel()
         spread = None if self.spread is None else self.spread.ravel()
-        rows = []
+        rows, noise, numbers = [], self.predicted_error, [flat] if spread is None else [flat, spread]
         for cell in range(min(len(flat), MOST_ROWS)):
             places = np.unravel_index(cell, self.value.shape)
             names = [texts[int(place)] for texts, place in zip(self.labels, places, strict=True)]
-            rows.append([*names, f"{flat[cell]:.5f}", *([] if spread is None else [f"{spread[cell]:.5f}"])])
+            rows.append([*names, *(to_error(number[cell], noise, ".5f") for number in numbers)])
         rest = len(flat) - MOST_ROWS
         more = f"\n... and {rest} more cells (--json prints all)" if rest > 0 else ""
         header = [*self.attributes, "estimate", *([] if spread is None else ["spread"])]

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.digits import to_error
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import counted
 from mechdesign.core.tidy import Columns, tidy_columns
@@ -71,12 +72,14 @@ class MeanEstimate(Estimated):
         )
 
     def __repr__(self) -> str:
-        return f"MeanEstimate({self.value:.6g} +- {self.standard_error:.3g}, {counted(self.users, 'report')})"
+        value = to_error(self.value, self.standard_error)
+        return f"MeanEstimate({value} +- {self.standard_error:.3g}, {counted(self.users, 'report')})"
 
     def __str__(self) -> str:
-        low, high = self.interval()
-        figures = f"mean {self.value:.6g}, standard error {self.standard_error:.3g}"
-        return f"{figures}, 95% [{low:.6g}, {high:.6g}], {counted(self.users, 'report')}{self._noted()}"
+        numbers = (self.value, *self.interval())
+        value, low, high = (to_error(number, self.standard_error) for number in numbers)
+        figures = f"mean {value}, standard error {self.standard_error:.3g}"
+        return f"{figures}, 95% [{low}, {high}], {counted(self.users, 'report')}{self._noted()}"
 
 
 @dataclass(frozen=True, repr=False)

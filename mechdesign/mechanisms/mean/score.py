@@ -53,13 +53,13 @@ class ScoreLimits:
 
     def distances(self, tail: float) -> tuple[Array, Array]:
         """Return the distances of the limits from the estimate."""
-        down, up = score_distances(self._law, self.standard_error(), tail)
+        down, up = score_distances(self.law, self.standard_error(), tail)
         return down + self.rounding, up + self.rounding
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         """Return whether the interval reaches so far."""
         distance = np.maximum(np.abs(difference) - self.rounding, 0.0)
-        return not_rejected(self._law(distance, np.sign(difference)), distance, tail)
+        return not_rejected(self.law(distance, np.sign(difference)), distance, tail)
 
     def standard_error(self) -> Array:
         """Return the standard deviation of the estimate under the hypothesis that it is right."""
@@ -89,7 +89,7 @@ class ScoreLimits:
         values = (1.0 - share) * (square - m**2)
         return np.maximum(variance, self.curves.least_variance), values
 
-    def _law(self, distance: Array, side: Array) -> AverageLaw:
+    def law(self, distance: Array, side: Array) -> AverageLaw:
         """Return the distribution of the estimate under hypotheses at a distance from it."""
         places, share = self.curves.places, np.asarray(self.sums.share, dtype=np.float64)
         hypothesis = self.sums.mean + side * distance
@@ -102,7 +102,9 @@ class ScoreLimits:
         third = (-side * noise).max(axis=0) + np.maximum((1.0 - share) * (1.0 - 2.0 * share), 0.0) * drawn
         count = np.asarray(self.sums.count)
         freedom = np.where(share < 1.0, np.maximum(count - 1.0, 1.0), np.inf)
-        return law_of_average(count, variance, third, fourth.max(axis=0), self.curves.step, freedom)
+        fourth = fourth.max(axis=0)
+        step = self.curves.step_at(variance, fourth)
+        return law_of_average(count, variance, third, fourth, step, freedom)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.digits import to_error
 from mechdesign.core.encoding import json_object
 from mechdesign.core.figure import Figure
 from mechdesign.core.text import counted, table
@@ -72,13 +73,15 @@ class TotalEstimate(Estimated):
         )
 
     def __repr__(self) -> str:
-        return f"TotalEstimate({self.quantity} {self.value:.6g} +- {self.standard_error:.3g})"
+        value = to_error(self.value, self.standard_error)
+        return f"TotalEstimate({self.quantity} {value} +- {self.standard_error:.3g})"
 
     def __str__(self) -> str:
-        low, high = self.interval()
-        figures = f"{self.quantity} {self.value:.6g}, standard error {self.standard_error:.3g}"
+        numbers = (self.value, *self.interval())
+        value, low, high = (to_error(number, self.standard_error) for number in numbers)
+        figures = f"{self.quantity} {value}, standard error {self.standard_error:.3g}"
         sent = f"{counted(self.users, 'user')}, {counted(self.messages, 'message')}"
-        return f"{figures}, 95% [{low:.6g}, {high:.6g}], {sent}{self._noted()}"
+        return f"{figures}, 95% [{low}, {high}], {sent}{self._noted()}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
@@ -184,8 +187,9 @@ def count_table(
     ends: tuple[Array, Array],
 ) -> str:
     """Return a printed table of the counts at these places, with standard errors and intervals."""
-    rows = [
-        [names[place], f"{value[place]:.6g}", f"{error[place]:.3g}", *(f"{end[place]:.6g}" for end in ends)]
-        for place in places.tolist()
-    ]
+    rows = []
+    for place in places.tolist():
+        noise = float(error[place])
+        count, low, high = (to_error(float(numbers[place]), noise) for numbers in (value, *ends))
+        rows.append([names[place], count, f"{noise:.3g}", low, high])
     return table([first, "count", "std error", "95% low", "95% high"], rows)

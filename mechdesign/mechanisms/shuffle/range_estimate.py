@@ -18,7 +18,7 @@ from mechdesign.core.validation import integer
 from mechdesign.mechanisms.count_limits import Group, NoiseLimits, Sum
 from mechdesign.mechanisms.estimate import ListedEstimate
 from mechdesign.mechanisms.interval_figures import interval_figures
-from mechdesign.mechanisms.intervals import Limits, NormalLimits, tail_of
+from mechdesign.mechanisms.intervals import Limits, tail_of
 from mechdesign.mechanisms.shuffle.estimates import count_table
 
 Array = NDArray[np.float64]
@@ -46,16 +46,17 @@ class RangeEstimate(ListedEstimate):
     names : sequence of str
         The categories in their order.
     users, messages : int
-    noise : (trials, chance), optional
+    noise : (trials, chance)
         Of the dummies of a node, whose number is binomial; nodes of one level share their trials.
     notes : tuple of str
 
     Examples
     --------
     >>> halves, quarters = np.array([6.0, 4.0]), np.array([1.0, 5.0, 4.0, 0.0])
-    >>> estimate = RangeEstimate.of((halves, quarters), 2.0, ("0", "1", "2", "3"), 10, 10)
-    >>> estimate.count(0, 1), estimate.count(1, 2), estimate.count(0, 3)
-    ((6.0, 2.0), (9.0, 2.82...), (10.0, 0.0))
+    >>> dummies = (18, Fraction(1, 3))
+    >>> estimate = RangeEstimate.of((halves, quarters), 2.0, ("0", "1", "2", "3"), 10, 10, dummies)
+    >>> estimate.count(0, 1), estimate.count(0, 2), estimate.count(0, 3)
+    ((6.0, 2.0), (10.0, 2.82...), (10.0, 0.0))
     >>> estimate.value, estimate.standard_error
     (array([ 1.,  6., 10., 10.]), array([2.        , 2.        , 2.82842712, 0.        ]))
     """
@@ -69,7 +70,7 @@ class RangeEstimate(ListedEstimate):
     node_error: float
     names: Sequence[str]
     messages: int
-    noise: NodeDummies | None = None
+    noise: NodeDummies
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -80,13 +81,13 @@ class RangeEstimate(ListedEstimate):
         names: Sequence[str],
         users: int,
         messages: int,
-        noise: NodeDummies | None = None,
+        noise: NodeDummies,
         notes: tuple[str, ...] = (),
     ) -> RangeEstimate:
         """Return the estimate of these nodes, with the cumulative counts that they add up to."""
         value, parts = _first_leaves(nodes, len(names)), _parts_of_first(len(names))
         value[-1] = users  # all hold some category
-        errors = {size: _error_of(size, node_error, noise) for size in set(parts.tolist())}
+        errors = {size: _dummies(size, noise).deviation for size in set(parts.tolist())}
         error = np.array([errors[size] for size in parts.tolist()])
         return cls(value, error, users, nodes, node_error, names, messages, noise, notes)
 
@@ -98,23 +99,19 @@ class RangeEstimate(ListedEstimate):
             return float(self.users), 0.0
         parts = self._parts(low, high)
         value = math.fsum(float(self.nodes[level - 1][place]) for level, place in parts)
-        noise = self._noise(parts)
-        error = self.node_error * math.sqrt(len(parts)) if noise is None else noise.deviation
-        return value, error
+        return value, self._noise(parts).deviation
 
     def limits(self, first: int, last: int) -> Limits:
         """Return the limits of a range's interval, from the exact distribution of its dummies."""
-        _, error = self.count(first, last)
-        noise = self._noise(self._parts(first, last)) if error else None
-        return NormalLimits(error) if noise is None else NoiseLimits(noise, noise.mean)
+        whole = (first, last) == (0, len(self.names) - 1)
+        noise = self._noise([] if whole else self._parts(first, last))
+        return NoiseLimits(noise, noise.mean)
 
     def _parts(self, low: int, high: int) -> list[tuple[int, int]]:
         return list(dyadic(low, high + 1, len(self.nodes))) if low <= high else []
 
-    def _noise(self, parts: list[tuple[int, int]]) -> Sum | None:
+    def _noise(self, parts: list[tuple[int, int]]) -> Sum:
         """Return the distribution of the dummies of nodes: those of one level are binomial together."""
-        if self.noise is None:
-            return None
         trials, chance = self.noise
         counts = Counter(level for level, _ in parts)
         return Sum(tuple(Group.bits(trials, count * chance) for count in counts.values()))
@@ -123,9 +120,6 @@ class RangeEstimate(ListedEstimate):
         return [f"up to {name}" for name in self.names]
 
     def _ends(self, level: float, together: int = 1) -> tuple[Array, Array]:
-        if self.noise is None:
-            down, up = NormalLimits(self.standard_error).distances(tail_of(level, together))
-            return self.value - down, self.value + up
         parts, ends = _parts_of_first(len(self.names)), {}
         for size in set(parts.tolist()):
             noise = _dummies(size, self.noise)
@@ -187,10 +181,6 @@ def _first_leaves(nodes: Sequence[Array], size: int) -> Array:
         places = ends >> shift
         value += np.where(places & 1, counts[places - 1], 0.0)
     return value
-
-
-def _error_of(parts: int, node_error: float, noise: NodeDummies | None) -> float:
-    return node_error * math.sqrt(parts) if noise is None else _dummies(parts, noise).deviation
 
 
 def _dummies(parts: int, noise: NodeDummies) -> Sum:

@@ -17,12 +17,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.mechanisms.frequency_limits import cumulants
-from mechdesign.mechanisms.intervals import AverageLaw, ScoreTestLimits
+from mechdesign.mechanisms.intervals import (
+    AverageLaw,
+    ScoreTestLimits,
+    law_of_average,
+    law_of_sum,
+    rare_step,
+)
 from mechdesign.mechanisms.oracles.moments import Moments
 from mechdesign.mechanisms.survey.parts import Law
 
@@ -140,18 +147,14 @@ class CombinedLimits(ScoreTestLimits):
             second = second - share * (1.0 - share) / self.given
         return np.maximum(second, 0.0), third, fourth
 
-    def _law(self, distance: Array, side: Array) -> AverageLaw:
+    def law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law under the hypotheses at distances from the estimate, on the sides -1 and 1."""
         second, third, fourth = self.cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
-        safe = np.where(second > 0.0, second, 1.0)
-        towards = -side * third
-        skewness = towards / safe**1.5
-        kurtosis = np.maximum(fourth / safe**2 - 1.5 * skewness**2, 0.0)
         step = np.min(
             [weight * part.step / part.users for weight, part in zip(self.weights, self.parts, strict=True)],
             axis=0,
         )
-        half = np.maximum(step, np.maximum(towards, 0.0) / safe) / 2.0
-        return AverageLaw(np.sqrt(second), np.maximum(skewness, 0.0), kurtosis, half)
+        return law_of_average(1, second, -side * third, fourth, rare_step(step, second, fourth))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +163,10 @@ class ScaledLimits:
 
     limits: CombinedLimits
     factor: float
+
+    def law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law of the estimate under hypotheses at distances from it, on the sides -1 and 1."""
+        return self.limits.law(distance / self.factor, side).scaled(self.factor)
 
     def distances(self, tail: float) -> tuple[Array, Array]:
         """Return the distances of the limits from the estimate."""
@@ -170,3 +177,45 @@ class ScaledLimits:
         """Return whether the interval reaches so far."""
         reached: NDArray[np.bool_] = self.limits.reach(np.atleast_1d(difference) / self.factor, tail)[0]
         return reached
+
+
+class HasLaw(Protocol):
+    """Limits of one estimate by the score test."""
+
+    def law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law of the estimate under hypotheses at distances from it, on the sides -1 and 1."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class MixedLimits(ScoreTestLimits):
+    """The limits of a weighted average of independent estimates of one number: one test of all together.
+
+    Parameters
+    ----------
+    values, weights, errors : (m,) array
+        The estimates, and their standard errors.
+    parts : sequence of HasLaw
+        The limits of each.
+    """
+
+    values: Array
+    weights: Array
+    errors: Array
+    parts: Sequence[HasLaw]
+
+    @property
+    def value(self) -> float:
+        """The weighted average."""
+        return float(self.weights @ self.values)
+
+    def standard_error(self) -> Array:
+        """Return its standard error."""
+        return np.sqrt(np.asarray(self.weights**2 @ self.errors**2))
+
+    def law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law of the average: each part is tested for the same number."""
+        parts = zip(self.values.tolist(), self.weights.tolist(), self.parts, strict=True)
+        return law_of_sum(
+            [part.law(distance + side * (self.value - value), side).scaled(w) for value, w, part in parts]
+        )

@@ -13,15 +13,23 @@ from numpy.typing import NDArray
 
 from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import few_users
-from mechdesign.mechanisms.intervals import NormalLimits
-from mechdesign.mechanisms.mean.estimates import AttributeMeans, MeanEstimate
+from mechdesign.mechanisms.intervals import quantile_ends
+from mechdesign.mechanisms.mean.estimates import MeanEstimate
 from mechdesign.mechanisms.plausible import implausible
-from mechdesign.mechanisms.survey.combined import CombinedLimits, Evidence, ScaledLimits, evidence
+from mechdesign.mechanisms.survey.combined import (
+    CombinedLimits,
+    Evidence,
+    MixedLimits,
+    ScaledLimits,
+    evidence,
+)
 from mechdesign.mechanisms.survey.crossed import Axes
+from mechdesign.mechanisms.survey.group_means import group_means
 from mechdesign.mechanisms.survey.ordered import OrderedPart
 from mechdesign.mechanisms.survey.parts import Law, NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.mechanisms.survey.questions import Question
 from mechdesign.mechanisms.survey.results import Quantiles, SurveyResult, SurveyResults
+from mechdesign.mechanisms.survey.unknown import NOBODY, Unknown
 from mechdesign.mechanisms.survey.wanted import Wanted
 
 if TYPE_CHECKING:
@@ -32,11 +40,6 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 QUARTERS = (0.25, 0.5, 0.75)
-
-NOBODY = "no user was asked: the interval is all that is possible"
-
-SMALL_GROUP = 4.0
-"""A group whose share is below SMALL_GROUP times its standard error has no meaningful mean."""
 
 
 @dataclass(frozen=True)
@@ -86,23 +89,6 @@ class ToldInOrder:
         return self.part.evidence(self.counts, rows, self.information)
 
 
-@dataclass(frozen=True)
-class Unknown:
-    """Limits where nothing is known: the whole range."""
-
-    value: Array
-    low: float
-    high: float
-
-    def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the distances to the ends of the range."""
-        return self.value - self.low, self.high - self.value
-
-    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return True: nothing is excluded."""
-        return np.ones(np.shape(difference), dtype=bool)
-
-
 def results_of(survey: Survey, counts: SurveyCounts, population: bool) -> SurveyResults:
     """Return all requested results from the counts of a server."""
     found = tuple(_result(survey, counts, wanted, population) for wanted in survey.wanted)
@@ -113,7 +99,7 @@ def _result(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bo
     name, question = wanted.name(survey.questions), survey.questions[wanted.places[0]]
     if wanted.number is not None:
         domain = survey.questions[wanted.number].domain
-        means = _group_means(survey, counts, wanted)
+        means = group_means(survey, counts, wanted, told_of(survey, counts, wanted))
         return SurveyResult(name, wanted, replace(means, possible=(domain.low, domain.high)))
     if len(wanted.places) == 1 and question.is_mean:
         ends = (question.domain.low, question.domain.high)
@@ -213,19 +199,14 @@ def _cumulative(
 def quantiles(ordered: FrequencyEstimate, last: str, levels: Sequence[float] = QUARTERS) -> Quantiles:
     """Return the categories of quantiles, with intervals by inverted tests.
 
-    The estimate is made increasing first. The interval ends at the first category at which the distribution
-    may have reached the level, and at the first one at which it must have.
+    The estimate is made increasing first; the intervals are those of :func:`quantile_ends`.
     """
     low, high = ordered.interval()
     names = [*ordered.categories, last]
-
-    def first(reached: NDArray[np.bool_]) -> str:
-        return names[int(np.argmax(reached)) if reached.any() else -1]
-
-    category, early, late = (
-        tuple(first(curve >= level) for level in levels)
-        for curve in (np.maximum.accumulate(ordered.value), high, low)
-    )
+    increasing = np.append(np.maximum.accumulate(ordered.value), np.inf)
+    category = tuple(names[int(np.argmax(increasing >= level))] for level in levels)
+    ends = [quantile_ends(low, high, level) for level in levels]
+    early, late = (tuple(names[place] for place in places) for places in zip(*ends, strict=True))
     return Quantiles(tuple(levels), category, early, late)
 
 
@@ -271,103 +252,16 @@ def _mixed(
     own: Sequence[tuple[MeanEstimate, float]], bits: Sequence[Evidence], question: Question, population: bool
 ) -> MeanEstimate:
     domain = question.domain
-    items = [(found.value, found.standard_error, found.users, planned) for found, planned in own]
-    for part in bits:
-        alone = CombinedLimits([part])
-        value = domain.low + domain.width * float(part.value[0])
-        error = domain.width * float(alone.standard_error()[0])
-        items.append((value, error, part.users, part.information))
-    values, errors, users, planned = (
-        np.array(column, dtype=np.float64) for column in zip(*items, strict=True)
-    )
-    weights = users * planned / float(users @ planned)
-    error = float(np.sqrt(weights**2 @ errors**2))
-    reports = int(users.sum())
-    return MeanEstimate(
-        float(weights @ values), error, reports, population, NormalLimits(error), few_users(reports)
-    )
-
-
-def _group_means(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> AttributeMeans:
-    """Return the mean of a number in each group: of the two shares of its ends, the upper one's part.
-
-    With shares u and v of the group's users rounded up and down, the mean is low + width u/(u + v). Its error
-    is that of (1 - r) u - r v at the estimated part r, over u + v.
-    """
-    assert wanted.number is not None
-    question, group = survey.questions[wanted.number], survey.questions[wanted.group]
-    told, domain = told_of(survey, counts, wanted), question.domain
-    middle, half = np.full(group.size, domain.middle), np.full(group.size, domain.half)
-    whole = Unknown(middle, domain.low, domain.high)
-    names, nobody = group.categories, np.zeros(group.size, dtype=np.int64)
-    if not told:
-        return AttributeMeans(middle, half, counts.users, nobody, names, True, whole, (NOBODY,))
-    parts = [item.each() for item in told]
-    axis = wanted.places.index(wanted.number)
-    shape = wanted.shape(survey.questions)
-    shared = CombinedLimits(parts)
-    down, up = np.moveaxis(shared.value.reshape(shape), axis, 0)
-    total = up + down
-    part = np.clip(np.divide(up, total, out=np.full_like(up, 0.5), where=total > 0.0), 0.0, 1.0)
-    spread = np.zeros(group.size)
-    for weight, item, told_item in zip(shared.weights, parts, told, strict=True):
-        spread += weight**2 * _contrast_variance(told_item, item, part, shape, axis) / item.users
-    error_of_group = np.sqrt(_contrast_group(shared, shape, axis))
-    small = total < SMALL_GROUP * error_of_group
-    safe = np.where(small, 1.0, total)
-    error = np.where(small, domain.half, domain.width * np.sqrt(spread) / safe)
-    value = np.where(small, domain.middle, domain.low + domain.width * part)
-    reports = np.full(group.size, sum(item.users for item in parts), dtype=np.int64)
-    limits = GroupLimits(error, value, small, domain.low, domain.high)
-    notes = few_users(int(reports[0]))
-    if small.any():
-        listed = ", ".join(f"'{names[place]}'" for place in np.flatnonzero(small)[:3])
-        notes += (f"too few users in {listed} for a mean: the interval is the whole range",)
-    return AttributeMeans(value, error, counts.users, reports, names, True, limits, notes)
-
-
-@dataclass(frozen=True)
-class GroupLimits:
-    """Normal limits, and the whole range for groups that are too small."""
-
-    error: Array
-    value: Array
-    small: NDArray[np.bool_]
-    low: float
-    high: float
-
-    def distances(self, tail: float) -> tuple[Array, Array]:
-        """Return the distances of the limits from the estimates."""
-        down, up = NormalLimits(self.error).distances(tail)
-        return np.where(self.small, self.value - self.low, down), np.where(
-            self.small, self.high - self.value, up
-        )
-
-    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the intervals reach so far."""
-        down, up = self.distances(tail)
-        inside: NDArray[np.bool_] = (-down <= difference) & (difference <= up)
-        return inside
-
-
-def _contrast_variance(told: Told, item: Evidence, part: Array, shape: tuple[int, ...], axis: int) -> Array:
-    """Return the variance of (1 - r) score(up) - r score(down) of one report, group by group.
-
-    A report supports one of the cells of a group with the chances that its shares say; the reports of a table
-    with the number are categories, so it never supports both.
-    """
-    own, other = told.law(1)
-    low, gain = float(other[1]), float(own[1] - other[1])
-    chance = np.clip(low + gain * np.clip(item.value, 0.0, 1.0), 0.0, 1.0)
-    down, up = np.moveaxis(chance.reshape(shape), axis, 0)
-    mean = (1.0 - part) * up - part * down
-    square: Array = (1.0 - part) ** 2 * up + part**2 * down
-    variance: Array = np.maximum(square - mean**2, 0.0) / gain**2
-    return variance
-
-
-def _contrast_group(shared: CombinedLimits, shape: tuple[int, ...], axis: int) -> Array:
-    """Return an upper bound of the variance of each group's share: a report supports one of its two cells."""
-    down, up = np.moveaxis(shared.standard_error().reshape(shape), axis, 0)
-    found: Array = down**2 + up**2
-    return found
+    bounds = [ScaledLimits(CombinedLimits([part]), domain.width) for part in bits]
+    values = [found.value for found, _ in own]
+    values += [domain.low + domain.width * float(part.value[0]) for part in bits]
+    errors = [found.standard_error for found, _ in own]
+    errors += [domain.width * float(bound.limits.standard_error()[0]) for bound in bounds]
+    planned = [found.users * information for found, information in own]
+    planned += [part.users * part.information for part in bits]
+    reports = sum(found.users for found, _ in own) + sum(part.users for part in bits)
+    weights = np.array(planned, dtype=np.float64) / sum(planned)
+    parts: list[Any] = [*(found.limits for found, _ in own), *bounds]
+    limits = MixedLimits(np.array(values), weights, np.array(errors), parts)
+    error = float(limits.standard_error())
+    return MeanEstimate(limits.value, error, reports, population, limits, few_users(reports))

@@ -14,11 +14,12 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.estimate import ListedEstimate
-from mechdesign.mechanisms.intervals import NormalLimits, tail_of
+from mechdesign.mechanisms.intervals import quantile_ends, tail_of
 from mechdesign.solvers.isotonic import increasing_blocks
 from mechdesign.solvers.nonnegative import nonnegative_quadratic
 
 if TYPE_CHECKING:
+    from mechdesign.mechanisms.intervals import Limits
     from mechdesign.mechanisms.workload.release import WorkloadRelease
 
 Array = NDArray[np.float64]
@@ -66,6 +67,8 @@ class QueryEstimate(ListedEstimate):
         drawn from at random, which adds the variance of that draw.
     mechanism : WorkloadRelease
         The mechanism that made the reports.
+    limits : Limits
+        What intervals are made from: those of the score test.
     """
 
     thing: ClassVar[str] = "query"
@@ -80,6 +83,7 @@ class QueryEstimate(ListedEstimate):
     mechanism: WorkloadRelease = field(repr=False, compare=False)
     population: bool = False
     notes: tuple[str, ...] = ()
+    limits: Limits | None = field(default=None, repr=False, compare=False)
 
     def _names(self) -> tuple[str, ...]:
         return self.queries
@@ -133,12 +137,11 @@ class QueryEstimate(ListedEstimate):
             Number of quantiles that the level is for (Bonferroni).
         """
         wanted = in_range("share", share, 0.0, 1.0, low_open=True, high_open=True)
-        values, errors = self._cumulative()
-        values[-1] = 1.0
-        width, _ = NormalLimits(errors).distances(tail_of(level, together))
-        below = np.append(0.0, (values - width)[:-1])
-        kept = np.flatnonzero((below <= wanted) & (wanted <= values + width))
-        first, last = int(kept.min()), int(kept.max())
+        scores = self.mechanism.cumulative_scores
+        values = scores.rows @ self.shares
+        limits = scores.limits(values, self.shares, self.users, self.population)
+        down, up = limits.distances(tail_of(level, together))
+        first, last = quantile_ends(values - down, values + up, wanted)
         middle = int(np.argmax(self.distribution() >= wanted))
         return Quantile(wanted, *self.mechanism._named_ends(middle, first, last))
 

@@ -18,7 +18,7 @@ from mechdesign.core.numbers import frozen
 from mechdesign.core.randomness import BITS, TOTAL
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.recipes import Steps, row_hex
-from mechdesign.mechanisms.workload.value import Array, Sets
+from mechdesign.mechanisms.workload.value import ORDERS, Array, Sets
 
 
 def pattern_tables(sets: Sets, low: NDArray[np.int64], high: NDArray[np.int64]) -> Steps:
@@ -162,18 +162,24 @@ class OrbitValue:
 
     def query_errors(self, rows: Array) -> Array:
         """Return the variance of the score of each query for each type, shape (n, p)."""
+        return np.maximum(self.query_moments(rows, (2,))[0] - rows.T**2, 0.0)
+
+    def query_moments(self, rows: Array, orders: tuple[int, ...] = ORDERS) -> Array:
+        """Return the moments about 0 of the score of each query for each type, shape (orders, n, p)."""
         size = self.group.size
         if len(rows) == size and (rows == np.eye(size)).all():  # the same for every type, translated
-            own = self.query_errors(rows[:1])[:, 0]
-            return own[self.group.moved.T]
+            own = self.query_moments(rows[:1], orders)[:, :, 0]
+            return own[:, self.group.moved.T]
         scores = self.group.transformed(rows) / self.eigenvalues
-        found = -(rows.T**2)
+        found = np.zeros((len(orders), size, len(rows)))
         mirrored = np.conj(self.group.transformed(self.ratios))
         reports = self.group.transformed(self.columns)
         for ratio, report in zip(mirrored, reports, strict=True):
-            squares = self.group.transformed(self.group.back(scores * ratio) ** 2)
-            found = found + self.group.back(squares * report).T
-        return np.maximum(found, 0.0)
+            told = self.group.back(scores * ratio)
+            for place, order in enumerate(orders):
+                powers = self.group.transformed(told**order)
+                found[place] += self.group.back(powers * report).T
+        return found
 
     def type_errors(self, gram: Array) -> Array:
         """Return t_u, the same for all types, from the Gram matrix alone."""

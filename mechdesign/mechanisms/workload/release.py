@@ -35,6 +35,7 @@ from mechdesign.mechanisms.operations import ANYWAY, CLIP, Column, Operation, Se
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.workload.client import PatternClient
 from mechdesign.mechanisms.workload.estimate import QueryEstimate
+from mechdesign.mechanisms.workload.limits import QueryScores
 from mechdesign.mechanisms.workload.orbits import OrbitValue, OrbitWeights, Translations
 from mechdesign.mechanisms.workload.queries import Workload
 from mechdesign.mechanisms.workload.value import Array, ChannelValue
@@ -224,7 +225,20 @@ class WorkloadRelease(PatternClient):
         notes = few_users(users) + implausible(
             names, values, worst, rows.min(axis=1), rows.max(axis=1), users
         )
-        return QueryEstimate(values, errors, users, names, shares, self, population, notes)
+        limits = self._scores.limits(values, shares, users, population)
+        return QueryEstimate(values, errors, users, names, shares, self, population, notes, limits)
+
+    @cached_property
+    def _scores(self) -> QueryScores:
+        """The scores of the queries that are shown."""
+        return QueryScores(self._listed[0], self.value.query_moments)
+
+    @cached_property
+    def cumulative_scores(self) -> QueryScores:
+        """The scores of the cumulative shares of all types but the last one."""
+        rows = np.tri(self.labels.size - 1, self.labels.size)
+        shown = self._scores
+        return shown if np.array_equal(shown.rows, rows) else QueryScores(rows, self.value.query_moments)
 
     @cached_property
     def _listed(self) -> tuple[Array, tuple[str, ...]]:

@@ -23,6 +23,9 @@ Sets = NDArray[np.bool_]
 SINGULAR = 1e-11
 """Eigenvalues of the moment matrix below this part of the largest count as 0."""
 
+ORDERS = (2, 3, 4)
+"""The moments of scores that confidence intervals need."""
+
 BLOCK = 1 << 22
 """Entries of a block of the (reports, queries) table."""
 
@@ -107,13 +110,18 @@ class ChannelValue:
 
     def query_errors(self, rows: Array) -> Array:
         """Return the variance of the score of each query for each type, shape (n, p)."""
-        found = np.empty((self.channel.shape[1], len(rows)))
+        return np.maximum(self.query_moments(rows, (2,))[0] - rows.T**2, 0.0)
+
+    def query_moments(self, rows: Array, orders: tuple[int, ...] = ORDERS) -> Array:
+        """Return the moments about 0 of the score of each query for each type, shape (orders, n, p)."""
+        found = np.empty((len(orders), self.channel.shape[1], len(rows)))
         step = max(1, BLOCK // max(1, len(self.channel)))
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
-            scores = part @ self.solver
-            found[:, start : start + step] = self.channel.T @ (scores.T**2) - part.T**2
-        return np.maximum(found, 0.0)
+            scores = (part @ self.solver).T
+            for place, order in enumerate(orders):
+                found[place, :, start : start + step] = self.channel.T @ scores**order
+        return found
 
     def type_errors(self, gram: Array) -> Array:
         """Return t_u from the Gram matrix alone, shape (n,)."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
+from mechdesign.core.digits import decimals_of
 from mechdesign.core.encoding import encode
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted, table
@@ -48,7 +48,7 @@ def answer_row(answer: Answered) -> list[str]:
     >>> answer_row(Answered(DemoQuestion("mean age", ("age",)), 46.62, 45.0932, 0.9991))
     ['mean age', '46.62', '45.09', '1.00']
     """
-    digits = max(0, 1 - math.floor(math.log10(answer.standard_error)))
+    digits = max(0, decimals_of(answer.standard_error) or 0)
     numbers = (answer.truth, answer.estimate, answer.standard_error)
     return [answer.question.text, *(f"{number:.{digits}f}" for number in numbers)]
 

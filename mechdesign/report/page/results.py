@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mechdesign.core.digits import decimals_of
 from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
 from mechdesign.mechanisms.base import Mechanism
@@ -187,9 +188,9 @@ def rounded(value: Any, error: Any, is_share: bool) -> str:
         return "-"
     scale, unit = (100.0, "%") if is_share else (1.0, "")
     number = scale * value
-    if not isinstance(error, (int, float)) or not math.isfinite(error) or error <= 0.0:
+    digits = decimals_of(scale * error) if isinstance(error, (int, float)) else None
+    if digits is None:
         return f"{number:.1f}{unit}" if is_share else f"{number:.6g}"
-    digits = 1 - math.floor(math.log10(scale * error))
     return f"{round(number, digits) + 0.0:.{max(0, digits)}f}{unit}"
 
 

@@ -1,0 +1,142 @@
+"""Confidence limits of linear queries: the score test, with users of all types as the reports show them.
+
+The estimate of a query w is an average of scores with E[score] = w_u for a user of type u, whatever w is. The
+shares of the types are known from the reports, up to their noise. Under the hypothesis that the answer is
+theta, a part of the users is moved to the type with the largest answer (or with the least one), and of
+several such types to the one with the largest variance; the others remain as estimated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.numbers import frozen
+from mechdesign.mechanisms.frequency_estimate import project_to_simplex
+from mechdesign.mechanisms.frequency_limits import AverageLimits, cumulants
+
+Array = NDArray[np.float64]
+
+MOST_CACHED = 1 << 22
+"""Entries of a table (types, queries) up to which the moments of scores are kept; else computed again."""
+
+BLOCK = 1 << 20
+"""Entries of a table (types, queries) that is worked on at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class QueryScores:
+    """The moments of the scores of some queries, for users of each type.
+
+    Parameters
+    ----------
+    rows : (p, n) array
+        The queries.
+    moments : callable
+        From queries to the second to fourth moments about 0 of their scores for each type, (3, n, p).
+    """
+
+    rows: Array
+    moments: Callable[[Array], Array]
+
+    def limits(self, value: Array, shares: Array, users: int, population: bool) -> QueryLimits:
+        """Return the limits of the estimates, given estimated shares of the types that may be negative."""
+        likely = (project_to_simplex(shares) * users + 1.0 / len(shares)) / (users + 1.0)
+        return QueryLimits(value, users, self, likely, population)
+
+    def mixed(self, shares: Array, population: bool) -> Array:
+        """Return the parts of :class:`AverageLimits` at shares, and at the ends: (3, 3, p).
+
+        The second axis is that of the shares, the type with the least answer, and the one with the largest.
+        """
+        if self.rows.size <= MOST_CACHED:
+            return _mixed(self._of_given if not population else self._of_population, self._ends, shares)
+        step = max(1, BLOCK // self.rows.shape[1])
+        blocks = (
+            QueryScores(self.rows[start : start + step], self.moments)
+            for start in range(0, len(self.rows), step)
+        )
+        return np.concatenate([block.mixed(shares, population) for block in blocks], axis=2)
+
+    @cached_property
+    def _of_population(self) -> Array:
+        return frozen(self.moments(self.rows))
+
+    @cached_property
+    def _of_given(self) -> Array:
+        return frozen(np.stack(cumulants(self.rows.T, *self._of_population)))
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The types with the least and the largest answer of each query: of several the noisiest one."""
+        noise, answers = self._of_given[0], self.rows.T
+        least, most = (
+            np.where(answers == end, noise, -np.inf).argmax(axis=0)
+            for end in (answers.min(axis=0), answers.max(axis=0))
+        )
+        return least, most
+
+
+def _mixed(parts: Array, ends: tuple[NDArray[np.intp], NDArray[np.intp]], shares: Array) -> Array:
+    queries = np.arange(parts.shape[2])
+    return np.stack([shares @ parts, *(parts[:, end, queries] for end in ends)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryLimits(AverageLimits):
+    """The limits of the score test for the answers of queries.
+
+    Parameters
+    ----------
+    value : (p,) array
+        The unbiased estimates.
+    users : int
+    scores : QueryScores
+    shares : (n,) array
+        The likely shares of the types, all positive.
+    population : bool
+    """
+
+    value: Array
+    users: int
+    scores: QueryScores
+    shares: Array
+    population: bool
+    step: float = 0.0
+
+    @cached_property
+    def _range(self) -> tuple[Array, Array]:
+        """The least and the largest answer of each query."""
+        return self.scores.rows.min(axis=1), self.scores.rows.max(axis=1)
+
+    @cached_property
+    def _mixture(self) -> Array:
+        return self.scores.mixed(self.shares, self.population)
+
+    @cached_property
+    def _middle(self) -> Array:
+        """The answers at the likely shares."""
+        found: Array = self.scores.rows @ self.shares
+        return found
+
+    def standard_error(self) -> Array:
+        """Return the standard errors at the likely shares."""
+        errors: Array = np.sqrt(self._cumulants(self._middle)[0] / self.users)
+        return errors
+
+    def _possible(self, hypothesis: Array) -> Array:
+        return np.clip(hypothesis, *self._range)
+
+    def _parts(self, hypothesis: Array) -> tuple[Array, Array, Array]:
+        least, most = self._range
+        up = hypothesis > self._middle
+        gap = np.where(up, most, least) - self._middle
+        moved = np.divide(hypothesis - self._middle, gap, out=np.zeros_like(hypothesis), where=gap != 0.0)
+        second, third, fourth = (
+            (1.0 - moved) * middle + moved * np.where(up, high, low) for middle, low, high in self._mixture
+        )
+        return second, third, fourth
