@@ -142,7 +142,8 @@ class LinearQueries(Problem[WorkloadRelease]):
         'The queries. By name: ``{name = "prefix", size = 64}``; also ``likert``, ``ranges``, '
         "``cyclic-ranges`` and ``histogram`` with ``size``, ``marginals`` with ``sizes`` and ``order``, "
         "``parities`` with ``bits`` and ``order``, ``means`` with ``sizes``, ``low``, ``high``, "
-        "``grid-prefix`` and ``grid-ranges`` with two ``sizes``. Or a matrix with a row per query.",
+        "``grid-prefix`` and ``grid-ranges`` with two ``sizes``, ``events`` with ``slots`` and ``most``. "
+        "Or a matrix with a row per query.",
         _workload,
         form="mapping or (p, n) array",
     )
