@@ -282,4 +282,5 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
             "solver": self.solver,
             "message": self.message,
             "notes": encode(dict(self.notes)),
+            **({"scope": self.scope} if self.scope else {}),
         }

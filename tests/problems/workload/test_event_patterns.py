@@ -9,7 +9,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.audit.event_patterns import OneEventBound
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import CertificateError, RowError
 from mechdesign.mechanisms import load_mechanism
 from mechdesign.mechanisms.events import EventRelease
 from mechdesign.mechanisms.workload import WorkloadRelease
@@ -73,7 +73,7 @@ def test_what_runs_has_the_error_that_is_stated(tmp_path):
     scores = (estimate.value - truth) / np.sqrt(108.1239 / 9 / 30_000)
     assert np.abs(scores).max() < 4.0
     assert "a slot" in str(mechanism.forecast(30_000))
-    with pytest.raises(ParameterError, match="'page 9'"):
+    with pytest.raises(RowError, match="'page 9'"):
         mechanism.randomize(["page 9"])
 
 
