@@ -32,7 +32,8 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
     """The checked result of one method on one problem.
 
     ``value`` and ``residuals`` are computed by the problem from ``variables``, never taken from a
-    solver. ``bound`` is proven by the method (an upper bound when maximising).
+    solver. ``bound`` is proven by the method (an upper bound when maximising). A solution cannot be made that
+    is ``optimal`` without a bound and how it is proven.
 
     Attributes
     ----------
@@ -83,6 +84,14 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
     scope: str = ""
     prices: PricedSolution | None = None
     again: Callable[[Problem[Any]], Any] | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.status == "optimal" and not (self.bound_source and math.isfinite(self.gap)):
+            raise MethodError(
+                self.problem.name,
+                f"method '{self.method}' says 'optimal' without a proven bound",
+                "give the bound and how it is proven, or the status 'feasible'",
+            )
 
     @property
     def found(self) -> bool:
@@ -237,7 +246,9 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
     @property
     def _distance(self) -> str:
         """How far a value is from the optimum at most, where the method does not claim to have found one."""
-        if self.claims_optimality or self.kind == "published" or self.scope or not self.problem.among():
+        if self.scope:
+            return f"; {self.scope}"
+        if self.claims_optimality or self.kind == "published" or not self.problem.among():
             return ""
         if any(item.property == OPTIMALITY and item.holds for item in self.certificates):
             return ", proven optimal by its bound"
@@ -271,4 +282,5 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
             "solver": self.solver,
             "message": self.message,
             "notes": encode(dict(self.notes)),
+            **({"scope": self.scope} if self.scope else {}),
         }
