@@ -25,7 +25,7 @@ class Outcome:
     ----------
     status : str
         ``"optimal"``, ``"feasible"`` (no optimality claimed), ``"infeasible"``, ``"unbounded"`` or
-        ``"failed"``.
+        ``"failed"``. Without a bound that proves it, ``"optimal"`` becomes ``"feasible"``.
     variables : mapping
         The problem's variables by their stable names; empty when there is no solution.
     bound : float or None
@@ -42,6 +42,8 @@ class Outcome:
         An exact or structured form of the variables that the mechanism is built from instead of them.
     prices : PricedSolution, optional
         The multipliers that prove the bound, for :attr:`Solution.sensitivity`.
+    scope : str
+        Where it depends on the problem that a method chooses from another class; see :class:`Method`.
     """
 
     status: Status
@@ -53,6 +55,7 @@ class Outcome:
     notes: Mapping[str, Any] = attrs.field(factory=dict)
     realisation: Any = None
     prices: PricedSolution | None = None
+    scope: str = ""
 
 
 @frozen_value()

@@ -371,4 +371,4 @@ def fraction_of_text(text: str) -> Fraction | None:
 
 def rounding_allowance(value: float, terms: int = 64) -> float:
     """Return tau: what summing some terms of this size in double precision may lose."""
-    return terms * sys.float_info.epsilon * abs(value)
+    return terms * max(sys.float_info.epsilon * abs(value), math.ulp(0.0))

@@ -52,6 +52,9 @@ class Problem(ABC, Generic[MechanismT_co]):
         :meth:`among`.
     optimal_within : float
         A value is certified optimal when a proven bound leaves at most this part of what is at stake.
+    trivial : float or None
+        What no mechanism can be better than, whatever it does: 0 for an error. Bounds are cut there. Where it
+        depends on the parameters, see :meth:`trivial_bound`.
     example : mapping
         Parameters that state a small problem; what is missing in a model file is shown as it stands here.
     renamed : mapping
@@ -69,6 +72,7 @@ class Problem(ABC, Generic[MechanismT_co]):
     summary: ClassVar[str] = ""
     compared_with: ClassVar[str] = ""
     optimal_within: ClassVar[float] = WITHIN
+    trivial: ClassVar[float | None] = None
     example: ClassVar[Mapping[str, Any]] = {}
     renamed: ClassVar[Mapping[str, str]] = {}
     levers: ClassVar[tuple[str, ...]] = ()
@@ -108,6 +112,14 @@ class Problem(ABC, Generic[MechanismT_co]):
     ) -> Certificate:
         """Return whether a bound leaves little; see :func:`~mechdesign.core.certificate.optimality`."""
         return optimality(solution, left, scale, within=self.optimal_within, **more)
+
+    def trivial_bound(self) -> float | None:
+        """Return what no mechanism can be better than, whatever it does; None where nothing is known."""
+        return self.trivial
+
+    def at_stake(self, value: float, bound: float) -> float:
+        """Return the size of which an optimum leaves at most the part :attr:`optimal_within`."""
+        return max(abs(value), abs(bound), self.objective_scale())
 
     def objective_scale(self) -> float:
         """Return the size of the numbers that the objective adds up, for what rounding may lose.

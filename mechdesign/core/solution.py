@@ -32,7 +32,8 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
     """The checked result of one method on one problem.
 
     ``value`` and ``residuals`` are computed by the problem from ``variables``, never taken from a
-    solver. ``bound`` is proven by the method (an upper bound when maximising).
+    solver. ``bound`` is proven by the method (an upper bound when maximising). A solution cannot be made that
+    is ``optimal`` without a bound and how it is proven.
 
     Attributes
     ----------
@@ -83,6 +84,14 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
     scope: str = ""
     prices: PricedSolution | None = None
     again: Callable[[Problem[Any]], Any] | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.status == "optimal" and not (self.bound_source and math.isfinite(self.gap)):
+            raise MethodError(
+                self.problem.name,
+                f"method '{self.method}' says 'optimal' without a proven bound",
+                "give the bound and how it is proven, or the status 'feasible'",
+            )
 
     @property
     def found(self) -> bool:

@@ -13,7 +13,8 @@ from typing import Any
 from mechdesign.core.blas import one_thread
 from mechdesign.core.discovery import COMPANIONS, modules_of
 from mechdesign.core.errors import MethodError, ParameterError, UnknownNameError, suggestion
-from mechdesign.core.method import Method
+from mechdesign.core.method import Method, Outcome, Status
+from mechdesign.core.numbers import rounding_allowance
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.types import MechanismT_co
@@ -230,25 +231,48 @@ def _solve_by(
             outcome.solver,
             message=f"the value of what was found is {value}, beyond double precision",
         )
+    bound, source = _bound(problem, outcome)
     return Solution(
         problem=problem,
         method=chosen.name,
         kind=chosen.kind,
-        status=outcome.status,
+        status=_status(problem, outcome, value, bound),
         value=value,
-        bound=outcome.bound if outcome.bound is None or math.isfinite(outcome.bound) else None,
+        bound=bound,
         variables=outcome.variables,
         residuals=problem.residuals(outcome.variables) if found else {},
         seconds=seconds,
         solver=outcome.solver,
-        bound_source=outcome.bound_source,
+        bound_source=source,
         message=outcome.message,
         notes=outcome.notes,
         realisation=outcome.realisation,
-        scope=chosen.scope,
+        scope=outcome.scope or chosen.scope,
         prices=outcome.prices,
         again=partial(solve, method=named, **options),
     )
+
+
+def _bound(problem: Problem[Any], outcome: Outcome) -> tuple[float | None, str]:
+    """Return the bound of a method and its proof, cut at what is trivially known; None if not finite."""
+    bound, known = outcome.bound, problem.trivial_bound()
+    if bound is None or not math.isfinite(bound):
+        return None, ""
+    if known is not None and (bound < known if problem.sense == "min" else bound > known):
+        side = "at least" if problem.sense == "min" else "at most"
+        return known, f"{problem.value_label()} is {side} {known:.10g}"
+    return bound, outcome.bound_source
+
+
+def _status(problem: Problem[Any], outcome: Outcome, value: float, bound: float | None) -> Status:
+    """Return the status of an outcome: ``optimal`` only where a bound leaves no more than is certified."""
+    if outcome.status != "optimal":
+        return outcome.status
+    if bound is None or not outcome.bound_source:
+        return "feasible"
+    scale = max(abs(value), abs(bound), problem.objective_scale())
+    left = problem.optimal_within * problem.at_stake(value, bound) + rounding_allowance(scale)
+    return "optimal" if abs(value - bound) <= left else "feasible"
 
 
 def _check_options(problem: Problem[Any], method: Method, options: Mapping[str, Any]) -> None:

@@ -254,7 +254,7 @@ def test_disagreeing_methods_and_failed_certificates_fail_the_check():
         type(SURVEY.problem),
         "numeric",
         "",
-        lambda problem: md.Outcome("optimal", {"channel": np.eye(2)}, 1.0),
+        lambda problem: md.Outcome("optimal", {"channel": np.eye(2)}, 1.0, "a claim"),
     )
     run = md.solve(SURVEY.problem, worse)  # the identity is not private: its mechanism is a mixed one
     assert run.residuals["privacy"] > 0.5

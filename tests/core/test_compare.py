@@ -18,7 +18,8 @@ def lying(name: str, share: float, bound: float | None, kind: str = "numeric", s
     """Return a run whose channel has a part of the optimum's diagonal, with the bound it claims."""
     best, constant = np.asarray(md.solve(PROBLEM).variables["channel"]), np.full((3, 3), 1 / 3)
     channel = share * best + (1 - share) * constant
-    outcome = md.Outcome(status, {"channel": channel} if status in ("optimal", "feasible") else {}, bound)
+    variables = {"channel": channel} if status in ("optimal", "feasible") else {}
+    outcome = md.Outcome(status, variables, bound, "" if bound is None else "a claim")
     method = md.Method(name, RandomizedResponse, kind, "", lambda problem: outcome)
     return md.solve(PROBLEM, method)
 

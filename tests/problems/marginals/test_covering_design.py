@@ -11,6 +11,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
+from mechdesign.core.errors import MethodError
+from mechdesign.core.values import changed
 from mechdesign.problems.marginals.covering_design.exchange import improved
 from mechdesign.problems.marginals.covering_design.greedy import chosen
 from mechdesign.problems.marginals.covering_design.subsets import Subsets, without_redundant
@@ -153,7 +155,7 @@ def test_a_covering_that_does_not_cover_is_seen_by_the_problem():
         md.CoveringDesign,
         "analytic",
         "one block too few",
-        lambda problem: md.Outcome("optimal", {"blocks": blocks[1:]}, bound=6.0),
+        lambda problem: md.Outcome("optimal", {"blocks": blocks[1:]}, 6.0, "a claim"),
     )
     solution = md.solve(problem, forged)
     assert [certificate.property for certificate in solution.broken] == ["covering"]
@@ -166,10 +168,13 @@ def test_a_claim_beyond_the_bound_is_no_optimum():
         md.CoveringDesign,
         "analytic",
         "all blocks",
-        lambda problem: md.Outcome("optimal", {"blocks": blocks}, bound=7.0),
+        lambda problem: md.Outcome("optimal", {"blocks": blocks}, 7.0, "a claim"),
     )
     solution = md.solve(md.CoveringDesign(points=7, order=2, block=3), claimed)
-    assert [certificate.property for certificate in solution.broken] == ["optimality"]
+    assert (solution.status, solution.broken) == ("feasible", ())
+    assert "at most 28 (4e+02 %) from the optimum" in str(solution)
+    with pytest.raises(MethodError, match="without a proven bound"):
+        changed(solution, status="optimal", bound=None)
 
 
 def test_quantities():

@@ -108,7 +108,7 @@ def test_a_protocol_with_too_little_noise_is_refused():
 def test_optimality_is_judged_against_all_candidates():
     problem = md.ShuffleCounting(**COUNTING)
     worse = md.solve(problem, "cnt-bn")
-    claimed = md.Outcome("optimal", worse.variables)
+    claimed = md.Outcome("optimal", worse.variables, worse.value, "a claim")
     method = md.Method("claims", md.ShuffleCounting, "numeric", "claims", lambda _: claimed)
     assert [item.property for item in md.solve(problem, method).broken] == ["optimality"]
 

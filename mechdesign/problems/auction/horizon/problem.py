@@ -57,6 +57,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
     example: ClassVar[Mapping[str, Any]] = {"users": 12, "tasks": 3, "slots": 40, "epsilon": 1.0}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "total cost"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "the cheapest selection over many slots in which every user takes part"
     compared_with: ClassVar[str] = "all selections over the given slots, which are known in advance"
     optimal_within: ClassVar[float] = 1e-9

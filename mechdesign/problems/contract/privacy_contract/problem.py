@@ -88,6 +88,7 @@ class PrivacyContract(Problem[ContractMenu]):
     }
     levers: ClassVar[tuple[str, ...]] = ("budget", "target_error", "epsilon_min", "epsilon_max")
     value_name: ClassVar[str] = "sum of the noise's losses"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "menu of privacy levels and payments for users with private preferences"
     generators: ClassVar[Generators] = {"types": TYPE_GENERATORS}
 

@@ -73,6 +73,7 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("budget",)
     value_name: ClassVar[str] = "mean loss of a user"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "menu of privacy levels and payments for preferences with a density"
     compared_with: ClassVar[str] = "all menus for this density that keep IR, IC and the budget"
     optimal_within: ClassVar[float] = 1e-4

@@ -71,6 +71,7 @@ class DeployedFrequencies(Problem[Oracle | System]):
     }
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "users x variance of a share"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "frequencies as a real system collects them, and the optimum at its epsilon"
     compared_with: ClassVar[str] = "all epsilon-private channels with unbiased estimators"
 

@@ -61,6 +61,7 @@ class DeployedHistogram(Problem[Mechanism]):
     example: ClassVar[Mapping[str, Any]] = {"users": 10000, "epsilon": 1.0, "delta": 1e-8}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "standard deviation of a count"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "least noise of clients for summed one-hot vectors, proven for all data"
     compared_with: ClassVar[str] = "all flips of bits with one probability that keep epsilon and delta"
     optimal_within: ClassVar[float] = 0.02

@@ -83,6 +83,7 @@ class JointCollection(Problem[JointResponse]):
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon", "report_epsilon")
     value_name: ClassVar[str] = "users x summed variance of the bits"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = (
         "noise that is kept and noise drawn again, for one-hot reports on several attributes"
     )

@@ -164,6 +164,7 @@ class JointDistribution(Problem[Mechanism]):
     }
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "negative log-likelihood per user (nats)"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "the most likely joint distribution of several attributes, from one-hot reports"
     compared_with: ClassVar[str] = "all distributions of the attributes"
     generators: ClassVar[Mapping[str, Mapping[str, Callable[..., Any]]]] = {"reports": GENERATORS}

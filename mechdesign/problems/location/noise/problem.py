@@ -50,6 +50,7 @@ class LocationNoise(Problem[LocationMechanism]):
     example: ClassVar[Mapping[str, Any]] = {"epsilon": 1.4, "area": [0.0, 0.0, 20.0, 20.0]}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "expected distance of a report"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "planar Laplace noise on places, exact on a lattice, and its radius"
     compared_with: ClassVar[str] = "the kinds of noise that are built in"
 

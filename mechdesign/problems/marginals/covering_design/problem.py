@@ -54,6 +54,7 @@ class CoveringDesign(Problem[Mechanism]):
     example: ClassVar[Mapping[str, Any]] = {"points": 8, "order": 2, "block": 4}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "number of views"
+    trivial: ClassVar[float | None] = 1.0
     summary: ClassVar[str] = "the fewest blocks (views) that contain every few points (attributes) together"
     compared_with: ClassVar[str] = "all lists of blocks of this size"
 

@@ -97,6 +97,7 @@ class FrequencyOracle(Problem[Oracle]):
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "users x variance of a share"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "best private report for frequencies, compared with the popular ones"
     compared_with: ClassVar[str] = "all epsilon-private channels with unbiased estimators"
 

@@ -147,6 +147,7 @@ class MarginalViews(Problem[MarginalRelease]):
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "squared error of a marginal, summed over its cells"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "views of the attributes that users report for marginal tables, and their shares"
 
     labels: Sequence[Sequence[str]] | None = checked(

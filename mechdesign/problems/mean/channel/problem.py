@@ -67,6 +67,7 @@ class MeanChannel(Problem[GridMean]):
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "variance of one report"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "the best mechanism for the mean of a number, by linear programming"
     optimal_within: ClassVar[float] = 1e-5
     """A solution is certified optimal when its proven gap is below this part of its value."""

@@ -84,6 +84,7 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
     value_name: ClassVar[str] = "users x variance"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "best one-bit mechanism for means: the interval of randomized censoring"
     compared_with: ClassVar[str] = "all intervals of one-bit randomized censoring under these constraints"
 

@@ -101,6 +101,14 @@ class ExtendedResponse(RandomizedResponse):
             return super().objective(variables)
         return float(np.sum(self.own_utility(self._constant(variables)).value))
 
+    def trivial_bound(self) -> float | None:
+        """Return what answers in clear are worth; nothing is known of an own utility."""
+        return super().trivial_bound() if self.own_utility is None else None
+
+    def objective_scale(self) -> float:
+        """Return the largest utility; that of an own one is taken to be about 1."""
+        return super().objective_scale() if self.own_utility is None else 1.0
+
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return also by how much the own constraints are violated."""
         result = super().residuals(variables)

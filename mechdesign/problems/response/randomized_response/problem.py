@@ -30,7 +30,7 @@ from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
 from mechdesign.mechanisms.labels import Labels
 from mechdesign.mechanisms.repair import PrivacyTarget
 from mechdesign.problems.response.randomized_response import metric, priors
-from mechdesign.problems.response.randomized_response.information import mutual_information_bits
+from mechdesign.problems.response.randomized_response.information import entropy_bits, mutual_information_bits
 
 Array = NDArray[np.float64]
 NamedUtility = Literal["truth", "absolute-loss", "squared-loss", "distance-loss", "mutual-information"]
@@ -300,9 +300,11 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
         shortfall = solution.bound - deployed
         left = shortfall if solution.value <= solution.bound + allowance else math.inf
         figures = {"gap": solution.gap, "shortfall": shortfall, **figures}
-        return self.optimality(solution, left, self._stake(solution.bound), slack=allowance, figures=figures)
+        return self.optimality(
+            solution, left, self.at_stake(solution.value, solution.bound), slack=allowance, figures=figures
+        )
 
-    def _stake(self, bound: float) -> float:
+    def at_stake(self, value: float, bound: float) -> float:
         """Return the utility at stake: best report always against worst report always, or the bound."""
         if not self.is_linear:
             return abs(bound)
@@ -311,9 +313,20 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
         utility = self.utility_matrix()
         return float(self.prior @ (utility.max(axis=1) - utility.min(axis=1)))
 
+    def trivial_bound(self) -> float | None:
+        """Return what answers in clear are worth: the best report for each, or the entropy of the prior."""
+        if not self.is_linear:
+            return entropy_bits(self.prior) * (1.0 + 2.0**-40)
+        if isinstance(self.utility, str) and self.utility == "truth":
+            return 1.0
+        best = math.fsum((self.prior * self.utility_matrix().max(axis=1)).tolist())
+        return best + rounding_allowance(self.objective_scale())
+
     def objective_scale(self) -> float:
-        """Return the largest utility; probabilities weigh it with at most 1 in all."""
-        if not self.is_linear or (isinstance(self.utility, str) and self.utility == "truth"):
+        """Return the largest utility, which probabilities weigh with at most 1 in all; or the information."""
+        if not self.is_linear:
+            return entropy_bits(self.prior)
+        if isinstance(self.utility, str) and self.utility == "truth":
             return 1.0
         return float(np.abs(self.utility_matrix()).max())
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
+from mechdesign.problems.response.randomized_response.information import pattern_information
 from mechdesign.problems.response.randomized_response.polish import polished
 from mechdesign.problems.response.randomized_response.problem import RandomizedResponse
 
@@ -33,7 +34,11 @@ def run(problem: RandomizedResponse) -> Outcome:
     from mechdesign.solvers.linear import solve_equality_form
 
     patterns = all_patterns(problem.size, math.exp(problem.epsilon))
-    values = pattern_information(problem.prior, patterns)
+    found = pattern_information(problem.prior, patterns)
+    unit = float(found.max())  # the tolerances of a solver are absolute
+    if unit <= 0.0:
+        return _nothing(problem)
+    values = found / unit
     shares, prices = solve_equality_form(values, patterns, np.ones(problem.size))
     used = np.argsort(-shares, kind="stable")[: problem.reports]
     channel = np.zeros((problem.size, problem.reports))
@@ -42,10 +47,23 @@ def run(problem: RandomizedResponse) -> Outcome:
     return Outcome(
         status="optimal",
         variables={"channel": final},
-        bound=_proven_bound(values, patterns, prices),
+        bound=math.nextafter(unit * _proven_bound(values, patterns, prices), math.inf),
         bound_source="feasible prices of the dual over all patterns",
         solver="HiGHS simplex",
         notes=notes,
+    )
+
+
+def _nothing(problem: RandomizedResponse) -> Outcome:
+    """Return a channel that tells nothing, where e^eps is 1 to the last digit or the answer is certain."""
+    channel = np.zeros((problem.size, problem.reports))
+    channel[:, 0] = 1.0
+    return Outcome(
+        status="optimal",
+        variables={"channel": channel},
+        bound=2.0 * problem.epsilon**2 if (problem.prior > 0.0).sum() > 1 else 0.0,
+        bound_source="a report changes probabilities by at most e^epsilon",
+        solver="formula",
     )
 
 
@@ -55,13 +73,6 @@ def all_patterns(size: int, exponential: float) -> Array:
     bits = (numbers >> np.arange(size)[:, None]) & 1
     patterns: Array = np.where(bits == 1, exponential, 1.0)
     return patterns
-
-
-def pattern_information(prior: Array, patterns: Array) -> Array:
-    """Return mu(s) in bits for every column s."""
-    averages = prior @ patterns
-    terms: Array = (prior[:, None] * patterns * np.log2(patterns / averages)).sum(axis=0)
-    return terms
 
 
 def _proven_bound(values: Array, patterns: Array, prices: Array) -> float:

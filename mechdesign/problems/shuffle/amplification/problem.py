@@ -16,7 +16,7 @@ from mechdesign.problems.shuffle.judge import Setting, attacked, case_of
 from mechdesign.problems.shuffle.parameters import Shuffling, honest_users
 from mechdesign.problems.shuffle.randomizers import randomizer_of
 from mechdesign.problems.shuffle.theorems import LARGEST, TheoremSetting
-from mechdesign.problems.shuffle.verdicts import attack_certificate, central_privacy
+from mechdesign.problems.shuffle.verdicts import ATTACK_WITHIN, attack_certificate, central_privacy
 
 
 @frozen_problem()
@@ -50,6 +50,8 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
     example: ClassVar[Mapping[str, Any]] = {"users": 10000, "local_epsilon": 1.0, "delta": 1e-06}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "central epsilon"
+    optimal_within: ClassVar[float] = ATTACK_WITHIN
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "proven privacy of shuffled reports, next to what an attack achieves"
     compared_with: ClassVar[str] = "all central epsilons that this local randomizer can have"
 

@@ -45,6 +45,7 @@ class ShuffleCounting(LocallyLimited, Problem[Protocol]):
     example: ClassVar[Mapping[str, Any]] = {"users": 10000, "epsilon": 1.0, "delta": 1e-06}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "root mean squared error of the count"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "protocol that counts ones from shuffled messages with the least error"
     compared_with: ClassVar[str] = "the protocols that are built in and fit the limits"
     kinds = KINDS

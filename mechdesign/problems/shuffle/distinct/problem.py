@@ -41,6 +41,7 @@ class ShuffleDistinct(Categorised, Problem[Protocol]):
     name: ClassVar[str] = "shuffle-distinct"
     example: ClassVar[Mapping[str, Any]] = {"users": 1000, "categories": 50, "epsilon": 1.0, "delta": 1e-06}
     value_name: ClassVar[str] = "root mean squared error of the number of categories"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = (
         "protocol that counts distinct categories from shuffled messages with the least error"
     )

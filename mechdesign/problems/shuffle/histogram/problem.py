@@ -45,6 +45,7 @@ class ShuffleHistogram(Categorised, LocallyLimited, Problem[Protocol]):
     example: ClassVar[Mapping[str, Any]] = {"users": 10000, "categories": 20, "epsilon": 1.0, "delta": 1e-06}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "root mean squared error of a count"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "protocol that counts categories from shuffled messages with the least error"
     compared_with: ClassVar[str] = "the protocols that are built in and fit the limits"
     kinds = KINDS

@@ -19,7 +19,7 @@ from mechdesign.problems.shuffle.local_budget import building
 from mechdesign.problems.shuffle.parameters import Shuffling, epsilon_of, honest_users
 from mechdesign.problems.shuffle.randomizers import randomizer_of
 from mechdesign.problems.shuffle.theorems import LARGEST, TheoremSetting
-from mechdesign.problems.shuffle.verdicts import attack_certificate, central_privacy
+from mechdesign.problems.shuffle.verdicts import ATTACK_WITHIN, attack_certificate, central_privacy
 
 
 def _central(field: str, value: Any) -> float:
@@ -56,6 +56,7 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
     example: ClassVar[Mapping[str, Any]] = {"users": 10000, "central_epsilon": 0.5, "delta": 1e-06}
     sense: ClassVar[Sense] = "max"
     value_name: ClassVar[str] = "local epsilon"
+    optimal_within: ClassVar[float] = ATTACK_WITHIN
     summary: ClassVar[str] = "how little local privacy is proven to be enough before shuffling"
     compared_with: ClassVar[str] = "all local epsilons that this central epsilon can allow"
 

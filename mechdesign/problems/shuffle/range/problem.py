@@ -41,6 +41,7 @@ class ShuffleRange(Categorised, Problem[Protocol]):
     name: ClassVar[str] = "shuffle-range"
     example: ClassVar[Mapping[str, Any]] = {"users": 10000, "categories": 64, "epsilon": 1.0, "delta": 1e-06}
     value_name: ClassVar[str] = "root mean squared error of a range"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = (
         "protocol that counts the users of all ranges from shuffled messages with the least error"
     )

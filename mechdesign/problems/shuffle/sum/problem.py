@@ -42,6 +42,7 @@ class ShuffleSum(Limited, Problem[Protocol]):
     example: ClassVar[Mapping[str, Any]] = {"users": 1000, "epsilon": 1.0, "delta": 1e-06}
     sense: ClassVar[Sense] = "min"
     value_name: ClassVar[str] = "root mean squared error of the sum"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "protocol that adds up numbers from shuffled messages with the least error"
     compared_with: ClassVar[str] = "the protocols that are built in and fit the limits"
     kinds = KINDS

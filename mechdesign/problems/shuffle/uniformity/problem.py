@@ -48,6 +48,7 @@ class ShuffleUniformity(Categorised, Problem[Protocol]):
         "delta": 1e-06,
     }
     value_name: ClassVar[str] = "least distance from uniform that is surely found"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = (
         "protocol that tests uniform categories from shuffled messages with the least distance"
     )

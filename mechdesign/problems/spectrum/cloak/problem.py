@@ -94,6 +94,7 @@ class SpectrumCloakDesign(Problem[SpectrumCloak]):
     )
     compared_with: ClassVar[str] = "all sizes of tiles of this shape"
     value_name: ClassVar[str] = "revenue and privacy lost"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "how large the public tile is in which a channel's owner cannot be found"
 
     price: float = checked("k1: cost of a unit of area.", positive, limits=POSITIVE, form="number > 0")

@@ -118,6 +118,7 @@ class SpectrumPartition(Problem[Mechanism]):
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon", "delta", "cap")
     value_name: ClassVar[str] = "places that lose service"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "how a map is divided into regions in which a channel's owner cannot be found"
 
     generators: ClassVar[Generators] = {"prior": GENERATORS}

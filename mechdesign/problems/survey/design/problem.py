@@ -117,6 +117,7 @@ class SurveyDesign(Problem[Survey]):
     levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     relaxations: ClassVar[Mapping[str, Any]] = {"users": MOST_USERS, "epsilon": LARGEST_EPSILON}
     value_name: ClassVar[str] = "error relative to answers in clear"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "several questions of each user under one epsilon: what to ask of whom, and how"
     compared_with: ClassVar[str] = "mixtures of independent and joint reports"
     optimal_within: ClassVar[float] = 1e-4

@@ -108,6 +108,7 @@ class SurveyLimit(Problem[Any]):
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "users times the error"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = (
         "lower bound on the error of every private mechanism for several questions, with a proof"
     )

@@ -90,6 +90,7 @@ class EventCounts(Problem[EventRelease]):
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "variance of one report, all slots together"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "the best private report for counts of rare events in many slots"
     optimal_within: ClassVar[float] = 1e-3
     """A solution is certified optimal when its proven gap is below this part of its value."""

@@ -128,6 +128,7 @@ class LinearQueries(Problem[WorkloadRelease]):
     sense: ClassVar[Sense] = "min"
     levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "squared error of one report, all queries together"
+    trivial: ClassVar[float | None] = 0.0
     summary: ClassVar[str] = "the best private report for any linear queries, with a bound for every protocol"
     compared_with: ClassVar[str] = "all epsilon-private protocols with unbiased answers, one report per user"
     optimal_within: ClassVar[float] = 5e-3
