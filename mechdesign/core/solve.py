@@ -79,7 +79,7 @@ def find_method(problem: Problem, name: str) -> Method:
 
 
 def choose_method(problem: Problem) -> Method:
-    """Return the first method, in order of preference, that applies to the problem.
+    """Return the default: the first method, in order of preference, that applies and does not defer to others.
 
     Published formulas that are kept to be refuted are never chosen.
 
@@ -92,7 +92,9 @@ def choose_method(problem: Problem) -> Method:
 
 
 def applicable_methods(problem: Problem) -> Iterator[Method]:
-    """Yield the methods that apply to the problem, in order of preference, without published formulas.
+    """Yield the methods that apply to the problem, in the order in which they are tried by default.
+
+    That is the order of preference, those that defer to others last. Published formulas are left out.
 
     Raises
     ------
@@ -109,13 +111,16 @@ def applicable_methods(problem: Problem) -> Iterator[Method]:
     candidates = [method for method in methods_of(problem) if method.kind != "published"]
     if not candidates:
         raise MethodError(problem.name, *_why_no_method(type(problem)))
-    reasons = []
+    reasons, later = [], []
     for method in candidates:
         reason = method.why_not(problem)
-        if reason is None:
-            yield method
-        else:
+        if reason is not None:
             reasons.append(f"{method.name}: {reason}")
+        elif method.defers(problem):
+            later.append(method)
+        else:
+            yield method
+    yield from later
     if len(reasons) == len(candidates):
         raise MethodError(problem.name, f"no method applies ({'; '.join(reasons)})")
 
