@@ -2,46 +2,73 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import os
-import sys
-import time
 import math
 import multiprocessing
+import os
 import resource
-import signal
+import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from benchmarks.defaults_grid import catalog_problems, problems
-from mechdesign.core.compare import compare
+from mechdesign.core.certificate import OPTIMALITY
 from mechdesign.core.method import Method
 from mechdesign.core.problem import Problem
-from mechdesign.core.solution import Solution
-from mechdesign.core.solve import choose_method, methods_of, solve
+from mechdesign.core.solve import applicable_methods, solve
 from mechdesign.core.text import table
+from mechdesign.problems import problem_classes
 
 TITLE = "Defaults: the default method next to the best of the others"
 
 RESULT = Path(__file__).parent / "results" / "defaults.csv"
 
 ALLOWED = 1e-3
-"""The part of its value that a default may lose."""
+"""The part of its value that a default may lose; `frequency-oracle` has its own, ``max_excess``."""
 
 OTHERS_SECONDS = 10
 """Seconds of processor time that another method may take."""
 
-DEFAULT_SECONDS = 120
-WALL = 8
+DEFAULT_SECONDS = 200
 """The same of a default."""
+
+WALL = 8
+"""How many times as long each may take by the clock: other programs may run."""
+
+NOTES = """\
+loss    the part of its value by which the default falls short of the best other method; inf without an answer
+others  methods of the same class of mechanisms that take less than 10 s of processor time, whose constraints
+        hold and whose privacy is as exact as that of the default; published formulas are not asked"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a method answers within its time; a value of NaN is none.
+
+    ``sound`` where all certificates that were asked for hold, ``exact`` where all are in exact arithmetic.
+    """
+
+    method: str
+    status: str
+    value: float
+    seconds: float
+    sound: bool
+    exact: bool
+
+
+Ask: TypeAlias = Callable[[Problem[Any], Method, int, bool], Answer]
+"""``answer(problem, method, seconds, judging)``: with the last one certificates are asked for, which can take
+longer than the method."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A problem, its default, and the best other method: ``loss`` is the part of the value that is lost."""
+    """A problem, its default, and the best other method."""
 
     problem: str
     default: str
@@ -52,97 +79,151 @@ class Line:
     other_value: float
     other_seconds: float
     loss: float
+    allowed: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the default loses no more than is allowed."""
+        return self.loss <= self.allowed
 
 
-def is_candidate(run: Solution[Any]) -> bool:
-    """Whether a run is an answer that could be the default's: all constraints hold, of the same class."""
-    sound = all(item.holds for item in run.certificates if item.property != "optimality")
-    return run.found and run.kind != "published" and not run.scope and sound
+def run(quick: bool) -> None:
+    """Print the default and the best other method of each problem, losses first; keep all in the results."""
+    print(NOTES)
+    _import_solvers()
+    cases = [*problems(quick), *(() if quick else catalog_problems())]
+    lines = list(judged(cases, answer_within))
+    lost = [line for line in lines if not line.holds]
+    print(table([field.name for field in fields(Line)], [_cells(line) for line in [*lost, *worst(lines)]]))
+    print(f"{len(cases)} problems, {len(lines)} with several answers, {len(lost)} losses beyond what is allowed")
+    if not quick:
+        with RESULT.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, [field.name for field in fields(Line)], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows({name: _shown(value) for name, value in asdict(line).items()} for line in lines)
 
 
-def loss(problem: Problem[Any], value: float, other: float) -> float:
-    """Return the part of the value by which one falls short of another; 0 where it does not."""
-    short = (other - value) if problem.sense == "max" else (value - other)
-    largest = max(abs(value), abs(other))
-    return max(0.0, short) / largest if largest > 0.0 else 0.0
-
-
-def judged(name: str, problem: Problem[Any]) -> Line | None:
-    """Return the default and the best other method; None where no other method gives an answer."""
-    methods = [method for method in methods_of(problem) if method.kind != "published"]
-    applicable = [method for method in methods if method.why_not(problem) is None]
-    if len(applicable) < 2:
-        return None
-    default = answer(problem, applicable[0], DEFAULT_SECONDS)
-    others = [answer(problem, method, OTHERS_SECONDS) for method in applicable[1:]]
-    rivals = [other for other in others if other.sound]
-    if not rivals:
-        return None
-    best = (max if problem.sense == "max" else min)(rivals, key=lambda other: other.value)
-    lost = loss(problem, default.value, best.value) if default.sound else math.inf
-    return Line(name, default.method, default.status, default.value, default.seconds,
-                best.method, best.value, best.seconds, lost)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a method answered within its time; ``sound`` where it could be the default's answer."""
-
-    method: str
-    status: str
-    value: float
-    seconds: float
-    sound: bool
-
-
-def answer(problem: Problem[Any], method: Method, limit: int) -> Answer:
-    """Run a method in a forked process that may take ``limit`` seconds of processor time."""
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_answer, args=(sender, problem, method, limit), daemon=True)
-    process.start()
-    sender.close()
-    try:
-        if not receiver.poll(WALL * limit):
-            return Answer(method.name, "too slow", math.nan, math.inf, False)
-        outcome: Answer = receiver.recv()
-    except EOFError:  # killed at the limit
-        return Answer(method.name, "too slow", math.nan, math.inf, False)
-    finally:
-        process.kill()
-        process.join()
-        receiver.close()
-    return outcome
-
-
-def _answer(sender: Connection, problem: Problem[Any], method: Method, limit: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
-    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")
-    start = time.process_time()
-    try:
-        run = solve(problem, method)
-        seconds = time.process_time() - start
-        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
-        sender.send(Answer(method.name, run.status, run.value, seconds, is_candidate(run)))
-    except Exception as error:  # the method failed: that is an answer, too
-        sender.send(Answer(method.name, f"{type(error).__name__}: {error}", math.nan, math.inf, False))
-
-
-def lines(cases: Iterable[tuple[str, Problem[Any]]]) -> Iterator[Line]:
-    """Yield the judgement of every problem that has several methods."""
+def judged(
+    cases: Iterable[tuple[str, Problem[Any]]], answer: Ask
+) -> Iterator[Line]:
+    """Yield the judgement of every problem for which another method than the default has an answer."""
     for name, problem in cases:
-        line = judged(name, problem)
+        line = judgement(name, problem, answer)
         if line is not None:
             yield line
 
 
-def run(quick: bool) -> None:
-    """Print the losses, and write all lines to the results."""
-    cases = [*problems(quick), *(() if quick else catalog_problems())]
-    every = []
-    for number, line in enumerate(lines(cases)):
-        every.append(line)
-        if line.loss > ALLOWED:
-            print(f"{line.loss:9.4f} {line.problem}: {line.default} {line.value:.6g} [{line.status}] {line.seconds:.2f} s, "
-                  f"{line.other} {line.other_value:.6g} {line.other_seconds:.2f} s", flush=True)
-    print(f"{len(every)} problems with several methods")
+def judgement(name: str, problem: Problem[Any], answer: Ask) -> Line | None:
+    """Return the default and the best other method; None where no other method has an answer."""
+    first, *rest = applicable_methods(problem)
+    others = [answer(problem, method, OTHERS_SECONDS, False) for method in rest if not method.scope]
+    others = [other for other in others if math.isfinite(other.value)]
+    if not others:
+        return None
+    default = answer(problem, first, DEFAULT_SECONDS, False)
+    allowed = max(ALLOWED, getattr(problem, "max_excess", 0.0))
+    sign = 1.0 if problem.sense == "min" else -1.0
+    others.sort(key=lambda other: sign * other.value)
+    methods = {method.name: method for method in (first, *rest)}
+    for other in others:
+        lost = loss(sign * default.value, sign * other.value)
+        if lost > allowed and not could_be_default(problem, methods[other.method], first, answer):
+            continue
+        return Line(
+            name,
+            default.method,
+            default.status,
+            default.value,
+            default.seconds,
+            other.method,
+            other.value,
+            other.seconds,
+            lost,
+            allowed,
+        )
+    return None
+
+
+def loss(value: float, other: float) -> float:
+    """Return by which part of the larger one a value to be minimized is above another one; inf for NaN.
+
+    Examples
+    --------
+    >>> loss(2.0, 1.0), loss(1.0, 2.0), loss(0.0, 0.0), loss(float("nan"), 1.0)
+    (0.5, 0.0, 0.0, inf)
+    """
+    if math.isnan(value):
+        return math.inf
+    return max(0.0, value - other) / (max(abs(value), abs(other)) or 1.0)
+
+
+def could_be_default(problem: Problem[Any], method: Method, first: Method, answer: Ask) -> bool:
+    """Whether all that a method promises holds, as exactly as for the default."""
+    judged = answer(problem, method, DEFAULT_SECONDS, True)
+    return judged.sound and (judged.exact or not answer(problem, first, DEFAULT_SECONDS, True).exact)
+
+
+def worst(lines: list[Line]) -> list[Line]:
+    """Return of each class of problems the line with the largest loss that is allowed."""
+    largest: dict[str, Line] = {}
+    for line in lines:
+        kind = line.problem.split(":")[0].split("/")[0]
+        if line.holds and (kind not in largest or line.loss > largest[kind].loss):
+            largest[kind] = line
+    return list(largest.values())
+
+
+def answer(problem: Problem[Any], method: Method, seconds: int, judging: bool) -> Answer:
+    """Run a method here, however long it takes."""
+    start = time.process_time()
+    try:
+        run = solve(problem, method)
+        spent = time.process_time() - start
+        asked = [item for item in run.certificates if item.property != OPTIMALITY] if judging else []
+    except Exception as error:  # what a method raises is its answer
+        return Answer(method.name, f"{type(error).__name__}: {error}", math.nan, 0.0, False, False)
+    sound, exact = all(item.holds for item in asked), all(item.exact for item in asked)
+    return Answer(method.name, run.status, run.value, spent, sound and run.found, exact)
+
+
+def answer_within(problem: Problem[Any], method: Method, seconds: int, judging: bool) -> Answer:
+    """Run a method in a forked process that ends after so much of processor time."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    arguments = (sender, problem, method, seconds, judging)
+    process = context.Process(target=_send, args=arguments, daemon=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # idle threads of a library are no obstacle
+        process.start()
+    sender.close()
+    slow = Answer(method.name, "too slow", math.nan, math.inf, False, False)
+    try:
+        received: Answer = receiver.recv() if receiver.poll(WALL * seconds) else slow
+    except EOFError:  # ended at its limit
+        return slow
+    finally:
+        process.kill()
+        process.join()
+        receiver.close()
+    return received
+
+
+def _send(sender: Connection, problem: Problem[Any], method: Method, seconds: int, judging: bool) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stderr(nowhere):
+        sender.send(answer(problem, method, seconds, judging))
+
+
+def _import_solvers() -> None:
+    """Import what every method would import in a process of its own."""
+    for name in ("scipy.optimize", "scipy.sparse", "scipy.special", "cvxpy", "pulp"):
+        __import__(name)
+    problem_classes()
+
+
+def _cells(line: Line) -> list[str]:
+    return [_shown(value) for value in asdict(line).values()]
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -90,7 +90,7 @@ def _responses(quick: bool) -> Iterator[Parameters]:
         yield {"prior": zipf(size), "epsilon": epsilon, "distance": "line", "utility": line_loss(size)}
         if not quick:
             yield {"prior": [1.0 / size] * size, "epsilon": epsilon, "distance": "line", "utility": "absolute-loss"}
-    sides = ((6, 7),) if quick else ((3, 3), (5, 6), (7, 7), (9, 10))
+    sides = ((6, 6),) if quick else ((3, 3), (5, 6), (7, 7), (9, 10))
     for (rows, columns), epsilon in product(sides, (0.5,) if quick else (0.2, 0.5, 1.5)):
         size = rows * columns
         places = np.column_stack(np.divmod(np.arange(size), columns)).astype(float)
@@ -104,8 +104,8 @@ def _responses(quick: bool) -> Iterator[Parameters]:
 
 
 def _slots(quick: bool) -> Iterator[Parameters]:
-    users = (5, 8) if quick else (3, 5, 7, 12, 30, 100)
-    for count, tasks, seed in product(users, (2, 4), range(4 if quick else 6)):
+    users = (5, 7) if quick else (3, 5, 7, 12, 30, 100)
+    for count, tasks, seed in product(users, (2, 4), range(4)):
         if tasks > count:
             continue
         rng = np.random.default_rng([count, tasks, seed])
