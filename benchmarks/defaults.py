@@ -37,12 +37,16 @@ OTHERS_SECONDS = 10
 DEFAULT_SECONDS = 200
 """The same of a default."""
 
+PROOF = "(its bound)"
+"""What stands for the other methods where a bound leaves the default no more than is allowed."""
+
 WALL = 8
 """How many times as long each may take by the clock: other programs may run."""
 
 NOTES = """\
 loss    the part of its value by which the default falls short of the best other method; inf without an answer
-others  methods of the same class of mechanisms that take less than 10 s of processor time, whose constraints
+other   the best one, or the proven bound of the default where that leaves no more than is allowed;
+        methods of the same class of mechanisms that take less than 10 s of processor time, whose constraints
         hold and whose privacy is as exact as that of the default; published formulas are not asked"""
 
 
@@ -59,6 +63,7 @@ class Answer:
     seconds: float
     sound: bool
     exact: bool
+    bound: float | None = None
 
 
 Ask: TypeAlias = Callable[[Problem[Any], Method, int, bool], Answer]
@@ -108,40 +113,54 @@ def judged(
 ) -> Iterator[Line]:
     """Yield the judgement of every problem for which another method than the default has an answer."""
     for name, problem in cases:
-        line = judgement(name, problem, answer)
+        line = judgement(name, problem, answer, trusting=True)
         if line is not None:
             yield line
 
 
-def judgement(name: str, problem: Problem[Any], answer: Ask) -> Line | None:
-    """Return the default and the best other method; None where no other method has an answer."""
+def judgement(name: str, problem: Problem[Any], answer: Ask, trusting: bool = False) -> Line | None:
+    """Return the default and the best other method; None where no other method has an answer.
+
+    With ``trusting``, where a proven bound leaves the default no more than is allowed, the bound stands for the
+    other methods, and none of them is run.
+    """
     first, *rest = applicable_methods(problem)
-    others = [answer(problem, method, OTHERS_SECONDS, False) for method in rest if not method.scope]
-    others = [other for other in others if math.isfinite(other.value)]
-    if not others:
+    rest = [method for method in rest if not method.scope]
+    if not rest:
         return None
     default = answer(problem, first, DEFAULT_SECONDS, False)
     allowed = max(ALLOWED, getattr(problem, "max_excess", 0.0))
     sign = 1.0 if problem.sense == "min" else -1.0
+    if trusting and default.bound is not None:
+        lost = loss(sign * default.value, sign * default.bound)
+        if lost <= allowed:
+            proof = Answer(PROOF, "", default.bound, 0.0, True, True)
+            return _line(name, default, proof, lost, allowed)
+    others = [answer(problem, method, OTHERS_SECONDS, False) for method in rest]
+    others = [other for other in others if math.isfinite(other.value)]
     others.sort(key=lambda other: sign * other.value)
-    methods = {method.name: method for method in (first, *rest)}
+    methods = {method.name: method for method in rest}
     for other in others:
         lost = loss(sign * default.value, sign * other.value)
         if lost > allowed and not could_be_default(problem, methods[other.method], first, answer):
             continue
-        return Line(
-            name,
-            default.method,
-            default.status,
-            default.value,
-            default.seconds,
-            other.method,
-            other.value,
-            other.seconds,
-            lost,
-            allowed,
-        )
+        return _line(name, default, other, lost, allowed)
     return None
+
+
+def _line(name: str, default: Answer, other: Answer, lost: float, allowed: float) -> Line:
+    return Line(
+        name,
+        default.method,
+        default.status,
+        default.value,
+        default.seconds,
+        other.method,
+        other.value,
+        other.seconds,
+        lost,
+        allowed,
+    )
 
 
 def loss(value: float, other: float) -> float:
@@ -183,7 +202,7 @@ def answer(problem: Problem[Any], method: Method, seconds: int, judging: bool) -
     except Exception as error:  # what a method raises is its answer
         return Answer(method.name, f"{type(error).__name__}: {error}", math.nan, 0.0, False, False)
     sound, exact = all(item.holds for item in asked), all(item.exact for item in asked)
-    return Answer(method.name, run.status, run.value, spent, sound and run.found, exact)
+    return Answer(method.name, run.status, run.value, spent, sound and run.found, exact, run.bound)
 
 
 def answer_within(problem: Problem[Any], method: Method, seconds: int, judging: bool) -> Answer:
