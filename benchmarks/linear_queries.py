@@ -15,7 +15,7 @@ from benchmarks.factorization import best_channel
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.text import table
 from mechdesign.papers.workload.linear_queries.quantities import tree_error
-from mechdesign.problems.workload.linear_queries.partitions import why_not_haar
+from mechdesign.problems.workload.linear_queries.partitions import why_not_halves
 from mechdesign.problems.workload.linear_queries.simple_reports import best_subset
 
 TITLE = "Linear queries: errors as parts of the proven bound, next to gradient methods"
@@ -52,7 +52,7 @@ def measured(name: str, size: int, epsilon: float) -> dict[str, Any]:
     row: dict[str, Any] = {"workload": name, "n": size, "epsilon": epsilon}
     row |= {"bound": solution.bound, "here": solution.value, "seconds_here": time.process_time() - begun}
     row["subset"] = best_subset(problem)[1]
-    if why_not_haar(problem) is None:
+    if why_not_halves(problem) is None:
         row["tree"] = tree_error(problem)
     for method, column in (("haar", "haar"), ("marginal-sampling", "sampling")):
         try:

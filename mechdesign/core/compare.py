@@ -79,8 +79,18 @@ class Comparison:
         bound = self.best_bound
         return bound - run.value if self.problem.sense == "max" else run.value - bound
 
-    def rows(self) -> list[list[str]]:
-        """Return one row of text a method, in the order of ``COLUMNS``."""
+    @property
+    def by_scope(self) -> dict[str, tuple[Solution, ...]]:
+        """The runs by the class of mechanisms that they choose from, the one that bounds are for first.
+
+        A value may be beyond a bound that is for another class: the two never stand in one table.
+        """
+        scopes = dict.fromkeys(["", *(run.scope for run in self.runs)])
+        found = {scope: tuple(run for run in self.runs if run.scope == scope) for scope in scopes}
+        return {scope: runs for scope, runs in found.items() if runs}
+
+    def rows(self, scope: str = "") -> list[list[str]]:
+        """Return one row of text a method that chooses from this class, in the order of ``COLUMNS``."""
         return [
             [
                 run.method,
@@ -93,7 +103,7 @@ class Comparison:
                 verdict_on_certificates(run),
                 f"{run.seconds:.3f}",
             ]
-            for run in self.runs
+            for run in self.by_scope.get(scope, ())
         ]
 
     def _to_best(self, run: Solution) -> str:
@@ -118,17 +128,30 @@ class Comparison:
         return self.text()
 
     def _repr_html_(self) -> str:
-        title = f"{self.problem.name} ({self.problem.sense})"
-        return html_table(title, COLUMNS, self.rows(), [line.strip() for line in self._remarks()])
+        title, remarks = (
+            f"{self.problem.name} ({self.problem.sense})",
+            [line.strip() for line in self._remarks()],
+        )
+        scopes = list(self.by_scope)
+        tables = [html_table(_heading(title, scope), COLUMNS, self.rows(scope), []) for scope in scopes[:-1]]
+        last = scopes[-1] if scopes else ""
+        return "".join([*tables, html_table(_heading(title, last), COLUMNS, self.rows(last), remarks)])
 
     def text(self, users: int | None = None) -> str:
         """Return the table, what fails, who disagrees, and the expected errors with ``users`` users."""
-        rows, header = self.rows(), list(COLUMNS)
-        if all(run.claims_optimality or not run.found for run in self.runs):  # then nobody needs the column
+        title, lines = f"{self.problem.name} ({self.problem.sense})", list[str]()
+        for scope in self.by_scope or ("",):
+            lines += [_heading(title, scope), self._table(scope)]
+        return "\n".join([*lines, *self._remarks(users)])
+
+    def _table(self, scope: str) -> str:
+        """Return the table of the runs that choose from one class."""
+        rows, header = self.rows(scope), list(COLUMNS)
+        judged = [run.found and not run.claims_optimality for run in self.by_scope.get(scope, ())]
+        if scope or not any(judged):  # then nobody needs the column
             place = header.index("gap to best")
             header, rows = _without(header, place), [_without(row, place) for row in rows]
-        head = [f"{self.problem.name} ({self.problem.sense})", table(header, rows, LINE)]
-        return "\n".join([*head, *self._remarks(users)])
+        return table(header, rows, LINE)
 
     def _remarks(self, users: int | None = None) -> list[str]:
         """Return the remarks under the table, a line each."""
@@ -237,6 +260,11 @@ def verdict_on_certificates(run: Solution) -> str:
         return run.message
     failed = [certificate.property for certificate in run.certificates if not certificate.holds]
     return "FAILS: " + ", ".join(failed) if failed else f"{len(run.certificates)} hold"
+
+
+def _heading(title: str, scope: str) -> str:
+    """Return what stands above a table: the problem, or which other mechanisms are compared."""
+    return f"of another class, not judged by the bounds above: {scope}" if scope else title
 
 
 def _without(cells: Sequence[str], place: int) -> list[str]:

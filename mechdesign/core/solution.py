@@ -246,7 +246,9 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
     @property
     def _distance(self) -> str:
         """How far a value is from the optimum at most, where the method does not claim to have found one."""
-        if self.claims_optimality or self.kind == "published" or self.scope or not self.problem.among():
+        if self.scope:
+            return f"; {self.scope}"
+        if self.claims_optimality or self.kind == "published" or not self.problem.among():
             return ""
         if any(item.property == OPTIMALITY and item.holds for item in self.certificates):
             return ", proven optimal by its bound"
@@ -280,4 +282,5 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
             "solver": self.solver,
             "message": self.message,
             "notes": encode(dict(self.notes)),
+            **({"scope": self.scope} if self.scope else {}),
         }

@@ -8,6 +8,7 @@ import pytest
 import mechdesign as md
 from mechdesign.core.compare import Comparison, disagreements
 from mechdesign.core.errors import MethodError
+from mechdesign.core.values import changed
 from mechdesign.problems.response import RandomizedResponse
 
 PROBLEM = RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0)
@@ -69,10 +70,11 @@ def test_a_run_that_claims_no_optimality_is_judged_by_the_best_bound_of_the_othe
     assert f"modest: optimality is not claimed; gap {entry['gap_to_best_bound']:.3g} to the best" in text
 
 
-def test_an_optimum_that_is_claimed_and_not_proven_still_fails():
+def test_an_optimum_that_is_claimed_and_not_proven_is_none():
     for bound in (None, TRUTH):
         run = lying("claims", 0.9, bound)
-        assert [item.property for item in run.certificates if not item.holds] == ["optimality"]
+        assert (run.status, run.claims_optimality, run.broken) == ("feasible", False, ())
+        assert "optimality" not in {item.property for item in run.certificates}
 
 
 def test_a_heuristic_whose_own_bound_proves_it_keeps_that_certificate():
@@ -87,6 +89,7 @@ def test_bounds_of_published_formulas_and_of_a_minimum(monkeypatch):
         Comparison(PROBLEM, (lying("x", 0.9, None, status="feasible"),), {}, ())
     )
     monkeypatch.setattr(RandomizedResponse, "sense", "min")
+    monkeypatch.setattr(RandomizedResponse, "trivial_bound", lambda problem: 0.0)
     low, high = lying("low", 0.9, 0.1), lying("high", 0.9, 0.2)
     both = Comparison(PROBLEM, (low, high), {}, ())
     assert both.best_bound == 0.2
@@ -151,7 +154,8 @@ def test_the_table_shows_runs_reasons_and_failures():
         assert word in text
     only = md.compare(PROBLEM, ["lp"])
     assert [run.method for run in only.runs] == ["lp"]
-    bad = Comparison(PROBLEM, (lying("wrong", 0.9, 1.0),), {}, ("they differ",))
+    wrong = changed(lying("wrong", 0.9, 1.0), status="optimal")
+    bad = Comparison(PROBLEM, (wrong,), {}, ("they differ",))
     assert "FAILS: optimality" in str(bad)
     assert "DISAGREE: they differ" in str(bad)
 
@@ -175,3 +179,21 @@ def test_a_heuristic_whose_bound_is_met_is_called_optimal_once():
     assert "  greedy: proven optimal by its bound\n" in text
     assert "greedy: optimality is not claimed" not in text
     assert "  published: optimality is not claimed; gap 2 to the best proven bound -4" in text
+
+
+def test_values_of_another_class_stand_in_a_table_of_their_own():
+    """Reports by views and by other means: the bound is for views, so it is not next to the others."""
+    tables = [[0, 1, 2], [1, 2, 3], [3, 4, 5], [0, 4, 5]]
+    problem = md.MarginalViews(attributes=[8] * 6, users=40_000, epsilon=200.0, workload=tables)
+    compared = md.compare(problem)
+    by_name = {run.method: run for run in compared.runs}
+    assert by_name["em"].value < compared.best_bound, "or the case shows nothing"
+    (scope,) = {run.scope for run in compared.runs if run.method == "em"}
+    first, second = compared.text().split(f"of another class, not judged by the bounds above: {scope}")
+    table, _, _ = second.partition("\n  ")
+    assert "allocation" in first
+    assert "\nem " not in first
+    assert "\nem " in table
+    assert "allocation" not in table
+    assert compared._repr_html_().count("<table") == len(compared.by_scope) >= 2
+    assert by_name["em"].as_dict()["scope"] == scope

@@ -1,4 +1,4 @@
-"""The workloads that have a name: cumulative distributions, ranges, marginals, parities, means."""
+"""The workloads that have a name: cumulative distributions, ranges, marginals, parities, means, events."""
 
 from __future__ import annotations
 
@@ -237,6 +237,30 @@ def means(sizes: Any, *, low: Any = 0.0, high: Any = 1.0) -> Named:
     return Named(math.prod(given), len(given), rows, names)
 
 
+def events(slots: Any, most: Any, *, names: Any = None) -> Named:
+    """Return the mean number of events in each slot, for users with at most ``most`` events.
+
+    The types are the slots of a user's events, those with fewer events first, as in ``event-counts``.
+    """
+    count = integer("workload: slots", slots, 2, 64)
+    largest = integer("workload: most", most, 1, 3)
+    if names is not None and (
+        not isinstance(names, Sequence) or isinstance(names, str) or len(names) != count
+    ):
+        raise ParameterError("workload: names", f"expected a list of {count} names", "give one per slot")
+    shown = [str(number) for number in range(count)] if names is None else [str(name) for name in names]
+
+    def rows() -> Array:
+        states = [
+            state
+            for total in range(largest + 1)
+            for state in itertools.combinations_with_replacement(range(count), total)
+        ]
+        return np.array([[state.count(slot) for state in states] for slot in range(count)], dtype=np.float64)
+
+    return Named(math.comb(count + largest, largest), count, rows, lambda: list(shown))
+
+
 def _grid(sizes: Any, part: Callable[[int], Array], gram: Callable[[int], Array], word: str) -> Named:
     given = _sizes(sizes)
     if len(given) != 2:
@@ -291,6 +315,7 @@ NAMED: Mapping[str, Callable[..., Named]] = {
     "marginals": marginals,
     "parities": parities,
     "means": means,
+    "events": events,
     "grid-prefix": grid_prefix,
     "grid-ranges": grid_ranges,
 }

@@ -281,15 +281,22 @@ class WorkloadRelease(PatternClient):
         relative = np.sqrt(self._query_errors.max(axis=0))[differs] / span[differs] / math.sqrt(count)
         largest = float(np.sqrt(self._query_errors.max() / count))
         typical = float(np.sqrt((self.population @ self._query_errors).max() / count))
-        told = (largest, typical, "if all types are equally frequent")
+        even = float(np.ptp(self.population)) < 1e-12
+        told = (largest, typical, f"if {'all types are equally frequent' if even else 'the plan is right'}")
+        kind, single = ("events per user", "a slot") if self._counts_events else ("queries", "")
         if float(relative.max()) <= 1.0:
-            return Forecast("queries", count, True, *told)
+            return Forecast(kind, count, True, *told, of=single)
         reason = (
-            f"with {counted(count, 'user')} the standard error of a query is "
+            f"with {counted(count, 'user')} the standard error of {single or 'a query'} is "
             f"up to {float(relative.max()):.4g} times "
             "the range of its answers; collect from more users, or build with a larger epsilon"
         )
-        return Forecast("queries", count, False, *told, reason)
+        return Forecast(kind, count, False, *told, reason, of=single)
+
+    @property
+    def _counts_events(self) -> bool:
+        """Whether the queries are the events of slots."""
+        return self.workload.named is not None and self.workload.given["name"] == "events"
 
     def users_for(self, error: float, level: float = 0.95) -> int:
         """Return the least number of users for which every query has an interval of at most +- ``error``."""

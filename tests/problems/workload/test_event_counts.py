@@ -112,7 +112,7 @@ def test_kary_response_has_the_variance_of_its_formula():
 
 def test_a_bound_is_refused_when_its_prices_are_exceeded():
     problem = md.EventCounts(slots=4, most=2, prior=[0.8, 0.15, 0.05], epsilon=2.0)
-    bound = md.solve(problem).realisation
+    bound = md.solve(problem, "orbits").realisation
     assert EventBound.from_json(bound.as_json()).check(2.0) == bound.check(2.0)
     with pytest.raises(CertificateError, match="exceeded by a decoding"):
         replace(bound, sums=bound.sums + 0.01 * bound.total / len(bound.sums)).check(2.0)

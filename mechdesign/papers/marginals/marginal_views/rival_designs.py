@@ -1,6 +1,7 @@
 """Other ways to collect the requested marginals, as candidates next to the views: FC, AM, FT, EM and BE.
 
-Their value is the expected squared error of the same marginals, so that they can be compared. The bounds of
+Their value is the expected squared error of the same marginals for the population that the users are drawn
+from, as that of views is, so that they can be compared. The bounds of
 the methods that choose views are for releases by views, and say nothing about these.
 """
 
@@ -23,7 +24,7 @@ from mechdesign.problems.marginals.marginal_views.workload import View
 if TYPE_CHECKING:
     from mechdesign.problems.marginals.marginal_views.problem import MarginalViews
 
-SCOPE = "collects otherwise than by views; the bounds are for releases by views"
+SCOPE = "collects otherwise than by views, which the bounds are for"
 
 
 def is_rival(variables: Mapping[str, Any]) -> bool:
@@ -71,8 +72,15 @@ def errors(problem: MarginalViews, name: str) -> dict[View, float]:
 
 
 def value(problem: MarginalViews, name: str) -> float:
-    """Return the mean error, weighted, or the largest one times its weight over the mean weight."""
+    """Return the mean error, weighted, or the largest one times its weight over the mean weight.
+
+    The users are drawn from a population, as they are where views are judged: that adds at most 1 - 1/cells,
+    divided by the users, to the error for the users themselves. (In the errors of BE it is there already.)
+    """
     found = np.array(list(errors(problem, name).values()))
+    if name != BinaryEncoded.name:
+        cells = np.array([problem.cells(one) for one in problem.wanted])
+        found = found + (1.0 - 1.0 / cells) / problem.users
     weights = np.array(list(problem.wanted.values()))
     weights = weights / weights.sum()
     return float(weights @ found if problem.criterion == "mean" else (weights * found).max() * len(found))

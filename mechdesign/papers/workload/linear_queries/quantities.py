@@ -9,7 +9,7 @@ import numpy as np
 
 from mechdesign.core.solution import Solution
 from mechdesign.mechanisms.workload.value import Array
-from mechdesign.problems.workload.linear_queries.partitions import why_not_haar
+from mechdesign.problems.workload.linear_queries.partitions import why_not_halves
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.problems.workload.linear_queries.simple_reports import (
     best_subset,
@@ -36,7 +36,8 @@ def quantities(problem: LinearQueries, solution: Solution[Any]) -> dict[str, Any
         "reports": mechanism.weights.reports,
     }
     if solution.bound is not None:
-        found |= {"bound": solution.bound, "left": solution.value / solution.bound - 1.0}
+        left = solution.value / solution.bound - 1.0 if solution.bound else math.inf
+        found |= {"bound": solution.bound, "left": left}
     if isinstance(problem.population, str) and problem.population == "uniform":
         subset = best_subset(problem)[1]
         found |= {
@@ -44,7 +45,7 @@ def quantities(problem: LinearQueries, solution: Solution[Any]) -> dict[str, Any
             "users_saved": 1.0 - solution.value / subset,
             "trace": trace_bound(problem.centered, problem.epsilon),
         }
-        if why_not_haar(problem) is None:
+        if why_not_halves(problem) is None:
             found["tree"] = tree_error(problem)
     if solution.bound:
         found["value_over_bound"] = solution.value / solution.bound

@@ -8,7 +8,7 @@ import numpy as np
 
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.events.channel import EventChannel, EventOrbit
-from mechdesign.problems.workload.event_counts.orbits import NOTHING
+from mechdesign.problems.workload.event_counts.orbits import NOTHING, variables_of
 from mechdesign.problems.workload.event_counts.problem import EventCounts
 
 
@@ -30,11 +30,7 @@ def run(problem: EventCounts) -> Outcome:
     channel = EventChannel(states, tuple(orbits)).redecoded(problem.prior)
     return Outcome(
         status="feasible",
-        variables={
-            "named": [orbit.named for orbit in channel.orbits],
-            "decoded": [orbit.decoded.tolist() for orbit in channel.orbits],
-            "masses": [orbit.masses.tolist() for orbit in channel.orbits],
-        },
+        variables=variables_of(channel),
         solver="formula",
         notes={"states": states.size},
     )

@@ -1,15 +1,23 @@
 """The methods of ``event-counts``, in the order in which they are tried."""
 
 from mechdesign.core.method import Method
-from mechdesign.problems.workload.event_counts import kary, orbits
+from mechdesign.problems.workload.event_counts import all_patterns, kary, orbits
 from mechdesign.problems.workload.event_counts.problem import EventCounts
 
 METHODS = (
     Method(
+        name="all-patterns",
+        problem=EventCounts,
+        kind="numeric",
+        summary="the best of all private reports, for one event a user or at most 20 states",
+        run=all_patterns.run,
+        why_not=all_patterns.why_not,
+    ),
+    Method(
         name="orbits",
         problem=EventCounts,
         kind="numeric",
-        summary="linear program over classes of states, decodings generated, bound over all real decodings",
+        summary="the best reports that single out few slots: decodings generated, bound over all real ones",
         run=orbits.run,
     ),
     Method(

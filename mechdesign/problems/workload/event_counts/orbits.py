@@ -1,4 +1,4 @@
-"""``event-counts`` by generation of decodings: the optimum over all real estimates, by orbits of slots.
+"""``event-counts`` by generation of decodings, by orbits of slots: the best that single out few slots.
 
 The master program has the decodings found so far. Its prices say where h, the most that a decoding would
 lower the error by, is positive: each start climbs from the maximum of one concave quadratic to that of the
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,19 +68,25 @@ def run(problem: EventCounts, seed: int = 0) -> Outcome:
     value = channel.error(problem.prior)
     tight = proven is not None and value - proven <= problem.optimal_within * value
     return Outcome(
-        status="optimal" if tight else "feasible",
-        variables={
-            "named": [orbit.named for orbit in channel.orbits],
-            "decoded": [orbit.decoded.tolist() for orbit in channel.orbits],
-            "masses": [orbit.masses.tolist() for orbit in channel.orbits],
-        },
+        status="optimal" if tight and not problem.own_class else "feasible",
+        variables=variables_of(channel),
         bound=proven,
         bound_source="" if bound is None else f"duality, checked by {bound.method}",
         solver=f"generation of decodings, {master.solver}",
         notes={"states": states.size, "orbits": len(channel.orbits), "rounds": rounds},
         realisation=bound,
         prices=EventPrices(master, problem.epsilon),
+        scope=problem.own_class and f"the best of its class: {problem.own_class}",
     )
+
+
+def variables_of(channel: EventChannel) -> dict[str, Any]:
+    """Return the variables of a channel by their stable names."""
+    return {
+        "named": [orbit.named for orbit in channel.orbits],
+        "decoded": [orbit.decoded.tolist() for orbit in channel.orbits],
+        "masses": [orbit.masses.tolist() for orbit in channel.orbits],
+    }
 
 
 def _one_blank(states: EventStates, orbits: tuple[EventOrbit, ...]) -> tuple[EventOrbit, ...]:

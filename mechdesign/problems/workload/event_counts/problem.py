@@ -1,4 +1,4 @@
-"""The problem ``event-counts``: the private report that counts rare events in many slots best."""
+"""The problem ``event-counts``: a private report from which rare events in many slots are counted."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.event_bound import EventBound
 from mechdesign.audit.event_classes import EventStates
+from mechdesign.audit.event_patterns import OneEventBound
+from mechdesign.audit.workload_bound import WorkloadBound
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
@@ -19,12 +21,16 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.types import Vector
 from mechdesign.core.validation import privacy_epsilon, probability_vector
+from mechdesign.core.values import changed
 from mechdesign.mechanisms.events import EventRelease
 from mechdesign.mechanisms.events.channel import EventChannel, EventOrbit
-from mechdesign.mechanisms.events.release import slot_names
-from mechdesign.mechanisms.events.weights import integer_weights_of
+from mechdesign.mechanisms.events.release import slot_names, state_names
+from mechdesign.mechanisms.events.weights import integer_weights_of, listed_states
+from mechdesign.mechanisms.workload import WorkloadRelease
+from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 
 Array = NDArray[np.float64]
+Bound = EventBound | OneEventBound | WorkloadBound
 
 LIMITS = (0.1, 16.0)
 """Between these epsilons the linear program is solved to the accuracy that its bound needs."""
@@ -59,7 +65,7 @@ def _labels(problem: EventCounts, field: str, names: Any) -> tuple[str, ...]:
 
 
 @frozen_problem(eq=False)
-class EventCounts(Problem[EventRelease]):
+class EventCounts(Problem[EventRelease | WorkloadRelease]):
     r"""The epsilon-private report from which the events of every slot are counted with the least variance.
 
     ::
@@ -69,8 +75,9 @@ class EventCounts(Problem[EventRelease]):
         subject to  sum_y q(y | x) d_y = x      (the estimate is unbiased for every state)
 
     A state x says how many events a user has in each of m slots, at most r in all; pi gives each number of
-    events its share, spread evenly over its states. Reports single out at most r slots: in each d_y all other
-    entries are equal. Permutations of the slots reduce thousands of states to a few dozen classes.
+    events its share, spread evenly over its states. With one event a user (r = 1), with at most r + 1 slots,
+    and with at most 20 states the optimum is over all reports. Else it is over those that single out at most
+    r slots, where in each d_y all other entries are equal: it is the best of its class, and says so.
 
     Raises
     ------
@@ -80,9 +87,9 @@ class EventCounts(Problem[EventRelease]):
     Examples
     --------
     >>> import mechdesign as md
-    >>> solution = md.solve(md.EventCounts(slots=3, most=1, prior=[0.9, 0.1], epsilon=2.0))
-    >>> solution.status, solution.gap < 1e-3 * solution.value
-    ('optimal', True)
+    >>> solution = md.solve(md.EventCounts(slots=9, most=1, prior=[0.9, 0.1], epsilon=0.3))
+    >>> solution.status, round(solution.value, 2)  # the best report that singles out one slot: 642.26
+    ('optimal', 313.43)
     """
 
     name: ClassVar[str] = "event-counts"
@@ -91,7 +98,8 @@ class EventCounts(Problem[EventRelease]):
     levers: ClassVar[tuple[str, ...]] = ("epsilon",)
     value_name: ClassVar[str] = "variance of one report, all slots together"
     trivial: ClassVar[float | None] = 0.0
-    summary: ClassVar[str] = "the best private report for counts of rare events in many slots"
+    summary: ClassVar[str] = "private counts of rare events in many slots with the least variance"
+    compared_with: ClassVar[str] = "all epsilon-private reports, decoded without bias"
     optimal_within: ClassVar[float] = 1e-3
     """A solution is certified optimal when its proven gap is below this part of its value."""
 
@@ -126,11 +134,21 @@ class EventCounts(Problem[EventRelease]):
         """The states and their classes."""
         return EventStates(self.slots, self.most)
 
-    def among(self) -> str:
-        """Return the set of reports among which an optimum is one."""
-        most = "one slot" if self.most == 1 else f"{self.most} slots"
-        named = "" if self.slots <= self.most + 1 else f" that single out at most {most}"
-        return f"all epsilon-private reports{named}, decoded without bias"
+    @property
+    def own_class(self) -> str:
+        """The reports that single out few slots, where these are not all reports; empty where they are."""
+        if self.slots <= self.most + 1:
+            return ""
+        return f"reports that single out at most {counted(self.most, 'slot')}"
+
+    @cached_property
+    def queries(self) -> LinearQueries:
+        """The same as linear queries about the states, one per slot, for reports of any pattern."""
+        names = None if self.labels is None else list(self.labels)
+        workload = {"name": "events", "slots": self.slots, "most": self.most, "names": names}
+        totals = np.array([len(state) for state in listed_states(self.states)])
+        shares = self.prior[totals] / np.bincount(totals)[totals]
+        return LinearQueries(workload=workload, epsilon=self.epsilon, population=shares)
 
     def channel(self, variables: Variables) -> EventChannel:
         """Return the channel that variables describe."""
@@ -143,10 +161,14 @@ class EventCounts(Problem[EventRelease]):
 
     def objective(self, variables: Variables) -> float:
         """Return the mean squared error of one report, all slots together."""
+        if "patterns" in variables:
+            return self.queries.objective(variables)
         return self.channel(variables).error(self.prior)
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return the largest violations of the row sums, of privacy and of unbiasedness."""
+        if "patterns" in variables:
+            return self.queries.residuals(variables)
         channel = self.channel(variables)
         power = float(np.exp(self.epsilon))
         excess = [float(orbit.masses.max() - power * orbit.masses.min()) for orbit in channel.orbits]
@@ -156,8 +178,15 @@ class EventCounts(Problem[EventRelease]):
             "bias": float(np.abs(channel.means - self.states.events).max()),
         }
 
-    def mechanism(self, solution: Solution[Any]) -> EventRelease:
-        """Return the mechanism with exact integer weights; its decodings are those of the integers."""
+    def mechanism(self, solution: Solution[Any]) -> EventRelease | WorkloadRelease:
+        """Return the mechanism with exact integer weights; its decodings are those of the integers.
+
+        Reports that single out few slots are named by these; others are sets of states.
+        """
+        if "patterns" in solution.variables:
+            bare = self.queries.mechanism(solution)
+            names = state_names(self.states, slot_names(self.slots, self.labels))
+            return WorkloadRelease(bare.workload, self.epsilon, bare.weights, bare.population, labels=names)
         rounded = integer_weights_of(self.channel(solution.variables), self.epsilon)
         return EventRelease(self.epsilon, rounded.redecoded(self.prior), self.prior, self.labels)
 
@@ -169,14 +198,24 @@ class EventCounts(Problem[EventRelease]):
         if solution.bound is None:
             return (*mechanism.certificates(), self.optimality(solution, unproven=figures))
         figures |= {"bound": solution.bound, "gap": solution.gap}
-        judged = self.optimality(solution, deployed - solution.bound, solution.value, figures=figures)
+        left = deployed - solution.bound
+        judged = self.optimality(solution, left, solution.value, figures=figures)
+        if solution.scope:
+            judged = changed(judged, among=f"all epsilon-private {self.own_class}, without bias")
         stored = solution.realisation
-        if isinstance(stored, EventBound) and self.proven(stored) < solution.bound:
+        if isinstance(stored, Bound) and self.proven(stored) < solution.bound:
             judged = Certificate(judged.property, False, False, figures, note="the stored numbers prove less")
         return (*mechanism.certificates(), judged)
 
-    def proven(self, bound: EventBound) -> float:
+    def proven(self, bound: Bound) -> float:
         """Return the bound that stored prices prove, in outward rounding."""
-        if bound.states != self.states or (bound.prior != self.prior).any():
+        if isinstance(bound, WorkloadBound):
+            return self.queries.proven(bound)
+        slots, prior = (
+            (bound.slots, bound.prior)
+            if isinstance(bound, OneEventBound)
+            else (bound.states.slots, bound.prior)
+        )
+        if slots != self.slots or (np.asarray(prior) != self.prior).any():
             raise ParameterError("bound", "it is for other users", "solve the problem again")
         return bound.check(self.epsilon)

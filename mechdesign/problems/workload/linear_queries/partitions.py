@@ -14,15 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
-from mechdesign.core.text import counted
 from mechdesign.mechanisms.workload.value import Array, Sets
+from mechdesign.problems.workload.linear_queries.designs import cell_sets
 from mechdesign.problems.workload.linear_queries.outcomes import infeasible, outcome
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.problems.workload.linear_queries.simple_reports import (
-    MOST_SETS,
-    all_subsets,
-    best_subset_size,
-    subset_amount,
     tree_shares,
     wavelet_levels,
 )
@@ -38,7 +34,7 @@ def depth(problem: LinearQueries) -> int | None:
 
 
 def reports(labels: Labels, share: float, power: float) -> tuple[Sets, Array]:
-    """Return subset selection of the cells of a partition, made with this probability.
+    """Return subset selection of the cells of a partition, or nearly so, made with this probability.
 
     Parameters
     ----------
@@ -52,10 +48,8 @@ def reports(labels: Labels, share: float, power: float) -> tuple[Sets, Array]:
     >>> sets.astype(int).tolist(), amounts.tolist()
     ([[1, 1, 0], [0, 0, 1]], [0.25, 0.25])
     """
-    cells = int(labels.max()) + 1
-    size = best_subset_size(cells, power)
-    sets = all_subsets(cells, size)[:, labels]
-    return sets, np.full(len(sets), share * subset_amount(cells, size, power))
+    sets, amounts = cell_sets(int(labels.max()) + 1, power)
+    return sets[:, labels], share * amounts
 
 
 def _outcome(problem: LinearQueries, parts: list[tuple[Sets, Array]]) -> Outcome:
@@ -118,33 +112,16 @@ def _why_not(problem: LinearQueries) -> str | None:
     return None if isinstance(problem.population, str) else "its shares are for equally frequent types"
 
 
-def why_not_haar(problem: LinearQueries) -> str | None:
-    """Return why the wavelets do not apply, or None."""
+def why_not_halves(problem: LinearQueries) -> str | None:
+    """Return why a binary tree and its wavelets do not apply, or None."""
     if depth(problem) is None or problem.weights is not None:
         return "it is for cumulative shares or ranges of 2, 4, 8, ... types"
     return _why_not(problem)
 
 
-def why_not_tree(problem: LinearQueries) -> str | None:
-    """Return why the tree does not apply or is too large, or None."""
-    if why_not_haar(problem) is not None or problem.epsilon == 0.0:
-        return why_not_haar(problem)
-    size, power = problem.queries.size, math.exp(problem.epsilon)
-    count = math.comb(size, best_subset_size(size, power))
-    if count > MOST_SETS:
-        return f"its lowest level has {counted(count, 'set')} of types; its error is the quantity 'tree'"
-    return None
-
-
 def why_not_sampling(problem: LinearQueries) -> str | None:
-    """Return why sampling of marginals does not apply or is too large, or None."""
+    """Return why sampling of marginals does not apply, or None."""
     named = problem.queries.named
     if named is None or problem.queries.given["name"] != "marginals" or problem.weights is not None:
         return "it is for the workload 'marginals'"
-    power = math.exp(problem.epsilon)
-    cells = [int(labels.max()) + 1 for labels in _tables(problem)]
-    if problem.epsilon > 0.0:
-        count = sum(math.comb(size, best_subset_size(size, power)) for size in cells)
-        if count > MOST_SETS:
-            return f"it has {counted(count, 'report')}; the limit is {MOST_SETS}"
     return _why_not(problem)

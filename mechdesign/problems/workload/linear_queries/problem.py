@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
@@ -141,7 +142,8 @@ class LinearQueries(Problem[WorkloadRelease]):
         'The queries. By name: ``{name = "prefix", size = 64}``; also ``likert``, ``ranges``, '
         "``cyclic-ranges`` and ``histogram`` with ``size``, ``marginals`` with ``sizes`` and ``order``, "
         "``parities`` with ``bits`` and ``order``, ``means`` with ``sizes``, ``low``, ``high``, "
-        "``grid-prefix`` and ``grid-ranges`` with two ``sizes``. Or a matrix with a row per query.",
+        "``grid-prefix`` and ``grid-ranges`` with two ``sizes``, ``events`` with ``slots`` and ``most``. "
+        "Or a matrix with a row per query.",
         _workload,
         form="mapping or (p, n) array",
     )
@@ -271,10 +273,15 @@ class LinearQueries(Problem[WorkloadRelease]):
         figures |= {"deployed_value": deployed, "worst_type": mechanism.worst_error}
         if solution.bound is None:
             return (*mechanism.certificates(), self.optimality(solution, unproven=figures))
-        figures |= {"bound": solution.bound, "gap": solution.gap, "left": deployed / solution.bound - 1.0}
+        left = deployed / solution.bound - 1.0 if solution.bound else math.inf
+        figures |= {"bound": solution.bound, "gap": solution.gap, "left": left}
         judged = self.optimality(solution, deployed - solution.bound, solution.value, figures=figures)
-        stored = solution.realisation
-        if isinstance(stored, WorkloadBound | TraceBound) and self.proven(stored) < solution.bound:
+        stored, trivial = solution.realisation, solution.bound <= 0.0
+        if (
+            isinstance(stored, WorkloadBound | TraceBound)
+            and not trivial
+            and self.proven(stored) < solution.bound
+        ):
             judged = Certificate(judged.property, False, False, figures, note="the stored numbers prove less")
         return (*mechanism.certificates(), judged)
 

@@ -8,12 +8,14 @@ optimised further; the gap to the spectral bound is shown.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
+from mechdesign.audit.workload_bound import WorkloadBound
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.master import Basis
-from mechdesign.mechanisms.workload.value import columns_of
+from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.mechanisms.workload.weights import kept_and_repaired
 from mechdesign.problems.workload.linear_queries.columns import LARGEST
 from mechdesign.problems.workload.linear_queries.fields import field_sets
@@ -42,6 +44,31 @@ def run(problem: LinearQueries, seed: int = 0, patterns: int | None = None) -> O
     """
     if problem.epsilon == 0.0:
         return infeasible("field")
+    field = drawn(problem, seed, patterns)
+    notes = {"patterns": len(field.sets)}
+    return outcome(
+        problem,
+        field.sets,
+        field.amounts,
+        field.bound,
+        "patterns of a Gaussian field",
+        False,
+        notes,
+        weighed=False,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """Patterns of a Gaussian field with their probabilities, and the bound whose moments it has."""
+
+    sets: Sets
+    amounts: Array
+    bound: WorkloadBound
+
+
+def drawn(problem: LinearQueries, seed: int, patterns: int | None = None) -> Field:
+    """Return patterns of the field, nearly equally weighed."""
     rng = np.random.default_rng(seed)
     bound, solver, dual = spectral_bound(problem)
     power, size = math.exp(problem.epsilon), problem.queries.size
@@ -52,8 +79,7 @@ def run(problem: LinearQueries, seed: int = 0, patterns: int | None = None) -> O
     masses = columns_of(sets, power) @ problem.shares
     amounts = masses / float(masses @ masses)  # w is proportional to (pi.v)^2, and c = w/(pi.v)
     sets, amounts = kept_and_repaired(sets, amounts, power)
-    notes = {"patterns": len(sets)}
-    return outcome(problem, sets, amounts, bound, "patterns of a Gaussian field", False, notes, weighed=False)
+    return Field(sets, amounts, bound)
 
 
 def why_not(problem: LinearQueries) -> str | None:

@@ -25,7 +25,7 @@ def best_subset_size(types: int, power: float) -> int:
     return max(range(1, types), key=lambda size: spread_of(types, size, power))
 
 
-def spread_of(types: int, size: int, power: float) -> float:
+def spread_of(types: int, size: float, power: float) -> float:
     """Return the mean square by which the likelihood ratios of sets of ``size`` types differ from 1."""
     share = size / types
     return share * (1.0 - share) * (power - 1.0) ** 2 / (1.0 + (power - 1.0) * share) ** 2

@@ -1,0 +1,154 @@
+"""``linear-queries`` for many types by a mixture: one of several kinds of reports, with the best chances.
+
+Kinds of reports are channels of their own: subset selection of blocks of neighbouring types, one kind for
+each width of the blocks; blocks of one or two attributes of a table; and the patterns of a Gaussian field.
+A user makes one of them at random. The moment matrix is the mean of theirs, M = sum w_f M_f, and the error
+tr(G M^-1) is convex in the chances w, so the best ones are found quickly, and no single kind is better.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.method import Outcome
+from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
+from mechdesign.mechanisms.workload.weights import kept_and_repaired
+from mechdesign.problems.workload.linear_queries import sampled
+from mechdesign.problems.workload.linear_queries.designs import cell_sets
+from mechdesign.problems.workload.linear_queries.outcomes import infeasible, outcome
+from mechdesign.problems.workload.linear_queries.problem import LinearQueries
+
+Labels = NDArray[np.int64]
+
+STEPS = 400
+CLOSE = 1e-5
+"""What may be left to be gained by other chances, as a part of the error; fewer steps for many types."""
+
+WORK = 2e10
+"""Multiplications that all steps together may take."""
+
+FEWEST = 12
+
+LEAST = 1e-4
+"""Kinds of reports with a smaller chance are left out."""
+
+MOST_KINDS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class ReportKind:
+    """A channel of patterns: sets, and the probability of each for a type outside of it."""
+
+    name: str
+    sets: Sets
+    amounts: Array
+
+    def moment(self, problem: LinearQueries) -> Array:
+        """Return its moment matrix M = sum q_y z_y z_y'."""
+        columns = columns_of(self.sets, math.exp(problem.epsilon))
+        found: Array = (columns * (self.amounts / (columns @ problem.shares))[:, None]).T @ columns
+        return found
+
+
+def run(problem: LinearQueries, seed: int = 0) -> Outcome:
+    """Return the mixture of the kinds of reports with the best chances.
+
+    Parameters
+    ----------
+    problem : LinearQueries
+    seed : int
+        Of the patterns of the field.
+    """
+    if problem.epsilon == 0.0:
+        return infeasible("mixture")
+    field = sampled.drawn(problem, seed)
+    power = math.exp(problem.epsilon)
+    kinds = [ReportKind("field", field.sets, field.amounts)]
+    for name, labels in partitions_of(problem):
+        sets, amounts = cell_sets(int(labels.max()) + 1, power)
+        kinds.append(ReportKind(name, sets[:, labels], amounts))
+    chances = best_chances([kind.moment(problem) for kind in kinds], problem.design_gram)
+    used = [number for number in np.argsort(-chances).tolist() if chances[number] >= LEAST]
+    sets = np.vstack([kinds[number].sets for number in used])
+    amounts = np.concatenate([kinds[number].amounts * chances[number] for number in used])
+    sets, amounts = kept_and_repaired(sets, amounts / chances[used].sum(), power)
+    mixed = ", ".join(f"{kinds[number].name} {chances[number]:.3f}" for number in used)
+    notes = {"patterns": len(sets), "mixed": mixed}
+    return outcome(
+        problem, sets, amounts, field.bound, "kinds of reports at random", False, notes, weighed=False
+    )
+
+
+def best_chances(moments: list[Array], gram: Array) -> Array:
+    """Return the chances w with the least tr(G (sum w_f M_f)^-1), by multiplicative steps.
+
+    The slopes are -g_f, g_f = tr(M^-1 G M^-1 M_f), and sum w_f g_f is the error; at the optimum no g_f is
+    larger.
+
+    Examples
+    --------
+    >>> best_chances([np.diag([4.0, 1.0]), np.diag([1.0, 1.0])], np.eye(2)).round(3).tolist()
+    [1.0, 0.0]
+    """
+    steps = int(np.clip(WORK / (3.0 * len(gram) ** 3), FEWEST, STEPS))
+    chances = np.full(len(moments), 1.0 / len(moments))
+    for _ in range(steps):
+        moment = sum((w * part for w, part in zip(chances, moments, strict=True)), np.zeros_like(gram))
+        inverse = np.linalg.inv(moment)
+        sandwich = inverse @ gram @ inverse
+        gains = np.array([float(np.sum(sandwich * part)) for part in moments])
+        error = float(chances @ gains)
+        if gains.max() <= (1.0 + CLOSE) * error:
+            break
+        chances = chances * np.sqrt(gains / error)
+        chances /= chances.sum()
+    return chances
+
+
+def partitions_of(problem: LinearQueries) -> list[tuple[str, Labels]]:
+    """Return the partitions of the types into blocks, named, the finest last.
+
+    Examples
+    --------
+    >>> problem = LinearQueries(workload={"name": "prefix", "size": 6}, epsilon=1.0)
+    >>> [name for name, _ in partitions_of(problem)]
+    ['2 blocks', '4 blocks', '6 blocks']
+    """
+    sizes = _sizes(problem)
+    named = problem.queries.named is not None and problem.queries.given["name"] == "marginals"
+    levels = [[1, size] if named else _levels(size) for size in sizes]
+    chosen = list(itertools.product(*levels))
+    if named:
+        order = int(problem.queries.given["order"])
+        whole = tuple(sizes)
+        chosen = [part for part in chosen if sum(count > 1 for count in part) == order or part == whole]
+    chosen = sorted((part for part in chosen if math.prod(part) > 1), key=math.prod)[-MOST_KINDS:]
+    places = np.unravel_index(np.arange(math.prod(sizes)), sizes)
+    found = []
+    for part in chosen:
+        blocks = [place * count // size for place, count, size in zip(places, part, sizes, strict=True)]
+        found.append((f"{'x'.join(map(str, part))} blocks", np.ravel_multi_index(tuple(blocks), part)))
+    return found
+
+
+def _sizes(problem: LinearQueries) -> tuple[int, ...]:
+    """Return the numbers of values of the attributes; one attribute where the types are no table."""
+    if problem.queries.named is not None and "sizes" in problem.queries.given:
+        return tuple(int(size) for size in problem.queries.given["sizes"])
+    return (problem.queries.size,)
+
+
+def _levels(size: int) -> list[int]:
+    """Return 1, 2, 4, ... and the size itself."""
+    powers = [1 << level for level in range(size.bit_length())]
+    return [count for count in powers if count < size] + [size]
+
+
+def why_not(problem: LinearQueries) -> str | None:
+    """Return why the mixture does not apply, or None."""
+    return sampled.why_not(problem)
