@@ -77,6 +77,9 @@ class Method:
         ``run(problem, **options) -> Outcome``.
     why_not : callable
         ``why_not(problem)`` is None where the method applies, else one sentence that says why it does not.
+    defers : callable
+        ``defers(problem)`` is whether it is not the default, although it applies, as long as another method
+        does: where those after it find more in about the same time.
     scope : str
         For a method that chooses from another class of mechanisms than the one that the bounds of the
         problem's methods are for: which. Its value is shown beside theirs and not judged by their bounds.
@@ -89,3 +92,4 @@ class Method:
     run: Callable[..., Outcome]
     why_not: Callable[[Any], str | None] = lambda problem: None
     scope: str = ""
+    defers: Callable[[Any], bool] = lambda problem: False

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
+from mechdesign.core.blas import one_thread
 from mechdesign.core.discovery import COMPANIONS, modules_of
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.failures import failure_text, is_failure
@@ -17,6 +19,7 @@ from mechdesign.core.numbers import rounding_allowance
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.types import MechanismT_co
+from mechdesign.core.values import changed
 
 
 def methods_of(problem: type[Problem] | Problem) -> tuple[Method, ...]:
@@ -32,22 +35,34 @@ def methods_of(problem: type[Problem] | Problem) -> tuple[Method, ...]:
     >>> [method.name for method in methods_of(RandomizedResponse)][:3]
     ['closed-form', 'geometric', 'staircase']
     """
-    return _methods(problem if isinstance(problem, type) else type(problem))
+    problem_class = problem if isinstance(problem, type) else type(problem)
+    if any("." not in owner.__module__ for owner in _owners(problem_class)):
+        return _methods(problem_class)  # a notebook or a script can still bring some, or other ones
+    return _methods_of_package(problem_class)
+
+
+def _owners(problem_class: type[Problem]) -> list[type[Problem]]:
+    """Return the class and those that it derives from, up to the base class of problems."""
+    return [owner for owner in problem_class.__mro__ if issubclass(owner, Problem) and owner is not Problem]
 
 
 @cache
+def _methods_of_package(problem_class: type[Problem]) -> tuple[Method, ...]:
+    return _methods(problem_class)
+
+
 def _methods(problem_class: type[Problem]) -> tuple[Method, ...]:
     modules = list(modules_of(problem_class, lambda name: name not in COMPANIONS))
-    named: list[Any] = [getattr(module, "METHODS", ()) for module in modules]
-    named += [(getattr(module, "METHOD", None),) for module in modules]
-    found = dict.fromkeys(
+    tables: list[Any] = [getattr(module, "METHODS", ()) for module in modules]
+    tables += [(getattr(module, "METHOD", None),) for module in modules]
+    methods = dict.fromkeys(
         method
-        for table in named
+        for table in tables
         if isinstance(table, (tuple, list))
         for method in table
         if isinstance(method, Method) and issubclass(problem_class, method.problem)
     )
-    return tuple(sorted(found, key=lambda method: method.kind == "published"))
+    return tuple(sorted(methods, key=lambda method: method.kind == "published"))
 
 
 def find_method(problem: Problem, name: str) -> Method:
@@ -65,19 +80,65 @@ def find_method(problem: Problem, name: str) -> Method:
 
 
 def choose_method(problem: Problem) -> Method:
-    """Return the first method, in order of preference, that applies to the problem.
+    """Return the default: the first method, in order of preference, that applies and does not defer to others.
 
     Published formulas that are kept to be refuted are never chosen.
+
+    Raises
+    ------
+    MethodError
+        When none applies, with the reason of each, or with the module where none is.
     """
-    reasons = []
-    for method in methods_of(type(problem)):
-        if method.kind == "published":
-            continue
+    return next(applicable_methods(problem))
+
+
+def applicable_methods(problem: Problem) -> Iterator[Method]:
+    """Yield the methods that apply to the problem, in the order in which they are tried by default.
+
+    That is the order of preference, those that defer to others last. Published formulas are left out.
+
+    Raises
+    ------
+    MethodError
+        When none applies, with the reason of each, or with the module where none is.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0)
+    >>> [method.name for method in applicable_methods(problem)]
+    ['closed-form', 'lp', 'convex', 'extreme-points']
+    """
+    candidates = [method for method in methods_of(problem) if method.kind != "published"]
+    if not candidates:
+        raise MethodError(problem.name, *_why_no_method(type(problem)))
+    reasons, later = [], []
+    for method in candidates:
         reason = reason_against(method, problem)
-        if reason is None:
-            return method
-        reasons.append(f"{method.name}: {reason}")
-    raise MethodError(problem.name, f"no method applies ({'; '.join(reasons)})")
+        if reason is not None:
+            reasons.append(f"{method.name}: {reason}")
+        elif method.defers(problem):
+            later.append(method)
+        else:
+            yield method
+    yield from later
+    if len(reasons) == len(candidates):
+        raise MethodError(problem.name, f"no method applies ({'; '.join(reasons)})")
+
+
+def _why_no_method(problem_class: type[Problem]) -> tuple[str, str]:
+    """Return why a class has no method, and what to do about it."""
+    module = sys.modules.get(problem_class.__module__)
+    table = getattr(module, "METHODS", None)
+    where = f"METHODS in module {problem_class.__module__}"
+    if table is None:
+        return f"no {where}", f"define METHODS = (md.Method(..., {problem_class.__name__}, ...),) there"
+    if not isinstance(table, (tuple, list)):
+        return f"{where} is not a tuple", "put a comma after its only method"
+    return (
+        f"{where} has no method for this class {problem_class.__name__}",
+        "define METHODS again after the class",
+    )
 
 
 def reason_against(method: Method, problem: Problem) -> str | None:
@@ -109,7 +170,8 @@ def solve(
     problem : Problem
         What to solve.
     method : str or Method, optional
-        The method's name, or a Method of your own; by default the first that applies.
+        The method's name, or a Method of your own; by default the first that applies, and where that one
+        fails, the next; the solution has a note then.
     **options
         Options of the method, see its own documentation.
 
@@ -141,16 +203,42 @@ def solve(
             f"solve: expected a problem, got {type(problem).__name__}; of a model take its .problem"
         )
     if method is None:
-        chosen = choose_method(problem)
-    else:
-        chosen = method if isinstance(method, Method) else find_method(problem, method)
-        reason = reason_against(chosen, problem)
-        if reason is not None:
-            raise MethodError(problem.name, f"method '{chosen.name}' does not apply: {reason}")
+        return _solve_by_default(problem, options)
+    chosen = method if isinstance(method, Method) else find_method(problem, method)
+    reason = reason_against(chosen, problem)
+    if reason is not None:
+        raise MethodError(problem.name, f"method '{chosen.name}' does not apply: {reason}")
+    return _solve_by(problem, chosen, options)
+
+
+def _solve_by_default(
+    problem: Problem[MechanismT_co], options: Mapping[str, Any]
+) -> Solution[MechanismT_co]:
+    """Solve by the first method that applies; where it fails, by the next one, which says so in a note.
+
+    Options are meant for the first method: with them no other one is tried.
+    """
+    failures: list[Solution[MechanismT_co]] = []
+    for method in applicable_methods(problem):
+        solution = _solve_by(problem, method, options)
+        if solution.status != "failed":
+            reasons = "; ".join(f"{run.method}: {run.message}" for run in failures)
+            return changed(solution, notes={**solution.notes, "failed": reasons}) if reasons else solution
+        failures.append(solution)
+        if options:
+            break
+    return failures[0]
+
+
+def _solve_by(
+    problem: Problem[MechanismT_co], chosen: Method, options: Mapping[str, Any]
+) -> Solution[MechanismT_co]:
+    """Run a method that applies, and check what it says; an error that it raises is the status ``failed``."""
     _check_options(problem, chosen, options)
     start = time.perf_counter()
     try:
-        outcome = chosen.run(problem, **options)
+        with one_thread(loading=chosen.kind != "analytic"):
+            outcome = chosen.run(problem, **options)
         seconds = time.perf_counter() - start
         return _checked(problem, chosen, options, outcome, seconds)
     except MechDesignError:

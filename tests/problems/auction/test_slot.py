@@ -63,7 +63,7 @@ def test_methods_agree_and_bounds_are_in_order(seed):
 
 def test_every_certificate_can_fail():
     problem = setting(reserve=4.0)
-    solution = md.solve(problem)
+    solution = md.solve(problem, "greedy")
     names = [certificate.property for certificate in solution.certificates]
     assert names == ["coverage", "individual_rationality", "truthfulness"]
     winners, payments = solution.variables["winners"], solution.variables["payments"]

@@ -1,4 +1,8 @@
-"""The methods of ``auction-slot``: the first one that applies is the default."""
+"""The methods of ``auction-slot``: the first one that applies is the default, and the rule that is built.
+
+Each is truthful as a rule of its own: which one decides is fixed when the auction is built, by the size of the
+slot alone or by who builds, never by the bids of a slot.
+"""
 
 from __future__ import annotations
 
@@ -60,11 +64,11 @@ def exact(problem: AuctionSlot) -> Outcome:
 
 
 METHODS = (
-    Method("greedy", AuctionSlot, "heuristic",
-           "two-phase greedy with critical payments: truthful in bids and tasks", two_phases, why_not_greedy),
-    Method("milp", AuctionSlot, "numeric", "integer program with Vickrey-Clarke-Groves payments",
-           milp, lambda problem: vcg.too_many_entries(problem.slot) or None),
     Method("exact", AuctionSlot, "analytic",
            "dynamic programming with Vickrey-Clarke-Groves payments, for small slots",
            exact, lambda problem: vcg.too_many_states(problem.slot) or None),
+    Method("milp", AuctionSlot, "numeric", "integer program with Vickrey-Clarke-Groves payments",
+           milp, lambda problem: vcg.too_many_entries(problem.slot) or None),
+    Method("greedy", AuctionSlot, "heuristic",
+           "two-phase greedy with critical payments: truthful in bids and tasks", two_phases, why_not_greedy),
 )  # fmt: skip

@@ -21,7 +21,8 @@ def oracle(kind: OracleKind) -> Method:
 
 
 METHODS = (
-    Method("best", FrequencyOracle, "analytic", "the oracle of least variance among all that fit", best.run),
+    Method("best", FrequencyOracle, "analytic",
+           "the shortest reports among the oracles within max_excess of the least variance", best.run),
     *map(oracle, KINDS),
     Method("staircase-lp", FrequencyOracle, "numeric", "linear program over all staircase channels",
            staircase.run, staircase.why_not),

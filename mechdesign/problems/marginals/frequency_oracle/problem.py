@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
+from mechdesign.core.fields import Kept, checked, frozen_problem, real, related, whole
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
@@ -132,6 +132,13 @@ class FrequencyOracle(Problem[Oracle]):
         "power. What draws on public randomness, such as a hash function, is part of the report.",
         low=1,
         default=None,
+    )
+    max_excess: float = real(
+        "The part of the least variance that is given for shorter reports: of all oracles within it, the "
+        "default has the shortest. With 0 it has the least variance.",
+        low=0.0,
+        high=1.0,
+        default=0.01,
     )
 
     @property

@@ -33,8 +33,16 @@ Array = NDArray[np.float64]
 Edges = NDArray[np.int64]
 Progress = Callable[[float, float], None]
 
-GAP = 5e-3
-"""The proven gap of the channel, as a part of the loss, at which it stops unless told otherwise."""
+GAP, CLOSE_GAP = 5e-3, 5e-4
+"""The proven gap of the channel, as a part of the loss, at which it stops unless told otherwise; the second
+for at most ``FEW`` places and reports."""
+
+FEW = 100
+"""With at most as many places and reports the last steps take seconds."""
+
+QUICK_ROWS = 20_000
+"""Up to this many privacy rows, those of 100 places on a line, the linear program takes seconds and ends at
+the optimum."""
 
 INNER = 1.0 / 3.0
 """The channel is followed until its gap to the best one over the shorter lengths is this part of the goal."""
@@ -60,18 +68,22 @@ CLOSEST = 1e-6
 """Different places with a smaller epsilon times distance are left to other methods."""
 
 
-def run(problem: RandomizedResponse, gap: float = GAP, progress: Progress | None = None) -> Outcome:
+def run(
+    problem: RandomizedResponse, gap: float | None = None, progress: Progress | None = None
+) -> Outcome:
     """Follow the central path until the repaired channel is within ``gap`` times its loss of the bound.
 
     Parameters
     ----------
     problem : RandomizedResponse
-    gap : float
-        In (0, 1). Rounding ends the method a little below 1e-4; the gap that was reached is in the solution.
+    gap : float, optional
+        In (0, 1); by default 0.0005 for at most 100 places and reports, and 0.005 for more. Rounding ends the
+        method a little below 1e-4; the gap that was reached is in the solution.
     progress : callable, optional
         Called with value and bound (of the utility) after every step.
     """
-    goal = in_range("gap", gap, 0.0, 1.0, low_open=True, high_open=True)
+    usual = CLOSE_GAP if max(problem.size, problem.reports) <= FEW else GAP
+    goal = in_range("gap", usual if gap is None else gap, 0.0, 1.0, low_open=True, high_open=True)
     gains, offset = problem.centred_weights()
     scale = float(np.abs(gains).max()) or 1.0
     places = _Places.of(problem)
@@ -231,3 +243,8 @@ def why_not(problem: RandomizedResponse) -> str | None:
     if row_count(problem) <= SIMPLEX_ROWS:
         return "the linear program is small enough for the simplex method, which ends at a vertex"
     return None
+
+
+def defers(problem: RandomizedResponse) -> bool:
+    """Whether the linear program is as quick and ends at the optimum."""
+    return row_count(problem) <= QUICK_ROWS

@@ -26,7 +26,7 @@ METHODS = (
            staircase.run, staircase.why_not),
     Method("interior-point", RandomizedResponse, "numeric",
            "metric privacy on hundreds of places, column by column, bound by weak duality",
-           interior_point.run, interior_point.why_not),
+           interior_point.run, interior_point.why_not, defers=interior_point.defers),
     Method("lp", RandomizedResponse, "numeric", "compact linear program through HiGHS, bound by weak duality",
            linear_program.run, linear_program.why_not),
     Method("convex", RandomizedResponse, "numeric",

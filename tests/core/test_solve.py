@@ -1,0 +1,110 @@
+"""``solve`` without a method, and the methods of a notebook, which come and change while it runs."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import pytest
+
+import mechdesign as md
+from mechdesign.core.errors import MethodError
+from mechdesign.core.solve import methods_of
+
+CELL_1 = """
+import mechdesign as md
+from mechdesign.core.fields import frozen_problem
+
+@frozen_problem()
+class Shade(md.Problem):
+    name, sense = "shade", "max"
+
+    def objective(self, variables):
+        return float(variables["share"])
+
+    def residuals(self, variables):
+        return {}
+
+    def certificates(self, solution):
+        return ()
+
+def taking(share):
+    return lambda problem: md.Outcome("feasible", {"share": share})
+
+def failing(problem, steps=1):
+    return md.Outcome("failed", message=f"not within {steps} steps")
+"""
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """Return a module without a package, as ``__main__`` is, in which the first cell has run."""
+    module = ModuleType("notebook")
+    monkeypatch.setitem(sys.modules, "notebook", module)
+    exec(CELL_1, module.__dict__)
+    return module
+
+
+def cell(notebook, code):
+    exec(code, notebook.__dict__)
+
+
+def test_methods_that_come_later_or_change_are_found(notebook):
+    problem = notebook.Shade()
+    with pytest.raises(MethodError, match="shade: no METHODS in module notebook; define METHODS = "):
+        md.solve(problem)
+    cell(notebook, 'METHODS = (md.Method("half", Shade, "heuristic", "", taking(0.5)),)')
+    assert md.solve(problem).value == 0.5
+    cell(notebook, 'METHODS = (md.Method("most", Shade, "heuristic", "", taking(0.9)), *METHODS)')
+    assert md.solve(problem).value == 0.9
+    assert [method.name for method in methods_of(problem)] == ["most", "half"]
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ('METHODS = md.Method("half", Shade, "heuristic", "", taking(0.5))', "is not a tuple; put a comma"),
+        ("METHODS = ()", "has no method for this class Shade; define METHODS again after the class"),
+        ('METHODS = (md.Method("lp", md.MeanChannel, "numeric", "", taking(0.5)),)', "for this class Shade"),
+    ],
+)
+def test_a_table_without_a_method_for_the_class_says_so(notebook, table, told):
+    cell(notebook, table)
+    with pytest.raises(MethodError, match=told):
+        md.solve(notebook.Shade())
+    cell(notebook, 'METHODS = (md.Method("half", Shade, "heuristic", "", taking(0.5)),)')
+    assert md.solve(notebook.Shade()).value == 0.5
+
+
+def test_a_class_of_the_package_is_looked_up_once():
+    problem = md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)
+    assert methods_of(problem) is methods_of(type(problem))
+
+
+def test_where_the_default_fails_the_next_method_answers_and_says_why(notebook):
+    cell(
+        notebook,
+        'METHODS = (md.Method("proof", Shade, "numeric", "", failing),'
+        ' md.Method("rule", Shade, "heuristic", "", taking(0.5)))',
+    )
+    problem = notebook.Shade()
+    solution = md.solve(problem)
+    assert (solution.method, solution.value) == ("rule", 0.5)
+    assert solution.notes["failed"] == "proof: not within 1 steps"
+    assert md.solve(problem, "proof").status == "failed", "a method that is asked for is not replaced"
+    assert md.solve(problem, steps=2).message == "not within 2 steps", "nor one with options"
+    cell(notebook, "METHODS = METHODS[:1]")
+    assert md.solve(problem).status == "failed"
+
+
+def test_a_method_that_defers_is_the_default_only_where_no_other_applies(notebook):
+    cell(
+        notebook,
+        'first = md.Method("first", Shade, "heuristic", "", taking(0.1), defers=lambda problem: True)\n'
+        'METHODS = (first, md.Method("second", Shade, "heuristic", "", taking(0.2)))',
+    )
+    problem = notebook.Shade()
+    assert md.solve(problem).method == "second"
+    assert md.solve(problem, "first").value == 0.1
+    cell(notebook, "METHODS = (first,)")
+    assert md.solve(problem).method == "first"
