@@ -109,9 +109,10 @@ def applicable_methods(problem: Problem) -> Iterator[Method]:
     >>> [method.name for method in applicable_methods(problem)]
     ['closed-form', 'lp', 'convex', 'extreme-points']
     """
-    candidates = [method for method in methods_of(problem) if method.kind != "published"]
-    if not candidates:
+    known = methods_of(problem)
+    if not known:
         raise MethodError(problem.name, *_why_no_method(type(problem)))
+    candidates = [method for method in known if method.kind != "published"]
     reasons, later = [], []
     for method in candidates:
         reason = reason_against(method, problem)

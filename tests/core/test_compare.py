@@ -177,10 +177,11 @@ def test_a_method_that_throws_is_an_answer_in_one_line(error, monkeypatch, capsy
 
     known = (undecided, method, *md.methods_of(RandomizedResponse))
     monkeypatch.setattr(module, "methods_of", lambda problem: known)
-    assert main(["solve", "response/zhou2019_survey"]) == 1
-    output = capsys.readouterr()
-    assert f"failed; {type(error).__name__}" in output.out
-    assert "Traceback" not in output.out + output.err
+    for arguments, code in (([], 0), (["--method", "throwing"], 1)):
+        assert main(["solve", "response/zhou2019_survey", *arguments]) == code
+        output = capsys.readouterr()
+        assert type(error).__name__ in output.out, "the next method says why the first was not taken"
+        assert "Traceback" not in output.out + output.err
 
 
 def test_an_interrupt_of_a_method_ends_everything():
