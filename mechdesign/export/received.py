@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mechdesign.core.columns import plain_column
+from mechdesign.core.plain_columns import plain_column
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.numbers import shown
 from mechdesign.core.tables import MemoryTable

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.columns import texts
+from mechdesign.core.plain_columns import texts
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import counted

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.columns import plain_column
+from mechdesign.core.plain_columns import plain_column
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.tables import Values

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.columns import LONGEST
+from mechdesign.core.plain_columns import LONGEST
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import whole_file
 from mechdesign.core.tables import Block, Coded, Values, length
