@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import exp_lower, exp_written, float_up, judged, log_ratio
+from mechdesign.audit.exponential import exp_lower, exp_written, float_up, log_ratio, true_bound
 from mechdesign.audit.verdict import PrivacyAudit
 from mechdesign.audit.weights import Weights, require_channel, weight_matrix
 from mechdesign.core.errors import ParameterError
@@ -110,7 +110,7 @@ def audit_channel(
     return PrivacyAudit(
         proof=Proof(
             Guarantee(epsilon, delta, notion),
-            judged(digits, epsilon, entry == 0),
+            true_bound(digits, epsilon, entry == 0),
             entry if notion == "entry-wise" else least,
             ordered_pairs(len(weights)) if pairs is None else pairs,
         ),
