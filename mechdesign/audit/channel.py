@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import exp_lower, exp_written, float_up, judged, log_ratio
+from mechdesign.audit.exponential import exp_lower, exp_written, float_up, log_ratio, true_bound
 from mechdesign.audit.verdict import PrivacyAudit
 from mechdesign.audit.weights import Weights, require_channel, weight_matrix
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.exact import as_written
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.randomness import TOTAL
@@ -110,7 +109,7 @@ def audit_channel(
     return PrivacyAudit(
         proof=Proof(
             Guarantee(epsilon, delta, notion),
-            judged(digits, epsilon, entry == 0),
+            true_bound(digits, epsilon, entry == 0),
             entry if notion == "entry-wise" else least,
             ordered_pairs(len(weights)) if pairs is None else pairs,
         ),
@@ -132,14 +131,14 @@ def channel_holds(
 ) -> bool:
     """Return the verdict of :func:`audit_channel` without distances, and nothing else.
 
-    ``written`` asks for the decimals that the numbers were written as, where these are below the doubles.
+    ``written`` asks for the decimal that epsilon was written as, where that is below the double.
     """
     weights = require_channel(weights)
     delta, notion = privacy_delta(delta), one_of("notion", notion, NOTIONS, FORMER_NOTIONS)
     if not ordered_pairs(len(weights)):
         return False
     bound = exp_written(epsilon) if written else exp_lower(privacy_epsilon(epsilon))
-    most = as_written(delta) if written else Fraction(delta)
+    most = Fraction(delta)
     # every summand of the set-wise delta is 0 exactly when the largest one is
     if delta == 0.0 or notion == "entry-wise":
         return entry_wise_delta(weights, bound) <= most

@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from mechdesign.audit.exponential import exp_lower, judged, log_ratio
+from mechdesign.audit.exponential import exp_lower, log_ratio, true_bound
 from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.guarantee import Guarantee, Proof
@@ -68,7 +68,7 @@ def class_audit(
 ) -> ClassAudit:
     """Return the audit of a largest ratio of two weights; None for an infinite one."""
     digits = Decimal("inf") if worst is None else log_ratio(worst.numerator, worst.denominator)
-    proof = Proof(Guarantee(epsilon), judged(digits, epsilon, holds), pairs=pairs)
+    proof = Proof(Guarantee(epsilon), true_bound(digits, epsilon, holds), pairs=pairs)
     return ClassAudit(proof, witness, digits)
 
 

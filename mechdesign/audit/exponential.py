@@ -115,7 +115,7 @@ def log_ratio(numerator: int, denominator: int) -> Decimal:
     return context.next_plus(context.ln(ratio))
 
 
-def judged(true: Decimal, epsilon: Fraction | float, proven: bool) -> Fraction | None:
+def true_bound(true: Decimal, epsilon: Fraction | float, proven: bool) -> Fraction | None:
     """Return a bound of a true epsilon that agrees with the verdict on the ratio; None for an infinite one.
 
     The logarithm is rounded up and the bound of e^epsilon down, by less than one part in 10^47: where a ratio
@@ -132,7 +132,7 @@ def judged(true: Decimal, epsilon: Fraction | float, proven: bool) -> Fraction |
 
     Examples
     --------
-    >>> judged(Decimal("1.1"), 1.0, True), judged(Decimal("0.9"), 1.0, True)
+    >>> true_bound(Decimal("1.1"), 1.0, True), true_bound(Decimal("0.9"), 1.0, True)
     (Fraction(1, 1), Fraction(9, 10))
     """
     if true.is_infinite():

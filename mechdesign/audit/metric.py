@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import exp_lower, float_up, judged, log_ratio
+from mechdesign.audit.exponential import exp_lower, float_up, log_ratio, true_bound
 from mechdesign.audit.pairs import distances, needed_pairs, require_pairs
 from mechdesign.audit.triples import Triples, batches, ranked
 from mechdesign.audit.verdict import UNIT, PrivacyAudit
@@ -54,7 +54,7 @@ def audit_metric_channel(weights: Weights, epsilon: float, distance: Floats) -> 
     return PrivacyAudit(
         proof=Proof(
             Guarantee(epsilon, distance=UNIT),
-            judged(digits, epsilon, holds),
+            true_bound(digits, epsilon, holds),
             pairs=len(distance) * (len(distance) - 1),
         ),
         witness=witness,

@@ -18,7 +18,7 @@ from typing import Any
 
 import attrs
 
-from mechdesign.audit.exponential import exp_lower, float_up, judged, log_ratio
+from mechdesign.audit.exponential import exp_lower, float_up, log_ratio, true_bound
 from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -218,7 +218,7 @@ def audit_repeated(
 def _proof(odds: tuple[int, int], attributes: int, promise: Guarantee) -> Proof:
     """Return what the quotient of one attribute proves of a promise for all of them."""
     digits = digits_of_quotient(odds, attributes)
-    true = judged(digits, promise.epsilon, _within(odds, attributes, promise.epsilon))
+    true = true_bound(digits, promise.epsilon, _within(odds, attributes, promise.epsilon))
     return Proof(promise, true, pairs=2 if attributes else 0)
 
 

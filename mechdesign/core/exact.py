@@ -18,7 +18,7 @@ LARGEST_DENOMINATOR = 1000
 """Quotients with at most this denominator are read out of a double that is the nearest to one of them."""
 
 
-class Written(float):
+class WrittenNumber(float):
     """The double next to a number in a text that has more digits than a double, with the text.
 
     It is a double like any other; an epsilon is read from the text. See :func:`written_float`.
@@ -41,7 +41,7 @@ def written_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number) or Decimal(text.replace("_", "")) == Decimal(repr(number)):
         return number
-    found = Written(number)
+    found = WrittenNumber(number)
     found.text = text.replace("_", "")
     return found
 
@@ -56,7 +56,7 @@ def exact_number(field: str, value: Any) -> Fraction:
     """
     if type(value) is Fraction:
         return value
-    if type(value) is Written:
+    if type(value) is WrittenNumber:
         value = value.text
     if not isinstance(value, str):
         return rational(field, value)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError, suggestion
-from mechdesign.core.exact import Written, stated
+from mechdesign.core.exact import WrittenNumber, stated
 from mechdesign.core.numbers import double, doubles, frozen, plain_int, shown
 
 Array = NDArray[np.float64]
@@ -50,7 +50,7 @@ def in_range(
 
 def privacy_epsilon(value: Any, field: str = "epsilon") -> float:
     """Return epsilon >= 0 and finite; 0 is legal (the report says nothing about the input)."""
-    result = stated(value, field) if type(value) is Written else number(field, value)
+    result = stated(value, field) if type(value) is WrittenNumber else number(field, value)
     if result < 0:
         raise ParameterError(field, f"{result:g} is negative", "give a number >= 0")
     if math.isinf(result):

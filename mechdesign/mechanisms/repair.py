@@ -94,7 +94,7 @@ class PrivacyTarget:
         return MetricChannel(weights, self.distance, self.pairs).holds(self.epsilon)
 
     def holds_as_written(self, weights: NDArray[np.int64]) -> bool:
-        """Whether weights keep epsilon and delta as they were written: what is built keeps the decimals."""
+        """Whether weights keep epsilon as it was written: what is built keeps the decimal."""
         if self.distance is not None:
             return self.holds(weights)
         return channel_holds(weights, self.epsilon, self.delta, self.notion, written=True)

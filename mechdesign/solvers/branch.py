@@ -27,7 +27,7 @@ CLOSED = 1e-10
 
 
 @dataclass(frozen=True)
-class Proof:
+class BranchProof:
     """Result of branching: a proven bound.
 
     Attributes
@@ -45,7 +45,7 @@ class Proof:
     nodes: int
 
 
-def branch(program: BinaryProgram, incumbent: NDArray[np.bool_], nodes: int = 200) -> Proof:
+def branch(program: BinaryProgram, incumbent: NDArray[np.bool_], nodes: int = 200) -> BranchProof:
     """Prove a lower bound of a program with rows >= 0, the better the more nodes there may be.
 
     Parameters
@@ -97,7 +97,7 @@ def branch(program: BinaryProgram, incumbent: NDArray[np.bool_], nodes: int = 20
                 closed = min(closed, found)
             else:
                 heapq.heappush(waiting, (max(found, bound), next(numbers), below, above, other))
-    return Proof(min(closed, _not_above(program, best)), best, solved)
+    return BranchProof(min(closed, _not_above(program, best)), best, solved)
 
 
 def _value(program: BinaryProgram, point: NDArray[np.bool_]) -> float:

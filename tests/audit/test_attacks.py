@@ -183,7 +183,7 @@ def whole_matrix(size: int, kept: int, own: int, high: int, low: int) -> list[li
 
 @settings(max_examples=80)
 @given(
-    st.integers(1, 5).flatmap(lambda size: st.tuples(st.just(size), st.integers(1, size))),
+    st.integers(2, 5).flatmap(lambda size: st.tuples(st.just(size), st.integers(1, size))),
     st.integers(0, TOTAL),
     st.integers(0, TOTAL),
     st.sampled_from([int, np.int64, np.uint64, LyingInt]),

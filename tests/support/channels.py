@@ -32,7 +32,7 @@ def integer_rows(draw: st.DrawFn, reports: int) -> list[int]:
 @st.composite
 def integer_channels(draw: st.DrawFn, most_inputs: int = 4, most_reports: int = 4) -> Weights:
     """Draw a channel of 62-bit weights; rows are often near each other, so that ratios are moderate."""
-    inputs, reports = draw(st.integers(1, most_inputs)), draw(st.integers(1, most_reports))
+    inputs, reports = draw(st.integers(2, most_inputs)), draw(st.integers(1, most_reports))
     first = draw(integer_rows(reports))
     rows = [first]
     for _ in range(inputs - 1):
