@@ -29,8 +29,8 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     commands = made.add_subparsers(dest="command", required=True)
     commands.add_parser("tokens").add_argument("count", type=int)
-    serve, reports = commands.add_parser("serve"), commands.add_parser("reports")
-    for command in (serve, reports):
+    serve = commands.add_parser("serve")
+    for command in (serve, commands.add_parser("reports")):
         command.add_argument("--folder", type=Path, default=Path("received"), help="what is kept")
     serve.add_argument("mechanism")
     serve.add_argument("--tokens", type=Path, required=True)
@@ -49,6 +49,14 @@ def text_of(path: Path) -> str:
     except (OSError, ValueError) as error:
         what = unread(error) if isinstance(error, OSError) else "is not a text"
         raise ParameterError(str(path), what, "check the path") from None
+
+
+def reports(folder: Path) -> list[str]:
+    """Return the rows of all reports that were received."""
+    store = Store(folder)
+    if not store.reports.exists():
+        raise ParameterError("--folder", f"{folder} has no reports", "name the folder that serve uses")
+    return store.lines()
 
 
 def serve(options: argparse.Namespace) -> None:
@@ -76,7 +84,7 @@ def main() -> int:
         if options.command == "tokens":
             print("\n".join(secrets.token_urlsafe(16) for _ in range(options.count)))
         elif options.command == "reports":
-            print("\n".join(Store(options.folder).lines()))
+            sys.stdout.writelines(f"{line}\n" for line in reports(options.folder))
         else:
             serve(options)
     except MechDesignError as error:
