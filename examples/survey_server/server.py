@@ -24,10 +24,10 @@ from mechdesign.core.errors import MechDesignError, MissingPackageError, Paramet
 from mechdesign.mechanisms import load_mechanism
 
 
-def parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
     """Return the parser of the commands."""
-    made = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    commands = made.add_subparsers(dest="command", required=True)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("tokens").add_argument("count", type=int)
     serve = commands.add_parser("serve")
     for command in (serve, commands.add_parser("reports")):
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     serve.add_argument("--question", default="")
     serve.add_argument("--host", default="127.0.0.1")
     serve.add_argument("--port", type=int, default=8000)
-    return made
+    return parser
 
 
 def text_of(path: Path) -> str:
@@ -79,7 +79,7 @@ def serve(options: argparse.Namespace) -> None:
 def main() -> int:
     """Run a command, and return the exit code: errors are one line."""
     os.umask(0o077)
-    options = parser().parse_args()
+    options = command_line().parse_args()
     try:
         if options.command == "tokens":
             print("\n".join(secrets.token_urlsafe(16) for _ in range(options.count)))
