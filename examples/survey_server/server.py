@@ -24,13 +24,13 @@ from mechdesign.core.errors import MechDesignError, MissingPackageError, Paramet
 from mechdesign.mechanisms import load_mechanism
 
 
-def parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
     """Return the parser of the commands."""
-    made = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    commands = made.add_subparsers(dest="command", required=True)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("tokens").add_argument("count", type=int)
-    serve, reports = commands.add_parser("serve"), commands.add_parser("reports")
-    for command in (serve, reports):
+    serve = commands.add_parser("serve")
+    for command in (serve, commands.add_parser("reports")):
         command.add_argument("--folder", type=Path, default=Path("received"), help="what is kept")
     serve.add_argument("mechanism")
     serve.add_argument("--tokens", type=Path, required=True)
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     serve.add_argument("--question", default="")
     serve.add_argument("--host", default="127.0.0.1")
     serve.add_argument("--port", type=int, default=8000)
-    return made
+    return parser
 
 
 def text_of(path: Path) -> str:
@@ -49,6 +49,14 @@ def text_of(path: Path) -> str:
     except (OSError, ValueError) as error:
         what = unread(error) if isinstance(error, OSError) else "is not a text"
         raise ParameterError(str(path), what, "check the path") from None
+
+
+def reports(folder: Path) -> list[str]:
+    """Return the rows of all reports that were received."""
+    store = Store(folder)
+    if not store.reports.exists():
+        raise ParameterError("--folder", f"{folder} has no reports", "name the folder that serve uses")
+    return store.lines()
 
 
 def serve(options: argparse.Namespace) -> None:
@@ -71,12 +79,12 @@ def serve(options: argparse.Namespace) -> None:
 def main() -> int:
     """Run a command, and return the exit code: errors are one line."""
     os.umask(0o077)
-    options = parser().parse_args()
+    options = command_line().parse_args()
     try:
         if options.command == "tokens":
             print("\n".join(secrets.token_urlsafe(16) for _ in range(options.count)))
         elif options.command == "reports":
-            print("\n".join(Store(options.folder).lines()))
+            sys.stdout.writelines(f"{line}\n" for line in reports(options.folder))
         else:
             serve(options)
     except MechDesignError as error:

@@ -99,19 +99,19 @@ class Store:
 
     def _refill(self, fingerprint: str, size: int, places: int) -> None:
         """Write the file of reports with places of this size, all reports in new random ones."""
-        kept = self._records()
-        longest = max((len(text) for text in kept.values()), default=0)
+        records = self._records()
+        longest = max((len(text) for text in records.values()), default=0)
         while size < BEFORE + longest:
             size *= 2
-        places = max(places, 2 * len(kept), 16)
-        order = secrets.SystemRandom().sample(range(places), len(kept))
+        places = max(places, 2 * len(records), 16)
+        order = secrets.SystemRandom().sample(range(places), len(records))
         body = bytearray(places * size)
-        for place, (number, text) in zip(order, kept.items(), strict=True):
+        for place, (number, text) in zip(order, records.items(), strict=True):
             body[place * size : (place + 1) * size] = _record(number, text, size)
         head = {"format": "mechdesign-reports", "version": 1, "fingerprint": fingerprint, "size": size}
         self._replace(self.reports, json.dumps(head).encode().ljust(HEAD) + body)
         self.fingerprint, self.size = fingerprint, size
-        self.numbers = set(kept)
+        self.numbers = set(records)
         self.free = sorted(set(range(places)) - set(order))
         self.places = places
         self.file = self.reports.open("r+b", buffering=0)
@@ -202,14 +202,14 @@ class Store:
         if not self.reports.exists():
             return {}
         size, content = self._head()["size"], self.reports.read_bytes()
-        found = {}
+        records = {}
         for start in range(HEAD, len(content), size):
             record = content[start : start + size]
             length = int.from_bytes(record[DIGEST + NUMBER : BEFORE], "big")
             number, text = record[DIGEST : DIGEST + NUMBER], record[BEFORE : BEFORE + length]
             if length and record == _record(number, text, size):
-                found[number] = text
-        return found
+                records[number] = text
+        return records
 
     def lines(self) -> list[str]:
         """Return the rows of all reports as JSON lines; those of one report follow one another."""

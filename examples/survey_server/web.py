@@ -43,7 +43,7 @@ async def body_of(request: Request) -> bytes | Response:
 def application(
     mechanism: Mechanism, store: Store, key: str, title: str = "", question: str = ""
 ) -> Starlette:
-    """Return the server: the page, the place for reports, and for whoever has the key what was received."""
+    """Return the server: the page, the place for reports, and what came in, for those with the key."""
     settings = ExportSettings(
         title or mechanism.about.title, question or mechanism.about.question, "/reports"
     )

@@ -17,7 +17,7 @@ from mechdesign.export.clients import (
     template,
 )
 from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.disclosure import is_certain, told_to_respondents
+from mechdesign.mechanisms.disclosure import is_certain, limit_for_respondents
 
 TITLE = "A question with a private answer"
 
@@ -68,7 +68,7 @@ def _what_leaves(mechanism: Mechanism) -> str:
         begin = "A report is drawn from your answer"
     return (
         f"{begin} at random, and you see it before it is sent. The survey computes percentages or averages "
-        f"from the reports of many. {told_to_respondents(mechanism)}"
+        f"from the reports of many. {limit_for_respondents(mechanism)}"
     )
 
 

@@ -105,15 +105,15 @@ def collected_levels(mechanism: Mechanism) -> tuple[float | None, float]:
     return (None, 0.0) if privacy is None or privacy.metric else levels(privacy)
 
 
-def told_to_respondents(mechanism: Mechanism) -> str:
+def limit_for_respondents(mechanism: Mechanism) -> str:
     """Return the limit of the protection as a respondent reads it, whatever epsilon and delta are.
 
     Examples
     --------
     >>> from mechdesign.mechanisms import KaryResponse
-    >>> told_to_respondents(KaryResponse.of(3, 1.0))
+    >>> limit_for_respondents(KaryResponse.of(3, 1.0))
     'Someone who saw your report, and thought two answers equally likely before, is at most 73.2% sure ...
-    >>> told_to_respondents(KaryResponse.of(3, 50.0))
+    >>> limit_for_respondents(KaryResponse.of(3, 50.0))
     'This does not protect you: your report can show your answer with practical certainty. Someone ...
     """
     privacy = privacy_of(mechanism)

@@ -24,7 +24,7 @@ from mechdesign.mechanisms import KaryResponse
 from tests.export.test_survey_server import KEY, SERVER, Running, message
 
 MANY = KaryResponse.of(4000, 1.0)
-"""A report is its sender's number here: whoever joins a report with a token is seen to be right."""
+"""A report is its sender's number here, so a report that is joined with its token is recognized."""
 
 (COLUMN,) = MANY.recipe().columns
 
