@@ -8,6 +8,7 @@ several such types to the one with the largest variance; the others remain as es
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 
 from mechdesign.core.numbers import frozen
 from mechdesign.mechanisms.frequency_estimate import project_to_simplex
-from mechdesign.mechanisms.frequency_limits import AverageLimits, cumulants
+from mechdesign.mechanisms.frequency_limits import MixtureLimits, cumulants
+from mechdesign.mechanisms.intervals import normal_quantile, rare_step
+from mechdesign.mechanisms.sum_limits import WorstLimits
 
 Array = NDArray[np.float64]
 
@@ -49,12 +52,12 @@ class QueryScores:
         return QueryLimits(value, users, self, likely, population)
 
     def mixed(self, shares: Array, population: bool) -> Array:
-        """Return the parts of :class:`AverageLimits` at shares, and at the ends: (3, 3, p).
+        """Return the parts of :class:`MixtureLimits` at shares, and at the ends: (3, 3, p).
 
         The second axis is that of the shares, the type with the least answer, and the one with the largest.
         """
         if self.rows.size <= MOST_CACHED:
-            return _mixed(self._of_given if not population else self._of_population, self._ends, shares)
+            return _mixed(self._of_population if population else self.for_types, self._ends, shares)
         step = max(1, BLOCK // self.rows.shape[1])
         blocks = (
             QueryScores(self.rows[start : start + step], self.moments)
@@ -67,18 +70,48 @@ class QueryScores:
         return frozen(self.moments(self.rows))
 
     @cached_property
-    def _of_given(self) -> Array:
+    def for_types(self) -> Array:
+        """The second to fourth cumulants of the scores for users of each type, (3, n, p)."""
         return frozen(np.stack(cumulants(self.rows.T, *self._of_population)))
 
     @cached_property
     def _ends(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The types with the least and the largest answer of each query: of several the noisiest one."""
-        noise, answers = self._of_given[0], self.rows.T
+        noise, answers = self.for_types[0], self.rows.T
         least, most = (
             np.where(answers == end, noise, -np.inf).argmax(axis=0)
             for end in (answers.min(axis=0), answers.max(axis=0))
         )
         return least, most
+
+
+def users_within(half: float, scores: QueryScores, tail: float) -> int:
+    """Return the least number of users, all of the noisiest type, whose interval of one query is so narrow.
+
+    Parameters
+    ----------
+    half : float
+        The largest distance of a limit from the estimate.
+    scores : QueryScores
+        Of the query.
+    tail : float
+        The probability of each side.
+    """
+    parts = scores.for_types[:, :, 0]
+    second, third, fourth = parts[:, int(parts[0].argmax())].tolist()
+    step = float(rare_step(0.0, np.array(second), np.array(fourth)))
+
+    def is_enough(users: int) -> bool:
+        limits = WorstLimits(second / users, abs(third) / users**2, fourth / users**3, step / users)
+        return float(limits.distances(tail)[0]) <= half
+
+    few, enough = 0, math.ceil(normal_quantile(1.0 - tail) ** 2 * second / half**2)
+    while not is_enough(max(enough, 1)):
+        few, enough = enough, 2 * max(enough, 1)
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        few, enough = (few, middle) if is_enough(middle) else (middle, enough)
+    return enough
 
 
 def _mixed(parts: Array, ends: tuple[NDArray[np.intp], NDArray[np.intp]], shares: Array) -> Array:
@@ -87,7 +120,7 @@ def _mixed(parts: Array, ends: tuple[NDArray[np.intp], NDArray[np.intp]], shares
 
 
 @dataclass(frozen=True, eq=False)
-class QueryLimits(AverageLimits):
+class QueryLimits(MixtureLimits):
     """The limits of the score test for the answers of queries.
 
     Parameters
