@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mechdesign.mechanisms.intervals import tail_of
+
 SLACK = 1e-9
 """A truth that is the end of an interval is not missed by a rounding error, as a part of the users."""
 
@@ -60,6 +62,18 @@ class Counting:
         low, high = (np.atleast_1d(np.asarray(end, dtype=np.float64)).ravel() for end in interval)
         self.hits += (low - self.slack <= self.truth) & (self.truth <= high + self.slack)
         self.trials += np.isfinite(low) & np.isfinite(high)
+
+    def add_estimate(self, estimate: Any, times: int = 1, level: float = 0.95) -> None:
+        """Count the intervals of an estimate without searching for their ends, for so many equal ones."""
+        limits = getattr(estimate, "limits", None)
+        if not hasattr(limits, "reach"):
+            for _ in range(times):
+                self.add(estimate.interval(level))
+            return
+        difference = self.truth - np.atleast_1d(np.asarray(estimate.value, dtype=np.float64)).ravel()
+        nearer = np.sign(difference) * np.maximum(np.abs(difference) - self.slack, 0.0)
+        self.hits += times * np.asarray(limits.reach(nearer, tail_of(level))).ravel()
+        self.trials += times
 
     def found(self) -> Iterable[Covered]:
         """Yield the counts for each true number."""

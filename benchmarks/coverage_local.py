@@ -162,7 +162,7 @@ def release(epsilon: float, users: int, repetitions: int, rng: np.random.Generat
             estimate = mechanism.estimate(mechanism.randomize(values, rng=rng))
             for places, counting in zip(wanted, raw, strict=True):
                 found_raw: Any = estimate.marginal([NAMES[place] for place in places], raw=True)
-                counting.add(found_raw.interval())
+                counting.add_estimate(found_raw.cells)
         found += [item for counting in raw for item in counting.found()]
     return found
 
@@ -186,7 +186,7 @@ def sets(epsilon: float, users: int, repetitions: int, rng: np.random.Generator)
                 estimate = mechanism.estimate(mechanism.randomize(values, rng=rng, anyway=True))
                 for places, counting in zip(wanted, counts, strict=True):
                     table = estimate.table([NAMES[place] for place in places])
-                    counting.add(table.cells.interval())
+                    counting.add_estimate(table.cells)
             found += [item for counting in counts for item in counting.found()]
     return found
 
@@ -201,7 +201,7 @@ def attributes_measure(build: Callable[[float], AttributeSampling]) -> Measure:
             values[:high] = 1.0
             counting = Counting(name, np.full(4, high / users))
             for _ in range(repetitions):
-                counting.add(mechanism.estimate(mechanism.randomize(values, rng=rng)).interval())
+                counting.add_estimate(mechanism.estimate(mechanism.randomize(values, rng=rng)))
             found += list(counting.found())
         return found
 
@@ -230,7 +230,7 @@ def kary(epsilon: float, users: int, repetitions: int, rng: np.random.Generator)
             ]
             counting = Counting(f"{size} answers, {answers.max()} give one", answers / users)
             for counts in np.sum(drawn, axis=0):
-                counting.add(response.estimate_from_counts(counts).interval())
+                counting.add_estimate(response.estimate_from_counts(counts))
             found += list(counting.found())
     return found
 

@@ -10,15 +10,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.coverage_cases import Counting, Covered, Measure
+from benchmarks.coverage_cases import Covered, Measure
 from benchmarks.coverage_frequencies import FREQUENCIES, frequency_coverage
 from benchmarks.coverage_local import LOCAL
 from benchmarks.coverage_means import MEANS, coverage
 from benchmarks.coverage_shuffle import PROTOCOLS, protocol_measure
 from benchmarks.coverage_survey import survey
-from mechdesign.core.solve import solve
+from benchmarks.coverage_workload import events, queries
 from mechdesign.mechanisms.mean import MeanMechanism
-from mechdesign.problems.workload import EventCounts, LinearQueries
 
 NO_ESTIMATE = {
     "online-auction": "pays bidders and allots tasks; what it says of accuracy is a number of reports",
@@ -54,37 +53,6 @@ def channel_measure(epsilon: float, users: int, repetitions: int, rng: np.random
     return found
 
 
-def workload_measure(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
-    """Return the coverage of the shares of a rating of five levels, for users at hand."""
-    problem = LinearQueries(workload={"name": "likert", "size": 5}, epsilon=epsilon)
-    mechanism = solve(problem).mechanism()
-    found = []
-    for name, shares in {"even": [0.2] * 5, "most at the top": [0.05, 0.05, 0.1, 0.2, 0.6]}.items():
-        ends = np.rint(np.cumsum(shares) * users).astype(int)
-        answers = np.searchsorted(ends, np.arange(users), side="right")
-        truth = mechanism.workload.rows @ np.bincount(answers, minlength=5) / users
-        counting = Counting(f"rating, {name}", truth)
-        for _ in range(repetitions):
-            counting.add(mechanism.estimate(mechanism.draw(answers, mechanism.source(rng))).interval())
-        found += counting.found()
-    return found
-
-
-def event_measure(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
-    """Return the coverage of events: of slots with many, few and no events, for users at hand."""
-    problem = EventCounts(slots=6, most=2, prior=[0.8, 0.15, 0.05], epsilon=epsilon)
-    mechanism = solve(problem, "kary").mechanism()
-    shares = {"none": 0.7, "0": 0.2, "1+1": 0.05, "2+5": 0.05}
-    names = np.repeat(list(shares), np.rint(np.array(list(shares.values())) * users).astype(int))
-    answers = mechanism.labels.encode(names)
-    held = [[name.split("+").count(str(slot)) for slot in range(6)] for name in names.tolist()]
-    truth = np.array(held).mean(axis=0)
-    counting = Counting("events in six slots", truth)
-    for _ in range(repetitions):
-        counting.add(mechanism.estimate(mechanism.draw(answers, mechanism.source(rng))).interval())
-    return counting.found()
-
-
 MEASURED: dict[str, Measure] = {
     "duchi": mean_measure(MEANS["duchi"]),
     "censoring-interval": mean_measure(MEANS["one-bit interval, symmetric"]),
@@ -96,8 +64,8 @@ MEASURED: dict[str, Measure] = {
     "square-wave": mean_measure(MEANS["square-wave"]),
     "finite-channel": channel_measure,
     "survey": survey,
-    "linear-queries": workload_measure,
-    "event-counts": event_measure,
+    "linear-queries": queries,
+    "event-counts": events,
     **LOCAL,
     **{name: protocol_measure(builds) for name, builds in PROTOCOLS.items()},
 }

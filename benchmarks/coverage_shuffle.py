@@ -168,7 +168,7 @@ def intervals(protocol: Protocol, repetitions: int, rng: np.random.Generator) ->
         for repetition in range(repetitions):
             drawn = again(protocol, repetition)
             estimate = drawn.analyze(drawn.with_fakes(drawn.encode(values, rng=rng), rng))
-            counting.add(estimate.interval())
+            counting.add_estimate(estimate)
             if protocol.type == "range-tree":
                 value, _ = estimate.count(1, size - 2)
                 down, up = estimate.limits(1, size - 2).distances(0.025)

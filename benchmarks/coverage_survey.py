@@ -69,22 +69,37 @@ def truths(rows: Rows) -> dict[str, NDArray[np.float64]]:
 def survey(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
     """Return the coverage of all results, for the users at hand and, of a draw, for the population."""
     found: list[Covered] = []
-    mechanism = survey_of(epsilon)
-    for name, rows in answers(users) if users >= FEWEST else ():
-        right = truths(rows)
+    for name in ("even", "a tenth") if users >= FEWEST else ():
         for population in (False, True):
-            kind = "population" if population else "users"
-            counts = {key: Counting(f"{key}, {name}, {kind}", truth) for key, truth in right.items()}
-            for _ in range(repetitions):
-                drawn = rng.integers(users, size=users) if population else np.arange(users)
-                given = {key: column[drawn] for key, column in rows.items()}
-                given["a"] = np.array(ASKED[0].labels)[given["a"].astype(int)]
-                given["b"] = np.array(ASKED[1].labels)[given["b"].astype(int)]
-                results = mechanism.estimate(mechanism.randomize(given, rng=rng), population=population)
-                for key in ("a", "b", "a x b", "c", "c by a"):
-                    counts[key].add(results[key].interval())
-                ordered = results.result("b").cumulative
-                assert ordered is not None
-                counts["up to b"].add(ordered.interval())
-            found += [item for counting in counts.values() for item in counting.found()]
+            found += survey_case(epsilon, users, name, population, repetitions, rng)
     return found
+
+
+def survey_case(
+    epsilon: float, users: int, name: str, population: bool, repetitions: int, rng: np.random.Generator
+) -> list[Covered]:
+    """Return the coverage of all results for one kind of data and of truth, quantiles included."""
+    mechanism, rows = survey_of(epsilon), dict(answers(users))[name]
+    right = truths(rows)
+    kind = f"{name}, {'population' if population else 'users'}"
+    counts = {key: Counting(f"{key}, {kind}", truth) for key, truth in right.items()}
+    median = int(np.argmax(np.append(right["up to b"], 1.0) >= 0.5))
+    reached = 0
+    for _ in range(repetitions):
+        drawn = rng.integers(users, size=users) if population else np.arange(users)
+        given = {key: column[drawn] for key, column in rows.items()}
+        given["a"] = np.array(ASKED[0].labels)[given["a"].astype(int)]
+        given["b"] = np.array(ASKED[1].labels)[given["b"].astype(int)]
+        results = mechanism.estimate(mechanism.randomize(given, rng=rng), population=population)
+        for key in ("a", "b", "a x b", "c", "c by a"):
+            counts[key].add_estimate(results[key])
+        ordered = results.result("b")
+        assert ordered.cumulative is not None
+        assert ordered.quantiles is not None
+        counts["up to b"].add_estimate(ordered.cumulative)
+        low, high = (
+            ASKED[1].labels.index(ends[1]) for ends in (ordered.quantiles.low, ordered.quantiles.high)
+        )
+        reached += low <= median <= high
+    found = [item for counting in counts.values() for item in counting.found()]
+    return [*found, Covered(f"median of b, {kind}", reached, repetitions)]

@@ -92,9 +92,7 @@ def uneven(variances: Array, users: int) -> tuple[str, ...]:
 class AverageLimits(ScoreTestLimits):
     """The limits of the score test for averages of independent scores of users, one estimate each.
 
-    A subclass is a dataclass with the fields below. It states the cumulants of a score under a hypothesis as
-    they are for users at hand, whose answers are fixed; for a population its moments about 0, as the users
-    are then a draw and the scores a mixture.
+    A subclass is a dataclass with the fields below.
 
     Attributes
     ----------
@@ -112,19 +110,12 @@ class AverageLimits(ScoreTestLimits):
     population: bool
 
     @abstractmethod
-    def _possible(self, hypothesis: Array) -> Array:
-        """Return hypotheses moved to what is possible."""
-
-    @abstractmethod
-    def _parts(self, hypothesis: Array) -> tuple[Array, Array, Array]:
-        """Return the cumulants of a score, averaged over users; for a population its moments about 0."""
-
     def _cumulants(self, hypothesis: Array) -> tuple[Array, Array, Array]:
         """Return the second to fourth cumulants of a score under possible hypotheses."""
-        second, third, fourth = self._parts(hypothesis)
-        if self.population:
-            second, third, fourth = cumulants(hypothesis, second, third, fourth)
-        return np.maximum(second, 0.0), third, fourth
+
+    def _possible(self, hypothesis: Array) -> Array:
+        """Return hypotheses moved to what is possible: of shares, from 0 to 1."""
+        return np.clip(hypothesis, 0.0, 1.0)
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
         """Return the law under the hypotheses at distances from the estimate, on the sides -1 and 1."""
@@ -134,8 +125,26 @@ class AverageLimits(ScoreTestLimits):
         return law_of_average(self.users, second, -side * third, fourth, step, freedom)
 
 
+class MixtureLimits(AverageLimits):
+    """Limits for users of several kinds, of whom a hypothesis says how many there are of each.
+
+    A subclass states the cumulants of a score under a hypothesis as they are for users at hand, whose answers
+    are fixed; for a population its moments about 0, as the users are then a draw and the scores a mixture.
+    """
+
+    @abstractmethod
+    def _parts(self, hypothesis: Array) -> tuple[Array, Array, Array]:
+        """Return the cumulants of a score, averaged over users; for a population its moments about 0."""
+
+    def _cumulants(self, hypothesis: Array) -> tuple[Array, Array, Array]:
+        second, third, fourth = self._parts(hypothesis)
+        if self.population:
+            second, third, fourth = cumulants(hypothesis, second, third, fourth)
+        return np.maximum(second, 0.0), third, fourth
+
+
 @dataclass(frozen=True, eq=False)
-class FrequencyLimits(AverageLimits):
+class FrequencyLimits(MixtureLimits):
     """The limits of the score test for one frequency each.
 
     Parameters
@@ -183,9 +192,6 @@ class FrequencyLimits(AverageLimits):
             return curves
         means = np.array([1.0, 0.0, 0.0]).reshape(-1, *(1 for _ in curves.shape[2:]))
         return np.stack(cumulants(means, *curves))
-
-    def _possible(self, hypothesis: Array) -> Array:
-        return np.clip(hypothesis, 0.0, 1.0)
 
     def _parts(self, hypothesis: Array) -> tuple[Array, Array, Array]:
         """Return the parts of users who gave the answer and of the others.

@@ -39,6 +39,9 @@ STEPS = 32
 TOGETHER = 256
 """Most hypotheses that are tested in one call: a call with this many takes hardly longer than with one."""
 
+ROUNDING = 1e-15
+"""Variances of scores near 1 below this are rounding errors, as are other cumulants next to them."""
+
 DOUBLINGS = 200
 """A bracket is doubled at most this often."""
 
@@ -261,8 +264,8 @@ def rare_step(step: Any, variance: Array, fourth: Array) -> Array:
     >>> rare_step(0.0, np.array([0.02]), np.array([0.02]))  # +1 or -1, each with a chance of 1%
     array([1.])
     """
-    size = np.sqrt(np.maximum(fourth, 0.0) / np.where(variance > 0.0, variance, 1.0))
-    found: Array = np.maximum(step, size)
+    square = np.divide(fourth, variance, out=np.zeros_like(variance), where=variance > ROUNDING)
+    found: Array = np.maximum(step, np.sqrt(np.maximum(square, 0.0)))
     return found
 
 

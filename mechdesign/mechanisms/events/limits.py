@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,21 +109,15 @@ def _extreme(places: Array, events: Array, values: Array) -> Array:
     return np.array([values[events == place].max() for place in places])
 
 
-def slot_limits(
-    events: Array, moments: Array, mean: Array, square: Array, users: int, population: bool
-) -> ScoreLimits:
+def slot_limits(curves: ClassCurves, mean: Array, square: Array, users: int, population: bool) -> ScoreLimits:
     """Return the limits of the average number of events in each slot.
 
     Parameters
     ----------
-    events : (P,) array
-        The events that a user of each kind has in a slot.
-    moments : (3, P) array
-        The second to fourth moments of the slot's score for each kind.
+    curves : ClassCurves
     mean, square : (m,) array
         Averages of the scores of the reports, and of their squares, for each slot.
     users : int
     population : bool
     """
-    share: Any = 0.0 if population else 1.0
-    return ScoreLimits(ClassCurves.of(events, moments), ReportSums(users, mean, square, share))
+    return ScoreLimits(curves, ReportSums(users, mean, square, 0.0 if population else 1.0))

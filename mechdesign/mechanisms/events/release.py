@@ -25,7 +25,7 @@ from mechdesign.core.validation import finite_array, privacy_epsilon, probabilit
 from mechdesign.mechanisms.collecting import column_operations
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.events.estimate import EventEstimate
-from mechdesign.mechanisms.events.limits import slot_limits
+from mechdesign.mechanisms.events.limits import ClassCurves, slot_limits
 from mechdesign.mechanisms.events.server import EventTally
 from mechdesign.mechanisms.events.weights import EventWeights, listed_states
 from mechdesign.mechanisms.frequency_limits import few_users
@@ -226,11 +226,15 @@ class EventRelease(ReportMechanism[EventEstimate]):
         """
         users = int(counts.sum())
         values, squares = (total / users for total in self.weights.totals(counts))
-        channel = self.weights.channel
-        moments = np.stack([channel.moment(order) for order in (2, 3, 4)])
-        limits = slot_limits(self.states.events, moments, values, squares, users, population)
+        limits = slot_limits(self._curves, values, squares, users, population)
         errors = limits.standard_error()
         return EventEstimate(values, errors, users, self.slots, self, population, few_users(users), limits)
+
+    @cached_property
+    def _curves(self) -> ClassCurves:
+        """The moments of a slot's score for users of each kind."""
+        moments = np.stack([self.weights.channel.moment(order) for order in (2, 3, 4)])
+        return ClassCurves.of(self.states.events, moments)
 
     # Accuracy
 

@@ -16,12 +16,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import EstimationError
 from mechdesign.mechanisms.cross_table import CountedTable
 from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
-from mechdesign.mechanisms.frequency_limits import cumulants, few_users
-from mechdesign.mechanisms.intervals import (
-    AverageLaw,
-    ScoreTestLimits,
-    law_of_average,
-)
+from mechdesign.mechanisms.frequency_limits import AverageLimits, cumulants, few_users
 from mechdesign.mechanisms.marginals.sums import score_moments
 from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.mechanisms.plausible import implausible
@@ -57,7 +52,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class MarginalLimits(ScoreTestLimits):
+class MarginalLimits(AverageLimits):
     """The limits of the score test for every cell of an average of views.
 
     Parameters
@@ -89,11 +84,6 @@ class MarginalLimits(ScoreTestLimits):
             sum((share * each[order] for share, each in found), start=np.zeros_like(f)) for order in range(3)
         )
         return np.maximum(second, 0.0), third, fourth
-
-    def _law(self, distance: Array, side: Array) -> AverageLaw:
-        second, third, fourth = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
-        freedom = self.users - 1.0 if self.population and self.users > 1 else np.inf
-        return law_of_average(self.users, second, -side * third, fourth, self.step, freedom)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -107,19 +107,15 @@ class QueryEstimate(ListedEstimate):
         (n,) array
             The share of users whose type is at most u; 1 for the last type.
         """
-        found, errors = self._cumulative()
-        weights = 1.0 / np.maximum(errors[:-1], 1e-12) ** 2
-        values = found[:-1]
+        rows = self.mechanism.cumulative_scores.rows
+        values = rows @ self.shares
+        errors = self.mechanism.spread(rows, self.shares, self.users, self.population)
+        weights = 1.0 / np.maximum(errors, 1e-12) ** 2
         starts = np.append(increasing_blocks(values, weights), len(values))
         for first, last in pairwise(starts):
             part = slice(int(first), int(last))
             values[part] = float(values[part] @ weights[part]) / float(weights[part].sum())
         return np.append(np.clip(values, 0.0, 1.0), 1.0)
-
-    def _cumulative(self) -> tuple[Array, Array]:
-        size = len(self.shares)
-        values, errors = self.answers(np.tri(size))
-        return values, np.append(errors[:-1], 0.0)
 
     def quantile(self, share: float, level: float = 0.95, together: int = 1) -> Quantile:
         """Return a quantile with a confidence interval of at least this level.

@@ -2,13 +2,14 @@
 
 The estimate of a query w is an average of scores with E[score] = w_u for a user of type u, whatever w is. The
 shares of the types are known from the reports, up to their noise. Under the hypothesis that the answer is
-theta, a part of the users is moved to the type with the largest answer (or with the least one), and of
-several such types to the one with the largest variance; the others remain as estimated.
+theta, a part of the users is moved to the types with the largest answer (or with the least one), of several
+in the proportions of their estimated shares; the others remain as estimated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 
 from mechdesign.core.numbers import frozen
 from mechdesign.mechanisms.frequency_estimate import project_to_simplex
-from mechdesign.mechanisms.frequency_limits import AverageLimits, cumulants
+from mechdesign.mechanisms.frequency_limits import MixtureLimits, cumulants
+from mechdesign.mechanisms.intervals import normal_quantile, rare_step
+from mechdesign.mechanisms.sum_limits import WorstLimits
 
 Array = NDArray[np.float64]
 
@@ -49,12 +52,12 @@ class QueryScores:
         return QueryLimits(value, users, self, likely, population)
 
     def mixed(self, shares: Array, population: bool) -> Array:
-        """Return the parts of :class:`AverageLimits` at shares, and at the ends: (3, 3, p).
+        """Return the parts of :class:`MixtureLimits` at shares, and at the ends: (3, 3, p).
 
-        The second axis is that of the shares, the type with the least answer, and the one with the largest.
+        The second axis is that of all types, those with the least answer, and those with the largest.
         """
         if self.rows.size <= MOST_CACHED:
-            return _mixed(self._of_given if not population else self._of_population, self._ends, shares)
+            return _mixed(self._of_population if population else self.for_types, self._ends, shares)
         step = max(1, BLOCK // self.rows.shape[1])
         blocks = (
             QueryScores(self.rows[start : start + step], self.moments)
@@ -67,27 +70,57 @@ class QueryScores:
         return frozen(self.moments(self.rows))
 
     @cached_property
-    def _of_given(self) -> Array:
+    def for_types(self) -> Array:
+        """The second to fourth cumulants of the scores for users of each type, (3, n, p)."""
         return frozen(np.stack(cumulants(self.rows.T, *self._of_population)))
 
     @cached_property
-    def _ends(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The types with the least and the largest answer of each query: of several the noisiest one."""
-        noise, answers = self._of_given[0], self.rows.T
-        least, most = (
-            np.where(answers == end, noise, -np.inf).argmax(axis=0)
-            for end in (answers.min(axis=0), answers.max(axis=0))
-        )
-        return least, most
+    def _ends(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """The types with the least and with the largest answer of each query, (n, p)."""
+        answers = self.rows.T
+        return answers == answers.min(axis=0), answers == answers.max(axis=0)
 
 
-def _mixed(parts: Array, ends: tuple[NDArray[np.intp], NDArray[np.intp]], shares: Array) -> Array:
-    queries = np.arange(parts.shape[2])
-    return np.stack([shares @ parts, *(parts[:, end, queries] for end in ends)], axis=1)
+def users_within(half: float, scores: QueryScores, tail: float) -> int:
+    """Return the least number of users, all of the noisiest type, whose interval of one query is so narrow.
+
+    Parameters
+    ----------
+    half : float
+        The largest distance of a limit from the estimate.
+    scores : QueryScores
+        Of the query.
+    tail : float
+        The probability of each side.
+    """
+    parts = scores.for_types[:, :, 0]
+    second, third, fourth = parts[:, int(parts[0].argmax())].tolist()
+    step = float(rare_step(0.0, np.array(second), np.array(fourth)))
+
+    def is_enough(users: int) -> bool:
+        limits = WorstLimits(second / users, abs(third) / users**2, fourth / users**3, step / users)
+        return float(limits.distances(tail)[0]) <= half
+
+    few, enough = 0, math.ceil(normal_quantile(1.0 - tail) ** 2 * second / half**2)
+    while not is_enough(max(enough, 1)):
+        few, enough = enough, 2 * max(enough, 1)
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        few, enough = (few, middle) if is_enough(middle) else (middle, enough)
+    return enough
+
+
+def _mixed(parts: Array, ends: Sequence[NDArray[np.bool_]], shares: Array) -> Array:
+    """Return the averages of parts (3, n, p) over all types and over those at the ends, (3, 3, p)."""
+    found = [shares @ parts]
+    for end in ends:
+        weights = np.where(end, shares[:, None], 0.0)
+        found.append(np.einsum("knp,np->kp", parts, weights / weights.sum(axis=0)))
+    return np.stack(found, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
-class QueryLimits(AverageLimits):
+class QueryLimits(MixtureLimits):
     """The limits of the score test for the answers of queries.
 
     Parameters
@@ -123,6 +156,12 @@ class QueryLimits(AverageLimits):
         found: Array = self.scores.rows @ self.shares
         return found
 
+    @property
+    def _known(self) -> Array:
+        """The parts of queries with one answer for all types, which have no noise but rounding errors."""
+        answers = self._range[0] if self.population else np.zeros(len(self.scores.rows))
+        return np.stack([answers**order for order in (2, 3, 4)])
+
     def standard_error(self) -> Array:
         """Return the standard errors at the likely shares."""
         errors: Array = np.sqrt(self._cumulants(self._middle)[0] / self.users)
@@ -137,6 +176,7 @@ class QueryLimits(AverageLimits):
         gap = np.where(up, most, least) - self._middle
         moved = np.divide(hypothesis - self._middle, gap, out=np.zeros_like(hypothesis), where=gap != 0.0)
         second, third, fourth = (
-            (1.0 - moved) * middle + moved * np.where(up, high, low) for middle, low, high in self._mixture
+            np.where(most > least, (1.0 - moved) * middle + moved * np.where(up, high, low), known)
+            for (middle, low, high), known in zip(self._mixture, self._known, strict=True)
         )
         return second, third, fourth

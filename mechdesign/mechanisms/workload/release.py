@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -35,7 +34,7 @@ from mechdesign.mechanisms.operations import ANYWAY, CLIP, Column, Operation, Se
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.workload.client import PatternClient
 from mechdesign.mechanisms.workload.estimate import QueryEstimate
-from mechdesign.mechanisms.workload.limits import QueryScores
+from mechdesign.mechanisms.workload.limits import QueryScores, users_within
 from mechdesign.mechanisms.workload.orbits import OrbitValue, OrbitWeights, Translations
 from mechdesign.mechanisms.workload.queries import Workload
 from mechdesign.mechanisms.workload.value import Array, ChannelValue
@@ -315,8 +314,9 @@ class WorkloadRelease(PatternClient):
     def users_for(self, error: float, level: float = 0.95) -> int:
         """Return the least number of users for which every query has an interval of at most +- ``error``."""
         half = in_range("error", error, 0.0, math.inf, low_open=True, high_open=True)
-        width = -NormalDist().inv_cdf(tail_of(level))
-        return math.ceil(width**2 * float(self._query_errors.max()) / half**2)
+        worst = int(self._query_errors.max(axis=0).argmax())
+        scores = QueryScores(self._listed[0][worst : worst + 1], self.value.query_moments)
+        return users_within(half, scores, tail_of(level))
 
     # Tables
 

@@ -1,0 +1,116 @@
+"""Coverage of the intervals of linear queries, their quantiles, and events; see :mod:`benchmarks.coverage`.
+
+The counts of the reports are drawn from the integers of the mechanism, equal counts are estimated once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.coverage_cases import Counting, Covered
+from mechdesign.core.randomness import TOTAL
+from mechdesign.core.solve import solve
+from mechdesign.problems.workload import EventCounts, LinearQueries
+
+Counts = NDArray[np.int64]
+
+TYPES, SLOTS = 5, 6
+
+
+def drawn_counts(
+    mechanism: Any, held: Counts, population: bool, repetitions: int, rng: np.random.Generator
+) -> Iterator[tuple[Counts, int]]:
+    """Yield different counts of the reports of users who hold types, and how often each was drawn."""
+    chances = np.zeros((len(held), mechanism.counters))
+    for code in np.flatnonzero(held).tolist():
+        chances[code] = mechanism.weights.row(code) / float(TOTAL)
+        chances[code] /= chances[code].sum()
+    users = int(held.sum())
+    if population:
+        drawn = rng.multinomial(users, held / users @ chances, size=repetitions)
+    else:
+        drawn = np.zeros((repetitions, mechanism.counters), dtype=np.int64)
+        for code in np.flatnonzero(held).tolist():
+            drawn += rng.multinomial(held[code], chances[code], size=repetitions)
+    kinds, times = np.unique(drawn, axis=0, return_counts=True)
+    yield from zip(kinds, times.tolist(), strict=True)
+
+
+@cache
+def queries_of(epsilon: float) -> Any:
+    """Return the mechanism of the cumulative shares of five types."""
+    return solve(LinearQueries(workload={"name": "prefix", "size": TYPES}, epsilon=epsilon)).mechanism()
+
+
+def types_held(users: int) -> dict[str, Counts]:
+    """Return how many users are of each type."""
+    first, last = np.eye(TYPES, dtype=np.int64)[[0, -1]]
+    even = np.full(TYPES, users // TYPES) + (np.arange(TYPES) < users % TYPES)
+    return {
+        "even": even,
+        "half and half": users // 2 * first + (users - users // 2) * last,
+        "all the first": users * first,
+        "one the last": (users - 1) * first + last,
+    }
+
+
+def queries(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+    """Return the coverage of cumulative shares and of the median, of users at hand and of a population."""
+    mechanism, found = queries_of(epsilon), []
+    shown = mechanism.labels.shown()
+    for name, held in types_held(users).items():
+        truth = mechanism.workload.rows @ held / users
+        middle = int(np.argmax(np.cumsum(held) >= users / 2.0))
+        for population in (False, True):
+            kind = f"{name}, {'population' if population else 'users'}"
+            counting, median, trials = Counting(f"queries, {kind}", truth), 0, 0
+            for counts, times in drawn_counts(mechanism, held, population, repetitions, rng):
+                estimate = mechanism.estimate_from_counts(counts, population)
+                counting.add_estimate(estimate, times)
+                if trials < repetitions // 4:
+                    quantile = estimate.quantile(0.5)
+                    trials += times
+                    low, high = shown.index(quantile.low), shown.index(quantile.high)
+                    median += times * (low <= middle <= high)
+            found += [*counting.found(), Covered(f"median, {kind}", median, trials)]
+    return found
+
+
+@cache
+def events_of(epsilon: float) -> Any:
+    """Return the mechanism of events in six slots, of which users have two at most."""
+    problem = EventCounts(slots=SLOTS, most=2, prior=[0.8, 0.15, 0.05], epsilon=epsilon)
+    return solve(problem, "kary").mechanism()
+
+
+EVENTS = {
+    "few": {"none": 0.7, "0": 0.2, "1+1": 0.05, "2+5": 0.05},
+    "none": {"none": 1.0},
+    "half": {"none": 0.5, "0+1": 0.5},
+}
+"""Shares of users with these events."""
+
+
+def events(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+    """Return the coverage of events in slots with many, few and none, of users and of a population."""
+    mechanism, found = events_of(epsilon), []
+    for name, shares in EVENTS.items():
+        numbers = np.floor(np.array(list(shares.values())) * users + 1e-9).astype(np.int64)
+        numbers[0] += users - numbers.sum()
+        texts = list(shares)
+        held = np.zeros(mechanism.labels.size, dtype=np.int64)
+        held[mechanism.labels.encode(texts)] = numbers
+        slots = [[text.split("+").count(str(slot)) for slot in range(SLOTS)] for text in texts]
+        truth = numbers @ np.array(slots) / users
+        for population in (False, True):
+            kind = "population" if population else "users"
+            counting = Counting(f"events, {name}, {kind}", truth)
+            for counts, times in drawn_counts(mechanism, held, population, repetitions, rng):
+                counting.add_estimate(mechanism.estimate_from_counts(counts, population), times)
+            found += list(counting.found())
+    return found
