@@ -40,6 +40,7 @@ def test_the_default_is_at_most_what_every_other_method_finds(problem, most):
         if find_method(problem, method).why_not(problem) is None:
             assert solution.value <= 1.001 * md.solve(problem, method).value
     assert "from the optimum" in str(solution)
+    assert "from the optimum" in solution.caution, "what build says"
 
 
 def test_what_runs_has_the_error_that_is_stated_and_a_bound_of_nothing_is_said():
