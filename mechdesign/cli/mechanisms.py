@@ -290,6 +290,8 @@ def _build(options: argparse.Namespace) -> int:
     else:
         print(f"{options.output}: {type(mechanism).__name__} from {model.slug}")
         print("\n".join(f"  {certificate}" for certificate in mechanism.certificates()))
+        if design is None and solution.caution:
+            print(f"  {solution.caution}")
         if design is not None:
             print("\n".join(f"  {line}" for line in design.gain_lines()))
         if forecast is not None:

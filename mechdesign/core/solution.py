@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from mechdesign.core.prices import PricedSolution
     from mechdesign.core.sensitivity import Sensitivity
 
+NEAR = 0.01
+"""A part of the value: what is further from a proven bound is said when a mechanism is built."""
+
 
 @frozen_value(repr=False)
 class Solution(TextInNotebooks, Generic[MechanismT_co]):
@@ -256,6 +259,22 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
             return ", distance from the optimum unknown" if self.kind == "heuristic" else ""
         part = f" ({100.0 * self.gap / abs(self.bound):.2g} %)" if self.bound else ""
         return f", at most {self.gap:.3g}{part} from the optimum"
+
+    @property
+    def caution(self) -> str:
+        """What to know before this is built: the best of a class, or more than a hundredth from a bound.
+
+        Examples
+        --------
+        >>> import mechdesign as md
+        >>> problem = md.LinearQueries(workload={"name": "prefix", "size": 8}, epsilon=1.0)
+        >>> md.solve(problem).caution
+        ''
+        """
+        near = self.bound is None or self.gap <= NEAR * abs(self.value)
+        if self.kind == "published" or (near and not self.scope):
+            return ""
+        return f"{self.problem.value_label()}: {format_figure(self.value)}{self._distance}"
 
     @property
     def _value_name(self) -> str:

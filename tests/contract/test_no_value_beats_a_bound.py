@@ -1,4 +1,4 @@
-"""In no table is a value beyond a bound that is proven for it, and no bound is beyond what is known anyway."""
+"""In no table is a value beyond a bound that is proven for it, and no bound beyond what is known anyway."""
 
 from __future__ import annotations
 

@@ -41,8 +41,7 @@ def test_many_types_are_solved_to_the_named_gap():
 
 def test_for_many_types_a_field_comes_near_to_the_bound():
     problem = md.LinearQueries(workload={"name": "prefix", "size": 144}, epsilon=1.0)
-    solution = md.solve(problem)
-    assert solution.method == "field"
+    solution = md.solve(problem, "field")
     assert solution.bound < solution.value < 1.06 * solution.bound
     assert max(solution.residuals.values()) < 1e-9
     assert solution.mechanism().average_error == pytest.approx(solution.value, rel=1e-6)

@@ -47,6 +47,8 @@ def test_the_best_of_a_class_says_so_everywhere():
     assert (solution.status, solution.claims_optimality) == ("feasible", False)
     assert solution.scope == "the best of its class: reports that single out at most 1 slot"
     assert solution.scope in str(solution)
+    assert solution.scope in solution.caution, "what build says"
+    assert md.solve(problem_of(8, 0.5)).caution == ""
     judged = next(item for item in solution.certificates if item.property == "optimality")
     assert judged.among == "all epsilon-private reports that single out at most 1 slot, without bias"
     many = md.solve(problem_of(6, 3.0, [0.9, 0.08, 0.02]))

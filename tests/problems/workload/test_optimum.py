@@ -142,6 +142,7 @@ NAMES = {
     "means": {"sizes": [4, 3], "low": -1.0},
     "grid-prefix": {"sizes": [3, 4]},
     "grid-ranges": {"sizes": [3, 4]},
+    "events": {"slots": 3, "most": 2},
 }
 
 

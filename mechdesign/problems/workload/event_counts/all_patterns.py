@@ -125,8 +125,7 @@ def _single(problem: EventCounts, classes: PatternClasses, used: list[int]) -> E
 def _few_states(problem: EventCounts) -> Outcome:
     """Return the best of all patterns of at most 20 states, as linear queries."""
     queries = problem.queries
-    method = all_columns if all_columns.why_not(queries) is None else columns
-    found = method.run(queries)
+    found = all_columns.run(queries) if all_columns.why_not(queries) is None else columns.run(queries)
     prices = found.prices
     own = None if prices is None else AllPatternPrices(problem, prices.worth)
     return changed(found, prices=own, notes={"states": problem.states.size, **found.notes})

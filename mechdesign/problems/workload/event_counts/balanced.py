@@ -45,9 +45,9 @@ def balanced_sets(slots: int, size: int) -> tuple[Sets, Array]:
             [(bases & np.roll(bases, step, axis=1)).sum(axis=1) for step in range(1, distances + 1)]
         )
         even = np.full(distances, size * (size - 1) / (slots - 1.0))
-        rows, limits = np.vstack([counts, np.ones(len(bases))]), np.append(even, 1.0)
+        equations, limits = np.vstack([counts, np.ones(len(bases))]), np.append(even, 1.0)
         try:
-            amounts, _ = solve_equality_form(-rng.random(len(bases)), rows, limits)
+            amounts, _ = solve_equality_form(-rng.random(len(bases)), equations, limits)
         except MethodError:  # the sets that were drawn are all too close together, or too far apart
             continue
         used = amounts > 1e-12

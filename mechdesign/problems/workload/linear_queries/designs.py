@@ -83,7 +83,7 @@ def _digits(cells: int, prime: int) -> int:
 
 
 def _hyperplanes(cells: int, prime: int) -> int:
-    return prime * (prime ** _digits(cells, prime) - 1) // (prime - 1)
+    return prime * int(prime ** _digits(cells, prime) - 1) // (prime - 1)
 
 
 def _primes(most: int) -> list[int]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,17 +23,17 @@ from mechdesign.problems.workload.linear_queries import sampled
 from mechdesign.problems.workload.linear_queries.designs import cell_sets
 from mechdesign.problems.workload.linear_queries.outcomes import infeasible, outcome
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
+from mechdesign.solvers.interior import ProgramState, minimised
 
 Labels = NDArray[np.int64]
 
-STEPS = 400
-CLOSE = 1e-5
-"""What may be left to be gained by other chances, as a part of the error; fewer steps for many types."""
+MOST_NEWTON = 400
+"""Types up to which the chances are found by Newton steps."""
 
-WORK = 2e10
-"""Multiplications that all steps together may take."""
+ACCURACY = 1e-9
 
-FEWEST = 12
+FEWEST = 16
+"""Multiplicative steps for more types: each inverts a matrix of their number."""
 
 LEAST = 1e-4
 """Kinds of reports with a smaller chance are left out."""
@@ -85,29 +86,78 @@ def run(problem: LinearQueries, seed: int = 0) -> Outcome:
 
 
 def best_chances(moments: list[Array], gram: Array) -> Array:
-    """Return the chances w with the least tr(G (sum w_f M_f)^-1), by multiplicative steps.
+    """Return the chances w with the least tr(G (sum w_f M_f)^-1).
 
-    The slopes are -g_f, g_f = tr(M^-1 G M^-1 M_f), and sum w_f g_f is the error; at the optimum no g_f is
-    larger.
+    By an interior-point method; for many types, where its steps take long, by multiplicative steps. The
+    slopes are -g_f, g_f = tr(M^-1 G M^-1 M_f), and sum w_f g_f is the error: no g_f is larger at the optimum.
 
     Examples
     --------
-    >>> best_chances([np.diag([4.0, 1.0]), np.diag([1.0, 1.0])], np.eye(2)).round(3).tolist()
+    >>> best_chances([np.diag([4.0, 1.0]), np.diag([1.0, 1.0])], np.eye(2)).round(6).tolist()
     [1.0, 0.0]
     """
-    steps = int(np.clip(WORK / (3.0 * len(gram) ** 3), FEWEST, STEPS))
-    chances = np.full(len(moments), 1.0 / len(moments))
-    for _ in range(steps):
-        moment = sum((w * part for w, part in zip(chances, moments, strict=True)), np.zeros_like(gram))
-        inverse = np.linalg.inv(moment)
-        sandwich = inverse @ gram @ inverse
-        gains = np.array([float(np.sum(sandwich * part)) for part in moments])
-        error = float(chances @ gains)
-        if gains.max() <= (1.0 + CLOSE) * error:
-            break
-        chances = chances * np.sqrt(gains / error)
+    program = _Mixing(moments, gram)
+    if len(gram) <= MOST_NEWTON:
+        weights = np.maximum(minimised(program, len(moments), ACCURACY).weights, 0.0)
+        return np.asarray(weights / weights.sum())
+    return _multiplied(program)
+
+
+class _Mixing:
+    """The program of the chances: value, slopes and curvature, and that they sum to 1."""
+
+    def __init__(self, moments: list[Array], gram: Array) -> None:
+        self.moments, self.gram = moments, gram
+        self.left, self.right = np.ones((1, len(moments))), np.ones(1)
+
+    def inverse(self, chances: Array) -> Array:
+        """Return the inverse of the moment matrix of the mixture."""
+        pairs = zip(chances.tolist(), self.moments, strict=True)
+        return np.asarray(np.linalg.inv(sum((w * part for w, part in pairs), np.zeros_like(self.gram))))
+
+    def gains(self, inverse: Array) -> Array:
+        """Return g_f for each kind of report."""
+        sandwich = inverse @ self.gram @ inverse
+        return np.array([float(np.sum(sandwich * part)) for part in self.moments])
+
+    def state(self, weights: Array) -> ProgramState | None:
+        """Return value, slopes and curvature; None where the reports do not determine the answers."""
+        try:
+            inverse = self.inverse(weights)
+        except np.linalg.LinAlgError:
+            return None
+        value = float(np.sum(self.gram * inverse))
+        return ProgramState(value, -self.gains(inverse), partial(self._factor, inverse), inverse)
+
+    def _factor(self, inverse: Array) -> Array:
+        """Return F with F'F the Hessian 2 tr(M^-1 G M^-1 M_f M^-1 M_g)."""
+        sandwich = inverse @ self.gram @ inverse
+        sides = [(sandwich @ part @ inverse).ravel() for part in self.moments]
+        turned = [np.ascontiguousarray(part.T).ravel() for part in self.moments]
+        hessian = 2.0 * np.array([[float(side @ part) for part in turned] for side in sides])
+        levels, vectors = np.linalg.eigh((hessian + hessian.T) / 2.0)
+        found: Array = (vectors * np.sqrt(np.maximum(levels, 0.0))).T
+        return found
+
+
+def _multiplied(program: _Mixing) -> Array:
+    """Return chances after multiplicative steps, without the kinds that are not missed."""
+    chances = np.full(len(program.moments), 1.0 / len(program.moments))
+    for _ in range(FEWEST):
+        gains = program.gains(program.inverse(chances))
+        chances = chances * np.sqrt(gains / float(chances @ gains))
         chances /= chances.sum()
-    return chances
+    inverse = program.inverse(chances)
+    gains, error = program.gains(inverse), float(np.sum(program.gram * inverse))
+    for worst in np.argsort(gains)[:-1].tolist():
+        moved = chances.copy()
+        moved[int(gains.argmax())] += moved[worst]
+        moved[worst] = 0.0
+        below = float(np.sum(program.gram * program.inverse(moved)))
+        if below > error:
+            break
+        chances, error = moved, below
+    return np.asarray(chances)
 
 
 def partitions_of(problem: LinearQueries) -> list[tuple[str, Labels]]:
