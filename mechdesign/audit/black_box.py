@@ -131,7 +131,7 @@ def attack_program(
         )
     halves = {name: len(made) // 2 for name, made in runs.items()}
     trained = {name: Counter(made[: halves[name]]) for name, made in runs.items()}
-    repeated = _repeated(runs, halves, trained)
+    repeated = _repeat_share(runs, halves, trained)
     best, pick = -math.inf, None
     for first in runs:
         for second in runs:
@@ -145,7 +145,7 @@ def attack_program(
     return _proof(runs, halves, pick, slack, level, repeated)
 
 
-def _repeated(
+def _repeat_share(
     runs: Mapping[str, Sequence[str]], halves: Mapping[str, int], trained: Mapping[str, Counter[str]]
 ) -> float:
     """Return the share of the reports of the second halves that occur in a first half; refuse 0."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
-from mechdesign.core.exact_text import divided
+from mechdesign.core.exact_text import quotient
 from mechdesign.core.errors import ParameterError
 
 Interval = tuple[Fraction, Fraction]
@@ -44,12 +44,12 @@ def log_interval(ratio: Fraction, digits: int = DIGITS) -> Interval:
     excess = ratio - 1
     zeros = max(0, excess.denominator.bit_length() - excess.numerator.bit_length()) * 3 // 10
     if zeros > digits:
-        low = divided(excess - excess * excess / 2, digits + 5, ROUND_FLOOR)
-        return Fraction(low), Fraction(divided(excess, digits + 5, ROUND_CEILING))
+        low = quotient(excess - excess * excess / 2, digits + 5, ROUND_FLOOR)
+        return Fraction(low), Fraction(quotient(excess, digits + 5, ROUND_CEILING))
     precision = digits + zeros + 10
     context = Context(prec=precision, Emax=MAX_EMAX, Emin=MIN_EMIN)
-    low = context.next_minus(context.ln(divided(ratio, precision, ROUND_FLOOR)))
-    high = context.next_plus(context.ln(divided(ratio, precision, ROUND_CEILING)))
+    low = context.next_minus(context.ln(quotient(ratio, precision, ROUND_FLOOR)))
+    high = context.next_plus(context.ln(quotient(ratio, precision, ROUND_CEILING)))
     return max(Fraction(0), Fraction(low)), Fraction(high)
 
 
@@ -58,7 +58,7 @@ def power_below(exponent: Fraction, digits: int, least: Fraction) -> Fraction:
     if _is_beyond(exponent, least):
         return Fraction(0)
     context = Context(prec=digits + 20, Emax=MAX_EMAX, Emin=MIN_EMIN)
-    return Fraction(context.next_minus(context.exp(divided(-exponent, digits + 20, ROUND_FLOOR))))
+    return Fraction(context.next_minus(context.exp(quotient(-exponent, digits + 20, ROUND_FLOOR))))
 
 
 def power_above(exponent: Fraction, digits: int, least: Fraction) -> Fraction:
@@ -72,7 +72,7 @@ def power_above(exponent: Fraction, digits: int, least: Fraction) -> Fraction:
     if _is_beyond(exponent, least):
         return least
     context = Context(prec=digits + 20, Emax=MAX_EMAX, Emin=MIN_EMIN)
-    above = context.next_plus(context.exp(divided(-exponent, digits + 20, ROUND_CEILING)))
+    above = context.next_plus(context.exp(quotient(-exponent, digits + 20, ROUND_CEILING)))
     return min(Fraction(1), Fraction(above))
 
 
@@ -202,5 +202,5 @@ def exponential_text(epsilon: Fraction) -> str | None:
     if epsilon >= 10**9:
         return None
     context, short = (Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN) for digits in (40, 10))
-    near = short.plus(context.exp(divided(epsilon, 40, ROUND_FLOOR)))
+    near = short.plus(context.exp(quotient(epsilon, 40, ROUND_FLOOR)))
     return f"{short.normalize(near):e}"

@@ -137,8 +137,8 @@ class Rappor:
     def _witness(self, first: int, second: int, reports: int | None) -> dict[str, str]:
         if self.is_boolean:
             bit = "bit 1" if first else "bit 0"
-            shown = f"permanent {bit}" if reports is None else f"{bit} each time"
-            return {"answer": str(bool(first)).lower(), "other": str(not first).lower(), "report": shown}
+            report = f"permanent {bit}" if reports is None else f"{bit} each time"
+            return {"answer": str(bool(first)).lower(), "other": str(not first).lower(), "report": report}
         each = "the permanent bits as for the first" if reports is None else "the bits of the first each time"
         return {
             "answer": f"sets {counted(first, 'bit')}",

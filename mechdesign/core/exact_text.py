@@ -27,12 +27,12 @@ def is_writable(number: int) -> bool:
     return number.bit_length() * 0.30103 < LONGEST
 
 
-def divided(value: Fraction, digits: int, rounding: str) -> Decimal:
+def quotient(value: Fraction, digits: int, rounding: str) -> Decimal:
     """Return a fraction as a decimal of this many significant digits, rounded as stated.
 
     Examples
     --------
-    >>> divided(Fraction(2, 3), 4, ROUND_FLOOR)
+    >>> quotient(Fraction(2, 3), 4, ROUND_FLOOR)
     Decimal('0.6666')
     """
     return _context(digits, rounding).divide(Decimal(value.numerator), Decimal(value.denominator))
@@ -61,7 +61,7 @@ def rounded_text(value: Fraction, digits: int = 10) -> str:
     >>> rounded_text(Fraction(1, 3)), rounded_text(Fraction(10) ** 400 / 3, 4), rounded_text(Fraction(0))
     ('0.3333333333', '3.333e+399', '0')
     """
-    near = divided(value, digits + 10, ROUND_HALF_EVEN)
+    near = quotient(value, digits + 10, ROUND_HALF_EVEN)
     if not near or -300 < near.adjusted() < 300:
         return f"{float(near):.{digits}g}"
     power = near.adjusted()
@@ -89,7 +89,7 @@ def exact_or_rounded(value: Fraction, up: bool) -> str:
     ('7/3', '-5000')
     """
     text = quotient_text(value)
-    return f"{divided(value, 50, ROUND_CEILING if up else ROUND_FLOOR):e}" if text is None else text
+    return f"{quotient(value, 50, ROUND_CEILING if up else ROUND_FLOOR):e}" if text is None else text
 
 
 def bound_text(value: Fraction, up: bool) -> str:
@@ -101,9 +101,9 @@ def bound_text(value: Fraction, up: bool) -> str:
     ('0.66666666666666666666', '6.6666666666666666667e-401')
     """
     rounding = ROUND_CEILING if up else ROUND_FLOOR
-    rough = divided(value, 5, rounding)
+    rough = quotient(value, 5, rounding)
     if not rough or rough.adjusted() > -DECIMALS // 2:
-        near = divided(value, max(1, rough.adjusted() + DECIMALS + 5), rounding)
+        near = quotient(value, max(1, rough.adjusted() + DECIMALS + 5), rounding)
         step = Decimal(1).scaleb(-DECIMALS)
         return f"{near.quantize(step, context=_context(near.adjusted() + DECIMALS + 50, rounding)):f}"
-    return f"{divided(value, DECIMALS, rounding):e}"
+    return f"{quotient(value, DECIMALS, rounding):e}"
