@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from mechdesign.audit.foreign_audit import Defect, ForeignAudit, report_count
 from mechdesign.audit.foreign_sums import exact_sum, exact_sums
 from mechdesign.audit.magnitude import power
-from mechdesign.core.exact_text import rounded_text, short_text
 from mechdesign.core.errors import DataError
+from mechdesign.core.exact_text import rounded_text, short_text
 from mechdesign.core.numbers import doubles, rational
 from mechdesign.core.text import counted
 

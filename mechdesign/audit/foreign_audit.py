@@ -11,6 +11,7 @@ from typing import Any
 from mechdesign.audit.exponential import float_up
 from mechdesign.audit.magnitude import Magnitude, exponential_text
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
 from mechdesign.core.exact_text import (
     LONGEST,
     SHORT,
@@ -20,7 +21,6 @@ from mechdesign.core.exact_text import (
     rounded_text,
     short_text,
 )
-from mechdesign.core.errors import ParameterError
 from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.numbers import plain_int, rational
 from mechdesign.core.numerals import numeral

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
-from mechdesign.core.exact_text import quotient
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.exact_text import quotient
 
 Interval = tuple[Fraction, Fraction]
 

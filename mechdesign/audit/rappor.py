@@ -31,8 +31,8 @@ from mechdesign.audit.magnitude import (
     power_below,
     product,
 )
-from mechdesign.core.exact_text import rounded_text
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.exact_text import rounded_text
 from mechdesign.core.numbers import plain_int, rational
 from mechdesign.core.text import counted
 from mechdesign.core.values import frozen_value, kept

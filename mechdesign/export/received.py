@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mechdesign.core.plain_columns import plain_column
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.numbers import shown
+from mechdesign.core.plain_columns import plain_column
 from mechdesign.core.tables import MemoryTable
 from mechdesign.core.text import counted
 from mechdesign.export.page import require_no_shuffler

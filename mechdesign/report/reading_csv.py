@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.plain_columns import texts
 from mechdesign.core.errors import DataError, unread
+from mechdesign.core.plain_columns import texts
 from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.mechanisms.missing import Mask

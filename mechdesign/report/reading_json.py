@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.plain_columns import plain_column
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, unread
+from mechdesign.core.plain_columns import plain_column
 from mechdesign.core.tables import Values
 from mechdesign.mechanisms.missing import Mask
 from mechdesign.report.reading import MOST_BYTES, FileTable, Raw

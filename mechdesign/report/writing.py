@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.plain_columns import LONGEST
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import whole_file
+from mechdesign.core.plain_columns import LONGEST
 from mechdesign.core.tables import Block, Coded, Values, length
 from mechdesign.report.arrow import coded_texts, joined, spread, whole_to_arrow
 from mechdesign.report.formulas import escaped_formula
