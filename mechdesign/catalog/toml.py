@@ -10,7 +10,6 @@ from typing import Any
 
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion, unread
-from mechdesign.core.exact import written_float
 from mechdesign.core.files import read_text
 
 LARGEST_FILE = 1 << 24
@@ -33,6 +32,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     ModelFileError
         When the file cannot be read or is not valid TOML; a key that is there twice is named with its line.
     """
+    from mechdesign.core.exact import written_float  # with numpy
+
     text = ""
     try:
         text = read_text(path, LARGEST_FILE, ModelFileError)

@@ -11,7 +11,6 @@ from typing import Any, NoReturn, Protocol
 
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
-from mechdesign.core.exact import stated, written_float
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
 
@@ -167,6 +166,8 @@ def without_families(names: Sequence[str]) -> list[str]:
 
 def epsilon_text(text: str) -> float:
     """Return the epsilon that a text states, a decimal or a quotient; never above what was written."""
+    from mechdesign.core.exact import stated  # with numpy
+
     try:
         return stated(text)
     except ParameterError as error:
@@ -199,6 +200,8 @@ def options_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def _pairs(flag: str, settings: Sequence[str], example: str) -> dict[str, Any]:
     """Return names and values; a value that is not TOML is a string."""
+    from mechdesign.core.exact import written_float  # with numpy
+
     result = {}
     for setting in settings:
         name, equals, text = setting.partition("=")

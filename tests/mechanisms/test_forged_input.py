@@ -161,7 +161,7 @@ def document(kind, content):
 def test_small_files_do_not_ask_for_much_memory(tmp_path):
     sampling = AttributeSampling(Duchi(1.0), 2).content() | {"attributes": 10**8, "low": 0.0, "high": 1.0}
     harmony = Harmony(1.0, 2).content() | {"attributes": 10**8, "low": 0.0, "high": 1.0}
-    kary = KaryResponse(KaryWeights(1, 1, 0, TOTAL, 0), [0], 0.0).content() | {"size": 10**8}
+    kary = KaryResponse(KaryWeights(2, 1, 0, TOTAL, 0), [0], 0.0).content() | {"size": 10**8}
     nested = DiscretePiecewise(1.0).content() | {"cells": 10**8, "window": 10**7}
     forged = [("attribute-sampling", sampling), ("harmony", harmony), ("kary-response", kary)]
     for kind, content in [*forged, ("discrete-piecewise", nested)]:

@@ -127,7 +127,7 @@ def test_it_agrees_with_the_linear_program_on_random_priors(utility):
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 1e-9, 1.0, 50.0, 700.0])
-@pytest.mark.parametrize("size", [1, 2, 40])
+@pytest.mark.parametrize("size", [2, 40])
 def test_extreme_epsilons_and_sizes_run(size, epsilon):
     problem = md.RandomizedResponse(
         prior=np.full(size, 1 / size), epsilon=epsilon, utility="squared-loss", distance="line"
