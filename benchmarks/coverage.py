@@ -12,6 +12,7 @@ and other numbers of users ::
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
@@ -24,6 +25,7 @@ from benchmarks.coverage_local import LOCAL, ORACLES
 from benchmarks.coverage_means import ATTRIBUTES, MEANS, coverage, width
 from benchmarks.coverage_registry import MEASURED
 from benchmarks.coverage_shuffle import PROTOCOLS
+from benchmarks.coverage_survey import FEWEST
 from mechdesign.mechanisms import Mechanism
 
 TITLE = "Coverage of 95 % confidence intervals, the lowest over extreme data"
@@ -41,6 +43,19 @@ CLIENT_REPETITIONS = {30: 400, 300: 150}
 CLIENTS = (*PROTOCOLS, *LOCAL, "survey", "linear-queries")
 """The types of the table in which the clients themselves run."""
 
+RATES = (0.3, 1.0, 3.0)
+"""Expected numbers n e^-epsilon of wrong reports, from which epsilon follows."""
+
+RATE_USERS, RATE_REPETITIONS = 100, 400
+"""Users (300 in a survey) and repetitions of the table by wrong reports."""
+
+LONG = {
+    **dict.fromkeys(("marginal-release", "pucm", "prhr"), 0.1),
+    **dict.fromkeys(("attribute-sampling", "harmony", "joint-response", "range-tree", "survey"), 0.4),
+    **dict.fromkeys(("hist-rr", "hist-mm", "hist-flip", "murs", "solh", "rsum-rr", "rsum-dsg", "put"), 0.3),
+}
+"""Types that take long in the table by wrong reports: the part of its repetitions that they get."""
+
 SLOW = {"hist-mm": 0.25, "prhr": 0.5, "uniformity-dump": 0.25, "pucm": 0.25}
 """Types whose clients or estimators take long: the part of the repetitions that they get."""
 
@@ -52,6 +67,7 @@ SEED = 20
 
 def run(quick: bool) -> None:
     """Print the tables."""
+    print_rates(100 if quick else RATE_REPETITIONS)
     print_clients({30: 60} if quick else CLIENT_REPETITIONS)
     rng = np.random.default_rng(SEED)
     repetitions = {30: 400, 300: 400} if quick else REPETITIONS
@@ -79,10 +95,14 @@ def run(quick: bool) -> None:
 def main() -> None:
     """Print single rows of the table of clients."""
     parser = argparse.ArgumentParser(description="Coverage of single types whose own clients run.")
-    parser.add_argument("kinds", nargs="+", choices=sorted({*CLIENTS}), metavar="TYPE")
+    parser.add_argument("kinds", nargs="+", choices=sorted(MEASURED), metavar="TYPE")
     parser.add_argument("--users", type=int, nargs="+", help="instead of 30 and 300")
     parser.add_argument("--repetitions", type=int, default=400, help="with --users")
+    parser.add_argument("--rates", action="store_true", help="by the expected number of wrong reports")
     given = parser.parse_args()
+    if given.rates:
+        print_rates(given.repetitions, given.kinds)
+        return
     repetitions = dict.fromkeys(given.users, given.repetitions) if given.users else CLIENT_REPETITIONS
     print_clients(repetitions, given.kinds)
 
@@ -94,6 +114,29 @@ def print_clients(repetitions: dict[int, int], kinds: Sequence[str] = CLIENTS) -
     for kind in kinds:
         print_row(kind, client_cells(kind, repetitions))
     print()
+
+
+def print_rates(repetitions: int, kinds: Sequence[str] = tuple(MEASURED)) -> None:
+    """Print the lowest coverage of every type where so many reports are expected to be wrong."""
+    print(f"{RATE_USERS} users, a survey {FEWEST}; in brackets: repetitions of the lowest\n")
+    print_header("mechanism", RATES)
+    for kind in kinds:
+        print_row(kind, rate_cells(kind, repetitions))
+    print()
+
+
+def rate_cells(kind: str, repetitions: int) -> Iterator[str]:
+    """Yield the entries of a type, one a rate; a dash where there is no such mechanism."""
+    rng = np.random.default_rng(SEED)
+    users = FEWEST if kind == "survey" else RATE_USERS
+    times = max(20, int(repetitions * LONG.get(kind, 1.0)))
+    for rate in RATES:
+        found = MEASURED[kind](math.log(users / rate), users, times, rng)
+        if not found:
+            yield "-"
+            continue
+        least = min(found, key=lambda item: item.share)
+        yield f"{least.share:.3f} ({least.trials}){' !' if any(map(too_low, found)) else ''}"
 
 
 def client_cells(kind: str, repetitions: dict[int, int]) -> Iterator[str]:
