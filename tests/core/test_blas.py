@@ -74,7 +74,8 @@ solving = (
     "assert {library.count() for library in libraries()} <= {1}; context.__exit__(None, None, None);"
 )
 def output(code):
-    return subprocess.run([sys.executable, "-c", head + code], check=True, capture_output=True, text=True).stdout
+    command = [sys.executable, "-c", head + code]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 assert output(solving + told) == output(told)
 """)
 
