@@ -200,7 +200,8 @@ def _noises(quick: bool) -> Iterator[Parameters]:
 def _coverings(quick: bool) -> Iterator[Parameters]:
     sizes = ((7, 2, 3), (9, 3, 4)) if quick else (
         (6, 2, 3), (7, 2, 3), (8, 2, 4), (9, 3, 4), (10, 2, 4), (10, 3, 5), (11, 2, 5), (12, 3, 6),
-        (13, 2, 4), (16, 2, 6), (16, 3, 8), (20, 2, 5), (20, 3, 6), (30, 2, 6), (32, 2, 8), (32, 3, 8), (45, 2, 8),
+        (13, 2, 4), (16, 2, 6), (16, 3, 8), (20, 2, 5), (20, 3, 6),
+        (30, 2, 6), (32, 2, 8), (32, 3, 8), (45, 2, 8),
     )  # fmt: skip
     for points, order, block in sizes:
         yield {"points": points, "order": order, "block": block}
