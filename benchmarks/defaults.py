@@ -100,7 +100,9 @@ def run(quick: bool) -> None:
     lines = list(judged(cases, answer_within))
     lost = [line for line in lines if not line.holds]
     print(table([field.name for field in fields(Line)], [_cells(line) for line in [*lost, *worst(lines)]]))
-    print(f"{len(cases)} problems, {len(lines)} with several answers, {len(lost)} losses beyond what is allowed")
+    print(
+        f"{len(cases)} problems, {len(lines)} with several answers, {len(lost)} losses beyond what is allowed"
+    )
     if not quick:
         with RESULT.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.DictWriter(stream, [field.name for field in fields(Line)], lineterminator="\n")
@@ -108,9 +110,7 @@ def run(quick: bool) -> None:
             writer.writerows({name: _shown(value) for name, value in asdict(line).items()} for line in lines)
 
 
-def judged(
-    cases: Iterable[tuple[str, Problem[Any]]], answer: Ask
-) -> Iterator[Line]:
+def judged(cases: Iterable[tuple[str, Problem[Any]]], answer: Ask) -> Iterator[Line]:
     """Yield the judgement of every problem for which another method than the default has an answer."""
     for name, problem in cases:
         line = judgement(name, problem, answer, trusting=True)
@@ -121,8 +121,8 @@ def judged(
 def judgement(name: str, problem: Problem[Any], answer: Ask, trusting: bool = False) -> Line | None:
     """Return the default and the best other method; None where no other method has an answer.
 
-    With ``trusting``, where a proven bound leaves the default no more than is allowed, the bound stands for the
-    other methods, and none of them is run.
+    With ``trusting``, where a proven bound leaves the default no more than is allowed, the bound stands for
+    the other methods, and none of them is run.
     """
     first, *rest = applicable_methods(problem)
     rest = [method for method in rest if not method.scope]

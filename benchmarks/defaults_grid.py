@@ -30,7 +30,7 @@ def problems(quick: bool = False) -> Iterator[tuple[str, Problem[Any]]]:
 
 
 def catalog_problems() -> Iterator[tuple[str, Problem[Any]]]:
-    """Yield the problem of every catalog model, and of those with a sweep its first, middle and last point."""
+    """Yield the problem of every catalog model, and the first, middle and last point of its sweep."""
     for slug in models():
         model = load_model(slug)
         yield slug, model.problem
@@ -86,10 +86,17 @@ def _responses(quick: bool) -> Iterator[Parameters]:
         yield from crossed(prior=[zipf(4), zipf(12)], epsilon=EPSILONS, delta=[0.05, 0.2])
         yield from crossed(prior=[zipf(3), zipf(6)], epsilon=EPSILONS, utility=["mutual-information"])
         yield from crossed(prior=[zipf(5), zipf(20)], epsilon=EPSILONS, utility=["absolute-loss"])
-    for size, epsilon in product((24, 48) if quick else (4, 16, 32, 40, 64, 80, 100), (0.3,) if quick else (0.1, 0.3, 1.0, 3.0)):
+    for size, epsilon in product(
+        (24, 48) if quick else (4, 16, 32, 40, 64, 80, 100), (0.3,) if quick else (0.1, 0.3, 1.0, 3.0)
+    ):
         yield {"prior": zipf(size), "epsilon": epsilon, "distance": "line", "utility": line_loss(size)}
         if not quick:
-            yield {"prior": [1.0 / size] * size, "epsilon": epsilon, "distance": "line", "utility": "absolute-loss"}
+            yield {
+                "prior": [1.0 / size] * size,
+                "epsilon": epsilon,
+                "distance": "line",
+                "utility": "absolute-loss",
+            }
     sides = ((6, 6),) if quick else ((3, 3), (5, 6), (7, 7), (9, 10))
     for (rows, columns), epsilon in product(sides, (0.5,) if quick else (0.2, 0.5, 1.5)):
         size = rows * columns
@@ -153,7 +160,11 @@ def _systems(quick: bool) -> Iterator[Parameters]:
 
 
 def _histograms(quick: bool) -> Iterator[Parameters]:
-    yield from crossed(users=[10_000] if quick else [1000, 10_000, 10**6], epsilon=[0.5] if quick else [0.25, 1.0, 3.0], delta=[1e-8])
+    yield from crossed(
+        users=[10_000] if quick else [1000, 10_000, 10**6],
+        epsilon=[0.5] if quick else [0.25, 1.0, 3.0],
+        delta=[1e-8],
+    )
 
 
 def _collections(quick: bool) -> Iterator[Parameters]:
@@ -188,8 +199,9 @@ def _noises(quick: bool) -> Iterator[Parameters]:
 
 def _coverings(quick: bool) -> Iterator[Parameters]:
     sizes = ((7, 2, 3), (9, 3, 4)) if quick else (
-        (6, 2, 3), (7, 2, 3), (8, 2, 4), (9, 3, 4), (10, 2, 4), (10, 3, 5), (11, 2, 5), (12, 3, 6), (13, 2, 4),
-        (16, 2, 6), (16, 3, 8), (20, 2, 5), (20, 3, 6), (30, 2, 6), (32, 2, 8), (32, 3, 8), (45, 2, 8),
+        (6, 2, 3), (7, 2, 3), (8, 2, 4), (9, 3, 4), (10, 2, 4), (10, 3, 5), (11, 2, 5), (12, 3, 6),
+        (13, 2, 4), (16, 2, 6), (16, 3, 8), (20, 2, 5), (20, 3, 6),
+        (30, 2, 6), (32, 2, 8), (32, 3, 8), (45, 2, 8),
     )  # fmt: skip
     for points, order, block in sizes:
         yield {"points": points, "order": order, "block": block}
@@ -205,20 +217,41 @@ def _oracles(quick: bool) -> Iterator[Parameters]:
 def _views(quick: bool) -> Iterator[Parameters]:
     shapes = [[2] * 4] if quick else [[2] * 4, [2] * 8, [2] * 16, [3, 2, 4, 5], [10, 4, 4, 2, 2]]
     epsilons = (1.0,) if quick else (0.25, 1.0, 4.0)
-    yield from crossed(attributes=shapes, users=[10_000] if quick else [10_000, 10**6], epsilon=epsilons, order=[2] if quick else [2, 3])
+    yield from crossed(
+        attributes=shapes,
+        users=[10_000] if quick else [10_000, 10**6],
+        epsilon=epsilons,
+        order=[2] if quick else [2, 3],
+    )
     workload = [[0, 1], [1, 2], [0, 3]]
-    yield from crossed(attributes=[[2] * 4, [3, 2, 4, 5]], users=[20_000], epsilon=epsilons, workload=[workload])
+    yield from crossed(
+        attributes=[[2] * 4, [3, 2, 4, 5]], users=[20_000], epsilon=epsilons, workload=[workload]
+    )
     if not quick:
-        yield from crossed(attributes=[[2] * 6, [3, 2, 4, 5]], users=[20_000], epsilon=epsilons, order=[2], criterion=["mean", "worst"])
+        yield from crossed(
+            attributes=[[2] * 6, [3, 2, 4, 5]],
+            users=[20_000],
+            epsilon=epsilons,
+            order=[2],
+            criterion=["mean", "worst"],
+        )
 
 
 def _mean_channels(quick: bool) -> Iterator[Parameters]:
-    yield from crossed(epsilon=[1.0] if quick else [0.1, 0.5, 1.0, 2.0, 4.0, 7.0], criterion=["worst", "average"])
+    yield from crossed(
+        epsilon=[1.0] if quick else [0.1, 0.5, 1.0, 2.0, 4.0, 7.0], criterion=["worst", "average"]
+    )
     yield from crossed(epsilon=[2.0] if quick else EPSILONS, inputs=[5, 11], outputs=[11])
 
 
 def _mean_intervals(quick: bool) -> Iterator[Parameters]:
-    yield from crossed(epsilon=[0.1, 1.0, 5.0], delta=[0.0, 0.1], mean=[0.1, [0.0, 1.0]], attributes=[1, 4], estimator=["self-normalized", "scaled"])
+    yield from crossed(
+        epsilon=[0.1, 1.0, 5.0],
+        delta=[0.0, 0.1],
+        mean=[0.1, [0.0, 1.0]],
+        attributes=[1, 4],
+        estimator=["self-normalized", "scaled"],
+    )
     if not quick:
         yield from crossed(epsilon=EPSILONS, mean=[0.01, 0.5, [0.2, 0.4]], notion=["one-sided"])
 
@@ -246,7 +279,11 @@ def _local_budgets(quick: bool) -> Iterator[Parameters]:
 
 
 def _counts(quick: bool) -> Iterator[Parameters]:
-    yield from crossed(users=[1000] if quick else [100, 10_000, 10**6], epsilon=[1.0] if quick else [0.1, 1.0, 4.0], delta=[1e-6])
+    yield from crossed(
+        users=[1000] if quick else [100, 10_000, 10**6],
+        epsilon=[1.0] if quick else [0.1, 1.0, 4.0],
+        delta=[1e-6],
+    )
     yield {"users": 1000, "epsilon": 1.0, "delta": 1e-6, "pure": True}
     if not quick:
         yield from crossed(users=[10_000], epsilon=[0.5, 2.0], delta=[1e-6], max_messages=[1, 3])
@@ -271,7 +308,8 @@ def _secondaries(quick: bool) -> Iterator[Parameters]:
 
 def _primaries(quick: bool) -> Iterator[Parameters]:
     yield from crossed(
-        price=[0.1], privacy_cost=[0.5, 2.0], radius=[2.0, 5.0], location_privacy=[0.5], distance=[2.0, 6.0, 12.0],
+        price=[0.1], privacy_cost=[0.5, 2.0], radius=[2.0, 5.0], location_privacy=[0.5],
+        distance=[2.0, 6.0, 12.0],
         widening=["mean", "exponential"],
     )  # fmt: skip
 
@@ -297,7 +335,9 @@ def _channels(quick: bool) -> Iterator[Parameters]:
             rng = np.random.default_rng([count, seed])
             users = [
                 {"x": float(x), "y": float(y), "radius": float(radius), "privacy": 0.5}
-                for x, y, radius in zip(*rng.uniform(-12, 12, (2, count)).round(1), rng.uniform(2, 5, count).round(1), strict=True)
+                for x, y, radius in zip(
+                    *rng.uniform(-12, 12, (2, count)).round(1), rng.uniform(2, 5, count).round(1), strict=True
+                )
             ]
             base = {"price": 0.1, "privacy_cost": 2.0, "secondary": users}
             yield base
@@ -308,13 +348,26 @@ def _surveys(quick: bool) -> Iterator[Parameters]:
     yes_no = {"labels": ["no", "yes"]}
     scale = {"labels": [str(level) for level in range(1, 6)]}
     age = {"range": [18, 90]}
-    sets = [[yes_no, age]] if quick else [[yes_no], [scale] * 3, [yes_no, age], [yes_no] * 8, [yes_no, scale, age, age]]
+    sets = (
+        [[yes_no, age]]
+        if quick
+        else [[yes_no], [scale] * 3, [yes_no, age], [yes_no] * 8, [yes_no, scale, age, age]]
+    )
     for kinds, epsilon in product(sets, (2.0,) if quick else (0.5, 2.0, 6.0)):
-        yield {"questions": [{"name": f"q{place}", **kind} for place, kind in enumerate(kinds)], "epsilon": epsilon, "users": 10_000}
+        yield {
+            "questions": [{"name": f"q{place}", **kind} for place, kind in enumerate(kinds)],
+            "epsilon": epsilon,
+            "users": 10_000,
+        }
         if not quick and len(kinds) > 1:
             labelled = [f"q{place}" for place, kind in enumerate(kinds) if "labels" in kind][:2]
             if len(labelled) == 2:
-                yield {"questions": [{"name": f"q{place}", **kind} for place, kind in enumerate(kinds)], "epsilon": epsilon, "users": 10_000, "tables": [labelled]}
+                yield {
+                    "questions": [{"name": f"q{place}", **kind} for place, kind in enumerate(kinds)],
+                    "epsilon": epsilon,
+                    "users": 10_000,
+                    "tables": [labelled],
+                }
 
 
 def _limits(quick: bool) -> Iterator[Parameters]:
@@ -325,14 +378,18 @@ def _limits(quick: bool) -> Iterator[Parameters]:
 
 
 def _events(quick: bool) -> Iterator[Parameters]:
-    yield from crossed(slots=[4], most=[2], epsilon=[0.5, 2.0] if quick else EPSILONS, prior=[[0.9, 0.08, 0.02]])
+    yield from crossed(
+        slots=[4], most=[2], epsilon=[0.5, 2.0] if quick else EPSILONS, prior=[[0.9, 0.08, 0.02]]
+    )
     if not quick:
         yield from crossed(slots=[2, 9, 20], most=[1], epsilon=[0.3, 2.0, 6.0], prior=[[0.7, 0.3]])
 
 
 def _queries(quick: bool) -> Iterator[Parameters]:
     sizes = (5,) if quick else (4, 8, 16, 24, 40, 64, 129, 200, 256)
-    for size, epsilon, name in product(sizes, (1.0, 4.0) if quick else EPSILONS, ("prefix", "ranges", "histogram")):
+    for size, epsilon, name in product(
+        sizes, (1.0, 4.0) if quick else EPSILONS, ("prefix", "ranges", "histogram")
+    ):
         yield {"workload": {"name": name, "size": size}, "epsilon": epsilon}
     if not quick:
         yield from crossed(workload=[{"name": "likert", "size": 5}], epsilon=EPSILONS)

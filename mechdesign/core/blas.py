@@ -38,8 +38,8 @@ class Library(NamedTuple):
     """A library for linear algebra: what tells and what sets its number of threads."""
 
     name: str
-    count: Callable[[], int]
-    set_count: Callable[[int], object]
+    threads: Callable[[], int]
+    set_threads: Callable[[int], object]
 
 
 _lock = threading.Lock()
@@ -73,10 +73,10 @@ def _begin(thread: int, loading: bool) -> None:
     with _lock:
         _solving[thread] = _solving.get(thread, 0) + 1
         for library in libraries(loading):
-            count = library.count()
+            count = library.threads()
             if library.name not in _before and count > 1:
                 _before[library.name] = (library, count)
-                library.set_count(1)
+                library.set_threads(1)
 
 
 def _end(thread: int) -> None:
@@ -92,8 +92,8 @@ def _set_back() -> None:
     if _solving:
         return
     for library, count in _before.values():
-        if library.count() == 1:
-            library.set_count(count)
+        if library.threads() == 1:
+            library.set_threads(count)
     _before.clear()
 
 
@@ -116,7 +116,7 @@ def libraries(loading: bool = False) -> list[Library]:
 
     Examples
     --------
-    >>> all(library.count() >= 1 for library in libraries())
+    >>> all(library.threads() >= 1 for library in libraries())
     True
     """
     ready = loading or "scipy.linalg" in sys.modules

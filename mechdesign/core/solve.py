@@ -80,7 +80,7 @@ def find_method(problem: Problem, name: str) -> Method:
 
 
 def choose_method(problem: Problem) -> Method:
-    """Return the default: the first method, in order of preference, that applies and does not defer to others.
+    """Return the default: the first method, in order of preference, that applies and does not defer.
 
     Published formulas that are kept to be refuted are never chosen.
 
@@ -212,9 +212,7 @@ def solve(
     return _solve_by(problem, chosen, options)
 
 
-def _solve_by_default(
-    problem: Problem[MechanismT_co], options: Mapping[str, Any]
-) -> Solution[MechanismT_co]:
+def _solve_by_default(problem: Problem[MechanismT_co], options: Mapping[str, Any]) -> Solution[MechanismT_co]:
     """Solve by the first method that applies; where it fails, by the next one, which says so in a note.
 
     Options are meant for the first method: with them no other one is tried.

@@ -267,3 +267,33 @@ def test_requirements_beyond_the_able_users_are_a_status(folder, capsys):
         "find them or lower its requirement\n"
     )
     assert not Path("new.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            [],
+            "rule 'exact': truthful, the best winners; slots with these requirements and more than 33333",
+        ),
+        (
+            ["--method", "milp"],
+            "rule 'milp': truthful, the best winners; slots with more than 20000 users",
+        ),
+        (
+            ["--method", "greedy"],
+            "rule 'greedy': truthful, for slots of any size, not always the best winners",
+        ),
+    ],
+)
+def test_build_says_which_rule_decides_every_slot(arguments, told, tmp_path, capsys):
+    model = tmp_path / "town.toml"
+    model.write_text(
+        '[model]\ntitle = "Town"\nproblem = "auction-slot"\n[parameters]\nbids = [[1, 1], [2, 1], [3, 1]]\n'
+        "tasks = [[0], [0], [0]]\nrequirements = [2]\nepsilon = 1.0\n"
+    )
+    output = tmp_path / "town.json"
+    assert main(["build", str(model), "-o", str(output), *arguments]) == 0
+    assert told in capsys.readouterr().out
+    rule = arguments[1] if arguments else "exact"
+    assert OnlineAuction.load(output).rule.name == rule

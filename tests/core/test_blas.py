@@ -18,11 +18,11 @@ from mechdesign.core import blas
 from mechdesign.core.blas import libraries, one_thread
 
 def counts(loading=True):
-    return [library.count() for library in libraries(loading)]
+    return [library.threads() for library in libraries(loading)]
 
 def set_counts(number):
     for library in libraries(True):
-        library.set_count(number)
+        library.set_threads(number)
 
 problem = md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0)
 seen = []
@@ -66,15 +66,16 @@ def test_the_library_of_scipy_is_limited_before_it_is_imported():
     """A fresh process has not loaded it yet; after the solve it has as many threads as it begins with."""
     runs("""
 import subprocess
-told = "print([library.count() for library in libraries(True)]);"
+told = "print([library.threads() for library in libraries(True)]);"
 head = "import sys; from mechdesign.core.blas import libraries, one_thread;"
 solving = (
     "assert 'scipy.linalg' not in sys.modules;"
     "context = one_thread(loading=True); context.__enter__(); import scipy.linalg;"
-    "assert {library.count() for library in libraries()} <= {1}; context.__exit__(None, None, None);"
+    "assert {library.threads() for library in libraries()} <= {1}; context.__exit__(None, None, None);"
 )
 def output(code):
-    return subprocess.run([sys.executable, "-c", head + code], check=True, capture_output=True, text=True).stdout
+    command = [sys.executable, "-c", head + code]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 assert output(solving + told) == output(told)
 """)
 

@@ -1,7 +1,7 @@
 """The methods of ``auction-slot``: the first one that applies is the default, and the rule that is built.
 
-Each is truthful as a rule of its own: which one decides is fixed when the auction is built, by the size of the
-slot alone or by who builds, never by the bids of a slot.
+Each is truthful as a rule of its own: which one decides a season is fixed when the auction is built, not by
+the bids of its slots.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What solving and building say of the rule that decides every slot: how large a slot may be, and how good."""
+"""What solving and building say of the rule that decides every slot: how large a slot may be."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def outlook(
         limit = f"slots with these requirements and more than {counted(most, 'user')} are refused"
     elif rule == "milp":
         most = MOST_ENTRIES // max(1, len(needs))
-        limit = f"slots that are not proven within {MOST_PROVEN} steps, or with more than {most} users, are refused"
+        limit = f"slots with more than {most} users, or not proven in {MOST_PROVEN} steps, are refused"
     elif rule == "greedy":
         text = "each slot by rule 'greedy': truthful, for slots of any size, not always the best winners"
         return Remark(text, {"rule": rule, "best_winners": False, "most_users": None})

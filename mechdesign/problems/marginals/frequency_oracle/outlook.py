@@ -1,4 +1,4 @@
-"""What solving and building say of the length of reports: the oracle of least variance, if another is taken."""
+"""What solving and building say of short reports: the oracle of least variance, if another is taken."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from mechdesign.mechanisms.oracles.oracle import Oracle
 from mechdesign.problems.marginals.frequency_oracle.problem import FrequencyOracle
 
 
-def outlook(
-    problem: FrequencyOracle, solution: Solution[Oracle], users: int | None = None
-) -> Remark | None:
+def outlook(problem: FrequencyOracle, solution: Solution[Oracle], users: int | None = None) -> Remark | None:
     """Return the alternative with longer reports and less variance; None where there is none."""
     name = solution.notes.get("least_variance")
     if name is None:

@@ -68,9 +68,7 @@ CLOSEST = 1e-6
 """Different places with a smaller epsilon times distance are left to other methods."""
 
 
-def run(
-    problem: RandomizedResponse, gap: float | None = None, progress: Progress | None = None
-) -> Outcome:
+def run(problem: RandomizedResponse, gap: float | None = None, progress: Progress | None = None) -> Outcome:
     """Follow the central path until the repaired channel is within ``gap`` times its loss of the bound.
 
     Parameters
