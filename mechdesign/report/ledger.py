@@ -27,19 +27,33 @@ from mechdesign.core.files import one_at_a_time, read_text, whole_file
 from mechdesign.core.validation import in_range
 
 FORMAT = "mechdesign-ledger"
-VERSION = 1
+VERSION = 2
+"""In version 2 an entry names its survey; version 1, where none does, is still written and read."""
 LARGEST_FILE = 1 << 28
 DAMAGED = "restore a copy"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One collection: which mechanism, from which file, when, and what each report reveals."""
+    """One collection: which mechanism, from which file, when, of which survey, and what reports reveal.
+
+    Two waves of one mechanism are two collections: the surveys' identities differ.
+    """
 
     collected: Collected
     mechanism: str
     file: str
     when: str
+    survey: str = ""
+
+    def is_again(self, other: Entry) -> bool:
+        """Whether another one is of the same mechanism and survey, as far as they say."""
+        return (self.mechanism, self.survey) == (other.mechanism, other.survey)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values; the survey where it has an identity."""
+        said = {name: value for name, value in vars(self).items() if name != "survey" or value}
+        return {**said, "collected": values_of(self.collected)}
 
 
 @dataclass(frozen=True)
@@ -84,13 +98,11 @@ class Ledger:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        groups = {
-            name: [{**vars(entry), "collected": values_of(entry.collected)} for entry in entries]
-            for name, entries in self.groups.items()
-        }
+        groups = {name: [entry.as_json() for entry in entries] for name, entries in self.groups.items()}
+        surveys = any(entry.survey for entries in self.groups.values() for entry in entries)
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": VERSION if surveys else 1,
             "survey": self.survey,
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -158,8 +170,10 @@ def load_ledger(path: str, survey: str | None = None) -> Ledger:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(path, "is not a ledger", "make one with ledger open")
     version = document.get("version")
-    if version != VERSION or isinstance(version, bool):
-        raise DataError(path, f"has version {version}, this release reads {VERSION}", "use a newer release")
+    if version not in range(1, VERSION + 1) or isinstance(version, bool):
+        raise DataError(
+            path, f"has version {version}, this release reads 1 to {VERSION}", "use a newer release"
+        )
     if document.pop("sha256", None) != _digest(document):
         raise DataError(path, "is damaged: its digest is that of another content", DAMAGED)
     try:
@@ -171,9 +185,9 @@ def load_ledger(path: str, survey: str | None = None) -> Ledger:
     return ledger
 
 
-def entry_of(collected: Collected, mechanism: str, file: str) -> Entry:
+def entry_of(collected: Collected, mechanism: str, file: str, survey: str = "") -> Entry:
     """Return a collection that begins now."""
-    return Entry(collected, mechanism, file, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    return Entry(collected, mechanism, file, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), survey)
 
 
 def _read(document: Mapping[str, Any]) -> Ledger:

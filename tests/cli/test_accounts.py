@@ -110,7 +110,7 @@ def test_a_ledger_that_does_not_fit(capsys):
     assert run("ledger", "open", "l.json", "--survey", "Health", "--epsilon", "2") == 0
     document = json.loads(Path("l.json").read_text())
     Path("changed.json").write_text(json.dumps({**document, "epsilon": 100.0}))
-    Path("newer.json").write_text(json.dumps({**document, "version": 2}))
+    Path("newer.json").write_text(json.dumps({**document, "version": 3}))
     Path("cut.json").write_text(Path("l.json").read_text()[:-9])
     add = ["one.json", "--group", "a"]
     for words, said in (
@@ -124,7 +124,7 @@ def test_a_ledger_that_does_not_fit(capsys):
             ["collect", "changed.json", *add],
             "changed.json: is damaged: its digest is that of another content",
         ),
-        (["collect", "newer.json", *add], "newer.json: has version 2, this release reads 1"),
+        (["collect", "newer.json", *add], "newer.json: has version 3, this release reads 1 to 2"),
         (["collect", "cut.json", *add], "cut.json: is damaged: not JSON"),
         (["collect", "none.json", *add], "none.json: file not found"),
         (["collect", "one.json", *add], "one.json: is not a ledger; make one with ledger open"),
