@@ -60,7 +60,7 @@ class Store:
             database.execute("INSERT OR IGNORE INTO mechanism VALUES (?)", [fingerprint])
             if database.execute("SELECT COUNT(*) FROM mechanism").fetchone() != (1,):
                 database.execute("DELETE FROM mechanism WHERE fingerprint = ?", [fingerprint])
-                raise DataError(self.path, "holds reports of another mechanism", "give another --database")
+                raise DataError(self.path, "holds reports of another mechanism or survey", "give another --database")
             database.executemany(
                 "INSERT OR IGNORE INTO tokens (token) VALUES (?)", [[each] for each in tokens]
             )
@@ -161,7 +161,7 @@ def main() -> None:
         print("\n".join(Store(options.database).lines()))
     else:
         mechanism, store = load_mechanism(options.mechanism), Store(options.database)
-        store.open(mechanism.fingerprint, options.tokens.read_text().split())
+        store.open(mechanism.survey_digest, options.tokens.read_text().split())
         key = options.key_file.read_text().strip()
         if len(key) < 16:
             raise SystemExit("the key has fewer than 16 characters: anyone could guess it")

@@ -9,6 +9,7 @@ from typing import Any
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted
 from mechdesign.export.page import require_no_shuffler
+from mechdesign.mechanisms.about import other_owner
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.recipes import DIGITS, Recipe, Steps
 
@@ -39,6 +40,7 @@ class Receiver:
 
     def __init__(self, mechanism: Mechanism) -> None:
         require_no_shuffler(mechanism)
+        self.mechanism = mechanism
         self.fingerprint, self.recipe = mechanism.fingerprint, mechanism.recipe()
 
     def rows(self, message: Any) -> list[dict[str, Any]]:
@@ -56,6 +58,9 @@ class Receiver:
             raise DataError("message", f"is not a {FORMAT} of version {VERSION}", "use the exported client")
         if message.get("fingerprint") != self.fingerprint:
             raise DataError("message", "is of another mechanism", "reload the page of this survey")
+        if message.get("survey", "") != self.mechanism.about.id:
+            owner = other_owner(self.mechanism, message.get("survey"), self.fingerprint)
+            raise DataError("message", f"is of {owner}", "reload the page of this survey")
         rows = message.get("rows")
         columns = set(self.recipe.columns)
         if not isinstance(rows, list) or not all(
