@@ -78,6 +78,12 @@ def _is_same(mechanism: Mechanism, before: Mechanism) -> bool:
     return bool(before.about.id) and before.fingerprint == mechanism.fingerprint and texts[0] == texts[1]
 
 
+def note_lack(mechanism: Mechanism, path: str) -> None:
+    """Print, as a remark, what the lack of an identity means; nothing where the file has one."""
+    if lack := without_identity(mechanism, path):
+        print(f"mechdesign: {lack}", file=sys.stderr)
+
+
 def without_identity(mechanism: Mechanism, path: str) -> str:
     """Return what to say of a mechanism file without the identity of a survey; empty where it has one.
 
