@@ -84,6 +84,18 @@ def note_lack(mechanism: Mechanism, path: str) -> None:
         print(f"mechdesign: {lack}", file=sys.stderr)
 
 
+def note_other_texts(mechanism: Mechanism, path: str, title: str, question: str) -> None:
+    """Print that a page with other texts than its file's is for the same survey all the same."""
+    about = mechanism.about
+    for text, own, option in ((question, about.question, "--question"), (title, about.title, "--title")):
+        if text and own and text != own:
+            print(
+                f"mechdesign: {path}: {option}: the file has '{own}', and a page with another text is of the "
+                f"same survey: for another one, build a file with this {option}",
+                file=sys.stderr,
+            )
+
+
 def without_identity(mechanism: Mechanism, path: str) -> str:
     """Return what to say of a mechanism file without the identity of a survey; empty where it has one.
 

@@ -128,7 +128,7 @@ class Server(ABC, Generic[MechanismT]):
         """Add what another machine has counted; both must belong to the same mechanism and survey."""
         theirs = other.mechanism
         if theirs.survey_digest != self.mechanism.survey_digest:
-            owner = other_owner(self.mechanism, theirs.about.id, theirs.fingerprint)
+            owner = other_owner(self.mechanism, owner_entries(theirs).get("survey"), theirs.fingerprint)
             raise DataError("aggregator", f"the other one belongs to {owner}", f"merge {self.merged} only")
         self._merge(other)
 

@@ -175,3 +175,15 @@ def test_files_without_an_identity_work_and_say_what_they_cannot_tell_apart(caps
     assert "holds reports of this mechanism from before it had an identity (m" in line
     line = refused(capsys, "estimate", "new.json", "c.json")
     assert "counts reports of a survey without an identity, and this is the survey 'Health' (id " in line
+
+
+def test_a_page_with_another_question_is_not_another_survey_and_that_is_said(capsys):
+    build(capsys, "yes_no", "drink", "--question", "Do you drink?")
+    for options, remark in (
+        (["--question", "Do you drink?"], ""),
+        (["--question", "Do you smoke?"], "same survey"),
+    ):
+        assert main(["export", "drink.json", "--to", "html", "-o", "page.html", "--force", *options]) == 0
+        error = capsys.readouterr().err
+        assert remark in error
+        assert bool(error) == bool(remark)
