@@ -114,7 +114,7 @@ class Shuffled(CollectingMechanism):
     def __init__(self, local: CollectingMechanism, promise: Promise) -> None:
         self.local, self.promise = local, promise
         self.randomizer = known_randomizer(local)
-        self.intake = local.intake
+        self.intake, self.about = local.intake, local.about
         if not self.central.holds:
             raise CertificateError("shuffled", f"not private as stated: {self.central}")
 

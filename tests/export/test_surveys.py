@@ -58,8 +58,22 @@ def opened(device, address):
     """Open a page and return what it shows: the form, or the report."""
     device.get("about:blank")
     device.get(address)
-    (shown,) = [name for name in ("form", "made") if device.find_element("id", name).is_displayed()]
-    return shown
+    return shown(device)
+
+
+def shown(device):
+    (name,) = [name for name in ("form", "made") if device.find_element("id", name).is_displayed()]
+    return name
+
+
+def displayed(device, name):
+    """Whether a part of the page is shown; a page that is being loaded again shows nothing yet."""
+    from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+
+    try:
+        return device.find_element("id", name).is_displayed()
+    except (NoSuchElementException, StaleElementReferenceException):
+        return False
 
 
 def make(device):
@@ -128,6 +142,18 @@ def test_a_second_link_on_the_same_device_is_asked_and_told(device, site, visit)
     assert rows(device) == sent["AAA"]
     assert visit("smoke.html") == "form"
     assert "3 reports of one person give away epsilon = 3 in total" in text(device, "earlier")
+
+
+@in_browser
+def test_a_second_link_that_is_opened_in_the_same_window_is_asked(device, site, visit):
+    visit("smoke.html#token=AAA")
+    report = make(device)
+    device.get(f"{site.address}/smoke.html#token=BBB")  # only what follows the # differs
+    wait(device, lambda: displayed(device, "form"))
+    assert "for another link" in text(device, "earlier")
+    device.get(f"{site.address}/smoke.html#token=AAA")
+    wait(device, lambda: displayed(device, "made"))
+    assert rows(device) == report
 
 
 @in_browser

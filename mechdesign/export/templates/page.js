@@ -7,7 +7,7 @@ const PAGE =
   const at = (id) => document.getElementById(id);
   const address = new URLSearchParams(location.search);
   const round = address.get("round") || "1";
-  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  const token = new URLSearchParams(location.hash.slice(1)).get("token") || null;
   const prefix = `mechdesign report ${OWNER} `;
   const owner = token === null ? "" : ` token=${encodeURIComponent(token)}`; // whose link: the place of a report has it
   const key = `${prefix}${encodeURIComponent(round)}${owner}`;
@@ -48,8 +48,8 @@ const PAGE =
     const { epsilon, delta } = SHEET.promise;
     if (epsilon === null) return `${count} reports give away ${count} times what one does.`;
     const joint = RECIPE.steps.step === "joint";
-    const total = (each) => String(Number((joint ? each : count * each).toPrecision(12)));
-    const sum = `epsilon = ${total(epsilon)}${delta ? ` and delta = ${total(delta)}` : ""}`;
+    const total = (each) => Number((joint ? each : count * each).toPrecision(12));
+    const sum = `epsilon = ${total(epsilon)}${delta ? ` and delta = ${Math.min(1, total(delta))}` : ""}`;
     if (joint) return `All reports of one person together${RECIPE.steps.reports === null ? "" : `, at most ${RECIPE.steps.reports},`} give away ${sum}.`;
     return `${count} reports of one person give away ${sum} in total.`;
   }
@@ -62,6 +62,11 @@ const PAGE =
     if (links && RECIPE.steps.step === "joint") lines.push("This device has answered this survey for another link. If that was you, answering again gives away as much once more.");
     else if (links) lines.push(`This device has answered this survey for another link. If that was you, another report gives away more: ${together(links + rounds + 1)}`);
     return lines.join(" ");
+  }
+
+  function tellEarlier() {
+    at("earlier").textContent = earlier();
+    at("earlier").hidden = !at("earlier").textContent;
   }
 
   // Whether this device can keep a report at all: asked before the answer is.
@@ -225,7 +230,9 @@ const PAGE =
   at("send").addEventListener("click", send);
   addEventListener("storage", (event) => {
     if (event.key === key && event.newValue && !at("form").hidden) show(true); // made in another tab
+    else if (!at("form").hidden) tellEarlier();
   });
+  addEventListener("hashchange", () => location.reload()); // another link, of which the browser loads nothing
   try {
     check();
     system();
@@ -246,8 +253,7 @@ const PAGE =
     if (permanentKept()) at("questions").append(element("p", {}, "Your answers are kept on this device in randomized form; the next report is drawn from that."));
     else at("questions").append(...RECIPE.inputs.map(field));
     if (PAGE.question && !RECIPE.single) at("questions").prepend(element("p", { class: "lead" }, PAGE.question));
-    at("earlier").textContent = earlier();
-    at("earlier").hidden = !at("earlier").textContent;
+    tellEarlier();
     at("form").hidden = false;
   }
 })();
