@@ -98,7 +98,7 @@ def test_an_identity_is_drawn_once_and_stays(mechanism):
 
 
 @pytest.mark.parametrize("name", sorted(MECHANISMS))
-def test_the_columns_of_a_file_do_not_change_the_survey(name):
+def test_columns_of_reports_name_the_survey(name):
     made = MECHANISMS[name][0]()
     survey = made.described("t", id="one")
     assert survey.about.id == "one"
@@ -106,6 +106,32 @@ def test_the_columns_of_a_file_do_not_change_the_survey(name):
     gives = [{column.name for turn in each.operations() for column in turn.gives} for each in (made, survey)]
     assert len(gives[0]) == len(gives[1])
     assert not any(mark_in(column) for column in gives[0] & gives[1]), "columns of reports name the survey"
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "ranges"),
+    [
+        ("duchi", ("a",), [(0.0, 9.0)]),
+        ("attribute-sampling", ("a", "b"), [(0.0, 9.0)]),
+        ("marginal-release", ("a", "b", "c"), []),
+        ("joint-response", ("a", "b"), []),
+        ("shuffled", ("a",), []),
+        ("linear-queries", ("a",), [(0.0, 9.0)]),
+    ],
+)
+def test_columns_and_ranges_do_not_change_the_survey(kind, columns, ranges):
+    survey = MECHANISMS[kind][0]().described("t", id="one")
+    assert survey.for_data(Intake(columns), ranges).about == survey.about
+
+
+def test_a_shuffled_mechanism_is_for_the_survey_of_its_local_one(tmp_path):
+    shuffled = MECHANISMS["shuffled"][0]()
+    local = shuffled.local.described("Local", id="local-1")
+    made = type(shuffled)(local, shuffled.promise)
+    assert made.about == local.about
+    made.save(tmp_path / "m.json")
+    again = md.load_mechanism(tmp_path / "m.json")
+    assert again.about == again.local.about == local.about
 
 
 @pytest.mark.parametrize("text", ["a b", "-a", "\u00fc", "a" * 101, "a/b", 3, None, "a\n"])
