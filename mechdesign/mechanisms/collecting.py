@@ -55,7 +55,7 @@ def mark_of(digest: str) -> str:
 
 
 def marked(column: str, digest: str) -> str:
-    """Return the name of a column of reports: the column's own name and the mark of mechanism and survey.
+    """Return the name of a column of reports: the column's own name and the digest of mechanism and survey.
 
     A mark that the name carries already is replaced.
 
@@ -193,7 +193,7 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
     if not settings["unmarked"]:
         raise DataError(
             source.name,
-            f"no column name ends in a mechanism's mark ({own} is this one's)",
+            f"no column name ends in a mechanism's digest ({own} is this one's)",
             "use a file written by randomize, or --unmarked if you are sure that these are its reports",
         )
     if len(names) > 1:
