@@ -173,7 +173,7 @@ class WithAbout(Sealed):
         return self.replaced(about=about)
 
 
-class Owner(Protocol):
+class HasSurvey(Protocol):
     """What reports belong to: a mechanism, and its survey."""
 
     @property
@@ -206,7 +206,7 @@ def survey_digest_of(fingerprint: str, identity: str) -> str:
     return sha256(f"{fingerprint}{identity}".encode()).hexdigest()
 
 
-def owner_entries(mechanism: Owner) -> dict[str, Any]:
+def owner_entries(mechanism: HasSurvey) -> dict[str, Any]:
     """Return the entries by which a file of counts, reports or responses names what it belongs to.
 
     Examples
@@ -222,7 +222,7 @@ def owner_entries(mechanism: Owner) -> dict[str, Any]:
     return {"mechanism": mechanism.survey_digest, **named}
 
 
-def other_owner(mechanism: Owner, survey: object, digest: object = None) -> str:
+def other_owner(mechanism: HasSurvey, survey: object, digest: object = None) -> str:
     """Return whose a file or message is that is not of this mechanism and survey, to follow "belongs to".
 
     Parameters

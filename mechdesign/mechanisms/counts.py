@@ -8,7 +8,7 @@ from typing import Any
 from mechdesign.core.errors import DataError
 from mechdesign.core.numbers import plain, shown
 from mechdesign.core.text import counted
-from mechdesign.mechanisms.about import Owner, other_owner
+from mechdesign.mechanisms.about import HasSurvey, other_owner
 
 MOST_USERS = 1 << 53
 """More reports than that are an error: all their counts are exact in 64 bits and as doubles."""
@@ -45,7 +45,7 @@ def require_users(count: int) -> None:
         )
 
 
-def require_own(document: object, mechanism: Owner, what: str = "counts") -> None:
+def require_own(document: object, mechanism: HasSurvey, what: str = "counts") -> None:
     """Raise DataError unless these are what a server of this mechanism and survey wrote.
 
     Examples

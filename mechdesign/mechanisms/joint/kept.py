@@ -17,7 +17,7 @@ from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, ModelFileError, unread
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.numbers import plain
-from mechdesign.mechanisms.about import Owner, other_owner
+from mechdesign.mechanisms.about import HasSurvey, other_owner
 from mechdesign.mechanisms.oracles.packed import Packed
 
 LARGEST_FILE = 1 << 27
@@ -51,7 +51,7 @@ def write_kept(path: str | os.PathLike[str], document: Mapping[str, Any]) -> Non
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def read_kept(path: str | os.PathLike[str], kind: str, what: str, mechanism: Owner) -> dict[str, Any]:
+def read_kept(path: str | os.PathLike[str], kind: str, what: str, mechanism: HasSurvey) -> dict[str, Any]:
     """Return a document that :func:`write_kept` wrote, of this kind, for this mechanism and survey.
 
     Raises
