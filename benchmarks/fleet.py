@@ -45,7 +45,7 @@ def _write(folder: Path, files: int) -> None:
     mechanism = KaryResponse.of(4, epsilon=1.5, labels=NAMES)
     mechanism.save(folder / "m.json")
     (folder / "reports").mkdir()
-    column = f"sleep__m{mechanism.fingerprint[:12]}"
+    column = f"sleep__m{mechanism.survey_digest[:12]}"
     for number in range(files):
         codes = np.random.default_rng(number).choice(4, size=ROWS, p=PARTS).astype(np.int8)
         reports = pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes), pyarrow.array(NAMES))

@@ -71,7 +71,7 @@ def serve(options: argparse.Namespace) -> None:
     key = text_of(options.key_file).strip()
     if len(key) < 16:
         raise ParameterError("--key-file", "fewer than 16 characters can be guessed", "make a longer key")
-    store.open(mechanism.fingerprint, text_of(options.tokens).split())
+    store.open(mechanism.survey_digest, text_of(options.tokens).split())
     served = application(mechanism, store, key, options.title, options.question)
     uvicorn.run(served, host=options.host, port=options.port, access_log=False, log_level="warning")
 

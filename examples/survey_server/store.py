@@ -58,15 +58,15 @@ class Store:
 
     # Begin
 
-    def open(self, fingerprint: str, tokens: list[str]) -> None:
-        """Begin a survey or go on with it; a folder of another mechanism's reports is refused."""
+    def open(self, survey: str, tokens: list[str]) -> None:
+        """Begin a survey, named by a digest, or go on with it; a folder of another survey is refused."""
         self.folder.mkdir(mode=0o700, exist_ok=True)
         os.chmod(self.folder, 0o700)
         self._lock()
         for part in self.folder.glob("*.part"):
             part.unlink()
-        if self.reports.exists() and self._head()["fingerprint"] != fingerprint:
-            raise DataError(self.folder, "holds reports of another mechanism", "give another --folder")
+        if self.reports.exists() and self._head()["survey"] != survey:
+            raise DataError(self.folder, "holds reports of another mechanism or survey", "give another --folder")
         used = self._used()
         marks = {_hashed(token): "-" for token in tokens} | used
         lines = "".join(f"{name} {mark}\n" for name, mark in sorted(marks.items()))
@@ -74,7 +74,7 @@ class Store:
         self.used = {name: mark == "+" for name, mark in marks.items()}
         self.line = {name: place * (MARK + 2) for place, name in enumerate(sorted(marks))}
         self.marks = self.tokens.open("r+b", buffering=0)
-        self._refill(fingerprint, SMALLEST, len(marks) + 1)
+        self._refill(survey, SMALLEST, len(marks) + 1)
         threading.Thread(target=self._write_groups, daemon=True).start()
 
     def _lock(self) -> None:
@@ -97,7 +97,7 @@ class Store:
             head: dict[str, Any] = json.loads(file.read(HEAD))
         return head
 
-    def _refill(self, fingerprint: str, size: int, places: int) -> None:
+    def _refill(self, survey: str, size: int, places: int) -> None:
         """Write the file of reports with places of this size, all reports in new random ones."""
         records = self._records()
         longest = max((len(text) for text in records.values()), default=0)
@@ -108,9 +108,9 @@ class Store:
         body = bytearray(places * size)
         for place, (number, text) in zip(order, records.items(), strict=True):
             body[place * size : (place + 1) * size] = _record(number, text, size)
-        head = {"format": "mechdesign-reports", "version": 1, "fingerprint": fingerprint, "size": size}
+        head = {"format": "mechdesign-reports", "version": 1, "survey": survey, "size": size}
         self._replace(self.reports, json.dumps(head).encode().ljust(HEAD) + body)
-        self.fingerprint, self.size = fingerprint, size
+        self.survey, self.size = survey, size
         self.numbers = set(records)
         self.free = sorted(set(range(places)) - set(order))
         self.places = places
@@ -187,7 +187,7 @@ class Store:
         if not self.free or len(text) > self.size - BEFORE:
             size = self.size if len(text) <= self.size - BEFORE else 2 * (BEFORE + len(text))
             self.file.close()
-            self._refill(self.fingerprint, size, 2 * self.places)
+            self._refill(self.survey, size, 2 * self.places)
         at = secrets.randbelow(len(self.free))
         self.free[at], self.free[-1] = self.free[-1], self.free[at]
         place = self.free.pop()

@@ -26,6 +26,7 @@ from mechdesign.core.printable import one_line
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
 from mechdesign.core.values import changed
+from mechdesign.mechanisms.about import About
 from mechdesign.problems import problem_class
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from mechdesign.papers.claims.claim import Claim
 
 TABLES = ("model", "parameters", "data", "claim", "sweep", "simulation", "figure")
-MODEL_KEYS = ("title", "question", "problem", "source", "statement", "methods")
+MODEL_KEYS = ("title", "question", "id", "problem", "source", "statement", "methods")
 SIMULATION_KEYS = ("users", "repetitions", "seed")
 
 
@@ -146,6 +147,7 @@ def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str,
         slug=slug,
         title=head["title"],
         question=_question(path, head),
+        identity=_identity(path, head),
         problem=problem,
         statement=str(head.get("statement", "")),
         source=_table(path, head, "source"),
@@ -164,6 +166,13 @@ def _question(path: Path, head: Mapping[str, Any]) -> str:
     if not isinstance(question, str):
         raise ModelFileError(f"{path}: [model] question", "is not a string", "put it in quotes")
     return question
+
+
+def _identity(path: Path, head: Mapping[str, Any]) -> str:
+    try:
+        return About(id=head.get("id", "")).id
+    except ParameterError as error:
+        raise error.changed(where=f"{path}: [model] id").as_a(ModelFileError) from None
 
 
 def _changed(problem: Problem, recorded: Mapping[str, Any], overrides: Mapping[str, Any]) -> tuple[str, ...]:

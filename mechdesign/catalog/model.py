@@ -37,6 +37,8 @@ class Model:
     title, statement : str
     question : str
         What respondents are asked, word for word; empty where it is not a survey.
+    identity : str
+        The identity of the survey, ``id`` in the file; empty where ``build`` draws one.
     source : mapping
         ``cite`` and ``where``.
     problem : Problem
@@ -59,6 +61,7 @@ class Model:
     problem: Problem
     statement: str = ""
     question: str = ""
+    identity: str = ""
     source: Mapping[str, Any] = attrs.field(factory=dict)
     claims: tuple[Claim, ...] = ()
     sweep: Mapping[str, tuple[Any, ...]] = attrs.field(factory=dict)

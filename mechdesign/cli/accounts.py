@@ -130,7 +130,10 @@ def _collect(options: argparse.Namespace) -> int:
 
     mechanism = load_mechanism(options.mechanism)
     entry = entry_of(
-        collected_of(mechanism, options.mechanism, options.times), mechanism.fingerprint, options.mechanism
+        collected_of(mechanism, options.mechanism, options.times),
+        mechanism.fingerprint,
+        options.mechanism,
+        mechanism.about.id,
     )
     ledger, allowed = record_collection(options.ledger, options.group, entry, options.survey)
     group = ledger.named(options.group)
@@ -140,6 +143,15 @@ def _collect(options: argparse.Namespace) -> int:
         print_json({"allowed": allowed, "group": group, "used": part, "total": plain})
     elif allowed:
         print(f"{options.ledger}: group '{group}': {said(total)}; {_part(part)} of the limit used")
+    earlier = [one for one in ledger.groups[group][:-1] if one.is_again(entry)]
+    if allowed and earlier:
+        what = mechanism.about.survey if entry.survey else "a mechanism without the identity of a survey"
+        print(
+            f"mechdesign: {options.ledger}: group '{group}': {what} was entered before "
+            f"({', '.join(one.when for one in earlier[-3:])}) and counts again; "
+            "the next wave needs a file with another identity",
+            file=sys.stderr,
+        )
     if not allowed:
         print(
             f"mechdesign: {options.ledger}: group '{group}': refused: together with "

@@ -119,7 +119,7 @@ def _said(options: argparse.Namespace, file: object, *notes: str) -> int:
         print_json(
             {
                 "counts": options.output,
-                "mechanism": file.fingerprint,
+                "mechanism": file.survey_digest,
                 "users": file.users,
                 "unit": file.unit,
                 "files": [vars(one) for one in file.files],

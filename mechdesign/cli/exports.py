@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from mechdesign.cli.identity import note_lack, note_other_texts
 from mechdesign.cli.options import FINE, AddCommand
 
 KINDS = ("html", "js", "python", "r", "schema", "vectors")
@@ -48,4 +49,7 @@ def _export(options: argparse.Namespace) -> int:
     with whole_file(options.output, MethodError) as temporary:
         temporary.write_text(text, encoding="utf-8")
     print(f"{options.output}: {options.to}, fingerprint {mechanism.fingerprint}")
+    if options.to != "schema":
+        note_lack(mechanism, options.mechanism)
+        note_other_texts(mechanism, options.mechanism, options.title, options.question)
     return FINE

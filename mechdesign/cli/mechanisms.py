@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mechdesign.cli import accounts, foreign
 from mechdesign.cli.counting import REPORTS, identical_option
 from mechdesign.cli.figures import FigureOutput, figure_option
+from mechdesign.cli.identity import identity_option, outgoing
 from mechdesign.cli.long_runs import dask_option
 from mechdesign.cli.options import (
     FINE,
@@ -79,6 +80,7 @@ def _build_options(build: argparse.ArgumentParser) -> None:
     data_options(build)
     build.add_argument("--title", metavar="TEXT", help="the heading that respondents read")
     build.add_argument("--question", metavar="TEXT", help="what respondents are asked")
+    identity_option(build)
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="the mechanism file (JSON)")
     build.add_argument("--force", action="store_true", help="replace an existing file")
     anyway_option(build)
@@ -189,7 +191,7 @@ def _choose_ordered(options: argparse.Namespace) -> int:
         ranges = [tuple(pair) for pair in options.range or []]
         mechanism = ranking.mechanism()
         require_protection(options.output, mechanism, options.anyway)
-        mechanism.for_data(intake, ranges).save(options.output)
+        mechanism.for_data(intake, ranges).described().save(options.output)
     if options.json:
         print_json(ranking.as_json())
     else:
@@ -221,7 +223,7 @@ def _choose(options: argparse.Namespace) -> int:
         require_output(options.output, [], options.force)
         mechanism = ranking.mechanism()
         require_protection(options.output, mechanism, options.anyway)
-        mechanism.for_data(intake, [tuple(pair) for pair in ranges]).save(options.output)
+        mechanism.for_data(intake, [tuple(pair) for pair in ranges]).described().save(options.output)
     if options.json:
         print_json(ranking.as_json())
     else:
@@ -238,8 +240,6 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.encoding import encode
     from mechdesign.core.printable import printable
     from mechdesign.core.solve import solve
-    from mechdesign.mechanisms import load_mechanism
-    from mechdesign.report.outputs import require_output
     from mechdesign.report.suffixes import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
@@ -266,16 +266,12 @@ def _build(options: argparse.Namespace) -> int:
     if not hasattr(mechanism, "described"):
         what = f"{options.method} describes what runs elsewhere"
         raise MethodError(model.slug, what, "omit --method to build the optimum")
-    require_output(
-        options.output,
-        [model.slug],
-        options.force,
-        lambda: load_mechanism(options.output).fingerprint == mechanism.fingerprint,
-    )
     require_protection(model.slug, mechanism, options.anyway)
     planned = model.problem.planned_users if design is None else design.promise.users
     title, question = options.title or model.title, options.question or model.question
-    mechanism = mechanism.described(title, question, options.users or planned)
+    mechanism = mechanism.described(title, question, options.users or planned, id="")
+    identity = options.id or model.identity
+    mechanism = outgoing(mechanism, options.output, [model.slug], options.force, identity)
     users = planned if options.users is None else options.users
     forecast = mechanism.forecast() if users is None else mechanism.forecast(users)
     try:
@@ -344,6 +340,7 @@ def _audit(options: argparse.Namespace) -> int:
             print(f"    {name}: {value}")
         if checks:
             print(f"  fingerprint {mechanism.fingerprint}")
+            print(f"  {mechanism.about.survey}")
         print("".join(f"{check}\n" for check in checks), end="")
     holds = [certificate.holds for certificate in certificates] + [check.holds for check in checks]
     return FINE if all(holds) else MISMATCH

@@ -10,6 +10,7 @@ from typing import Any
 
 from mechdesign.cli.counting import identical_option
 from mechdesign.cli.figures import FigureOutput, figure_option
+from mechdesign.cli.identity import note_lack
 from mechdesign.cli.options import FINE, Parser, missing_option, print_json, result_options
 from mechdesign.cli.results import ResultOutput
 from mechdesign.cli.work import RANDOMIZE, Work
@@ -129,6 +130,8 @@ def execute(
     line = "; ".join(text for text in (said, *notes) if text)
     if line:
         print(line, file=sys.stderr if getattr(options, "json", False) else sys.stdout)
+    if counts:
+        note_lack(loaded, options.mechanism)
     return FINE
 
 

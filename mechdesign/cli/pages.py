@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from mechdesign.cli.identity import note_lack
 from mechdesign.cli.long_runs import run_many, run_options
 from mechdesign.cli.options import FINE, MISMATCH, AddCommand, overrides_of, without_families
 from mechdesign.core.errors import ParameterError
@@ -96,6 +97,7 @@ def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str
     mechanism = load_mechanism(file)
     if reports:
         made = _estimated(mechanism, file, reports, options)
+        note_lack(mechanism, file)
         page = results_page(mechanism, made, installed_version())
         return page, f"results of {len(reports)} file{'s' * (len(reports) > 1)} of reports", FINE
     page = mechanism_page(mechanism, printable(file), installed_version())

@@ -12,6 +12,7 @@ from mechdesign.core.tables import Block, length
 from mechdesign.core.text import counted
 from mechdesign.core.watch import Watch
 from mechdesign.mechanisms import Mechanism
+from mechdesign.mechanisms.about import other_owner
 from mechdesign.mechanisms.collecting import mark_of
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.mechanisms.operations import Operation, Settings
@@ -126,11 +127,12 @@ class Work:
         """Return the counts of a file, when they are this mechanism's."""
         from mechdesign.report.count_file import load_counts, note_files
 
-        found, own = load_counts(path), server_of(self.mechanism, self.owner).mechanism.fingerprint
-        if found.fingerprint != own:
-            marks = f"{mark_of(found.fingerprint)}, this one is {mark_of(own)}"
+        found, own = load_counts(path), server_of(self.mechanism, self.owner).mechanism
+        if found.survey_digest != own.survey_digest:
+            owner = other_owner(own, found.counts.get("survey"), found.survey_digest)
+            marks = f"{mark_of(found.survey_digest)}, this one is {mark_of(own.survey_digest)}"
             remedy = "use the mechanism file they were made with"
-            raise DataError(path, f"counts reports of another mechanism ({marks})", remedy)
+            raise DataError(path, f"counts reports of {owner} ({marks})", remedy)
         note_files(found, path, self.copies)
         return found.source(path)
 

@@ -47,7 +47,7 @@ class ExportSettings:
 
 
 def sheet(mechanism: Mechanism) -> dict[str, Any]:
-    """Return all that a client runs on: what it is, the recipe, vectors, and the digest of both.
+    """Return all that a client runs on: what it is and of which survey, the recipe, vectors, and digests.
 
     Examples
     --------
@@ -64,6 +64,8 @@ def sheet(mechanism: Mechanism) -> dict[str, Any]:
         "promise": {"epsilon": getattr(audit, "epsilon", None), "delta": getattr(audit, "delta", 0.0)},
         "recipe": mechanism.recipe().as_json(),
     }
+    if mechanism.about.id:
+        tables["survey"] = mechanism.about.id
     sums = {"sum": checksum(tables), "sha256": client_digest(tables)}
     return {**tables, **sums, "vectors": [list(row) for row in self_check(mechanism)]}
 

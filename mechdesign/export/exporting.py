@@ -27,6 +27,8 @@ def vectors_text(mechanism: Mechanism, settings: ExportSettings) -> str:
         "type": mechanism.type,
         "fingerprint": mechanism.fingerprint,
     }
+    if mechanism.about.id:
+        head["survey"] = mechanism.about.id
     return f'{json.dumps(head)[:-1]},\n "vectors": [\n{rows}\n ]}}\n'
 
 

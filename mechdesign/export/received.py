@@ -12,6 +12,7 @@ from mechdesign.core.plain_columns import plain_column
 from mechdesign.core.tables import MemoryTable
 from mechdesign.core.text import counted
 from mechdesign.export.page import require_no_shuffler
+from mechdesign.mechanisms.about import other_owner
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.operations import Settings
 from mechdesign.mechanisms.server import new_server
@@ -94,6 +95,9 @@ class Receiver:
             raise DataError("message", f"is not a {FORMAT} of version {VERSION}", "use the exported client")
         if message.get("fingerprint") != self.fingerprint:
             raise DataError("message", "is of another mechanism", "reload the page of this survey")
+        if message.get("survey", "") != self.mechanism.about.id:
+            owner = other_owner(self.mechanism, message.get("survey"), self.fingerprint)
+            raise DataError("message", f"is of {owner}", "reload the page of this survey")
 
     def _require_counted(self, rows: Sequence[dict[str, Any]]) -> None:
         """Raise DataError unless a server counts the rows as one report."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from mechdesign.core.errors import UnknownNameError, suggestion
 from mechdesign.core.randomness import TOTAL
+from mechdesign.mechanisms.about import IDENTITY
 from mechdesign.mechanisms.base import FORMAT, VERSION
 from mechdesign.mechanisms.intake import MISSING
 from mechdesign.mechanisms.written import EXACT
@@ -279,5 +280,6 @@ def schema(kind: str) -> Schema:
 
 
 def _about() -> Schema:
-    """Return the schema of the title, the question and the planned users of a survey, each where it is."""
-    return record({"title": TEXT, "question": TEXT, "users": COUNT}, ())
+    """Return the schema of title, question, planned users and identity of a survey, each where it is."""
+    identity = {"type": "string", "pattern": f"^{IDENTITY.pattern}$"}
+    return record({"title": TEXT, "question": TEXT, "users": COUNT, "id": identity}, ())

@@ -45,7 +45,7 @@ class ExportCheck:
             return f"{self.path}: the same mechanism, and the unchanged client"
         if self.tables:
             return f"{self.path}: the same tables, but ANOTHER PROGRAM than this release exports; export it"
-        return f"{self.path}: ANOTHER MECHANISM, or changed tables; export it again"
+        return f"{self.path}: ANOTHER MECHANISM or survey, or changed tables; export it again"
 
 
 def compare_export(mechanism: Mechanism, path: str | os.PathLike[str]) -> ExportCheck:

@@ -30,7 +30,7 @@ from mechdesign.core.notebook import Explained
 from mechdesign.core.numbers import number_of_text
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Verdict
-from mechdesign.mechanisms.about import About, WithAbout
+from mechdesign.mechanisms.about import SEALED_FROM, About, WithAbout, survey_digest_of
 from mechdesign.mechanisms.door import WithTables
 from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.kinds import derived, import_all, import_naming
@@ -43,8 +43,9 @@ if TYPE_CHECKING:
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
-VERSION = 2
-"""Version 2 writes large integers as strings; version 1, with numbers only, is still read."""
+VERSION = 3
+"""Version 1 has numbers only, version 2 large integers as strings; in version 3 the survey may have an
+identity, and the digest covers what the file says about the survey. All are read."""
 
 MARKUP = r"(?::\w+:)?`+~?([^`]+)`+"
 """Code and references in a docstring, which people read as plain words."""
@@ -196,8 +197,16 @@ class Mechanism(Explained, WithTables, WithAbout):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A SHA-256 digest of the content: reports of different mechanisms must not be mixed."""
+        """A SHA-256 digest of the content: it proves what is drawn, whatever survey it is for."""
         return digest(self.type, self.content())
+
+    @property
+    def survey_digest(self) -> str:
+        """A SHA-256 digest of fingerprint and identity: reports of different surveys must not be mixed.
+
+        Without an identity of the survey it is the fingerprint.
+        """
+        return survey_digest_of(self.fingerprint, self.about.id)
 
     def stream(self) -> str:
         """Return the label that separates the random stream of a seed from that of another mechanism."""
@@ -268,10 +277,11 @@ def _written(mechanism: Mechanism) -> list[Any]:
 
 
 def _sum_of(document: Mapping[str, Any]) -> str:
-    """Return the digest of what a file holds: the content, and the data it was built for where it says so."""
+    """Return the digest of what a file holds: the content, and its data and its survey where it says so."""
+    parts = ("data", "about") if document["version"] >= SEALED_FROM else ("data",)
+    covered = {name: document[name] for name in parts if name in document}
     content = document["content"]
-    covered = {"content": content, "data": document["data"]} if "data" in document else content
-    return digest(document["type"], covered)
+    return digest(document["type"], {"content": content, **covered} if covered else content)
 
 
 @cache
@@ -365,7 +375,7 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         if "data" in document:
             mechanism = mechanism.for_data(Intake.from_json(document["data"]))
         if "about" in document:
-            mechanism = mechanism.replaced(about=About.from_json(document["about"]))
+            mechanism = mechanism.with_about(About.from_json(document["about"], document["version"]))
         failed = [certificate for certificate in mechanism.certificates() if not certificate.holds]
         written = _written(mechanism)
     except CertificateError as error:
@@ -383,6 +393,6 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         raise CertificateError(f"{path}: refused", "the content holds more than the mechanism runs on", AGAIN)
     if document.get("sha256") != _sum_of(document):
         raise CertificateError(
-            f"{path}: refused", "the content was changed after saving (sha256 differs)", AGAIN
+            f"{path}: refused", "the file was changed after saving (sha256 differs)", AGAIN
         )
     return mechanism

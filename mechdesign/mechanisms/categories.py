@@ -83,7 +83,7 @@ class CategoryMechanism(CollectingMechanism[EstimateT_co]):
         from mechdesign.mechanisms.recipes import AskedChoice, Recipe
 
         name = self.data_columns[0] if self.data_columns else None
-        column = marked(name or "answer", self.fingerprint)
+        column = marked(name or "answer", self.survey_digest)
         return Recipe((AskedChoice.of(self.labels, name),), (column,), self._client_steps())
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:

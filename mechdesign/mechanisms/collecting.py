@@ -1,10 +1,10 @@
 """Operations ``randomize`` and ``estimate`` on tables, for every mechanism whose reports are columns.
 
-Columns of reports carry the fingerprint of the mechanism in their name, ``age__m3f2a91c07d4e``: a
+Columns of reports carry a digest of the mechanism and its survey in their name, ``age__m3f2a91c07d4e``: a
 name survives what spreadsheets, statistics programs and databases do to a table (sorting, filtering,
-appending rows, converting), costs nothing per row, and two columns of different mechanisms cannot be
-merged by mistake. A comment line before the header would be lost or taken for data, a column of its own
-would cost 14 bytes a row.
+appending rows, converting), costs nothing per row, and two columns of different mechanisms or surveys
+cannot be merged by mistake. A comment line before the header would be lost or taken for data, a column of
+its own would cost 14 bytes a row.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 MARK = re.compile(r"(.*)__(m[0-9a-f]{12})", re.DOTALL)
 
 
-def mark_of(fingerprint: str) -> str:
-    """Return the short form of a mechanism's fingerprint that stands in column names.
+def mark_of(digest: str) -> str:
+    """Return the short form of the digest of mechanism and survey that stands in column names.
 
     It starts with a letter, so that no program takes it for a number.
 
@@ -51,11 +51,11 @@ def mark_of(fingerprint: str) -> str:
     >>> mark_of("3f2a91c07d4e55")
     'm3f2a91c07d4e'
     """
-    return f"m{fingerprint[:12]}"
+    return f"m{digest[:12]}"
 
 
-def marked(column: str, fingerprint: str) -> str:
-    """Return the name of a column of reports: the column's own name and the mechanism's mark.
+def marked(column: str, digest: str) -> str:
+    """Return the name of a column of reports: the column's own name and the digest of mechanism and survey.
 
     A mark that the name carries already is replaced.
 
@@ -64,7 +64,7 @@ def marked(column: str, fingerprint: str) -> str:
     >>> marked("age", "3f2a91c07d4e55")
     'age__m3f2a91c07d4e'
     """
-    return f"{unmarked(column)}__{mark_of(fingerprint)}"
+    return f"{unmarked(column)}__{mark_of(digest)}"
 
 
 def mark_in(column: str) -> str | None:
@@ -159,7 +159,7 @@ def require_commas(source: Source) -> None:
 
 def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> str:
     """Return the one column that holds this mechanism's reports; refuse those of another mechanism."""
-    own, names = mark_of(mechanism.fingerprint), list(source.columns)
+    own, names = mark_of(mechanism.survey_digest), list(source.columns)
     asked = settings["column"] or []
     if len(asked) > 1:
         raise ParameterError(
@@ -187,13 +187,13 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
         other = next(iter(marks.values()))
         raise DataError(
             source.name,
-            f"holds reports of another mechanism ({other}, this one is {own})",
+            f"holds reports of {other_reports(mechanism, other)}",
             "use the mechanism file they were made with",
         )
     if not settings["unmarked"]:
         raise DataError(
             source.name,
-            f"no column name ends in a mechanism's fingerprint ({own} is this one's)",
+            f"no column name ends in a mechanism's digest ({own} is this one's)",
             "use a file written by randomize, or --unmarked if you are sure that these are its reports",
         )
     if len(names) > 1:
@@ -203,6 +203,22 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
             "name one with --column",
         )
     return names[0]
+
+
+def other_reports(mechanism: Mechanism, mark: str, what: str = "mechanism") -> str:
+    """Return whose reports are marked so, to follow "reports of": another mechanism's, or another survey's.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.kary import KaryResponse
+    >>> other_reports(KaryResponse.of(3, 1.0), "m3f2a91c07d4e")
+    'another mechanism or survey (m3f2a91c07d4e, this one is m...)'
+    """
+    whose = f"another {what} or survey"
+    if mechanism.about.id and mark == mark_of(mechanism.fingerprint):
+        whose = f"this {what} from before it had an identity"
+    survey = f" of {mechanism.about.survey}" if mechanism.about.id else ""
+    return f"{whose} ({mark}, this one is {mark_of(mechanism.survey_digest)}{survey})"
 
 
 # Running clients and servers over blocks
@@ -291,13 +307,13 @@ def column_operations(
             mechanism.require_estimable()
         (source,) = sources
         column = data_column(source, settings, mechanism)
-        rng, name = mechanism.seeded(settings["seed"]), marked(column, mechanism.fingerprint)
+        rng, name = mechanism.seeded(settings["seed"]), marked(column, mechanism.survey_digest)
         for block in source.blocks([column]):
             with located(source, column):
                 made = client(block[column], settings, rng)
             yield {name: made}
 
-    gives = Column(marked(takes.name, mechanism.fingerprint), reports, any_name=True)
+    gives = Column(marked(takes.name, mechanism.survey_digest), reports, any_name=True)
     one_each = f"one private report for each {takes.name}"
     return (
         Operation(

@@ -8,6 +8,7 @@ from typing import Any
 from mechdesign.core.errors import DataError
 from mechdesign.core.numbers import plain, shown
 from mechdesign.core.text import counted
+from mechdesign.mechanisms.about import HasSurvey, other_owner
 
 MOST_USERS = 1 << 53
 """More reports than that are an error: all their counts are exact in 64 bits and as doubles."""
@@ -44,19 +45,19 @@ def require_users(count: int) -> None:
         )
 
 
-def require_own(document: object, fingerprint: str, what: str = "counts") -> None:
-    """Raise DataError unless these are what a server of the mechanism with this fingerprint wrote.
+def require_own(document: object, mechanism: HasSurvey, what: str = "counts") -> None:
+    """Raise DataError unless these are what a server of this mechanism and survey wrote.
 
     Examples
     --------
-    >>> require_own([], "347e687bf167")
+    >>> from mechdesign.mechanisms.kary import KaryResponse
+    >>> require_own([], KaryResponse.of(3, 1.0))
     Traceback (most recent call last):
         ...
     mechdesign.core.errors.DataError: aggregator: the counts are damaged: not a JSON object; count ...
     """
     if not isinstance(document, Mapping):
         raise DataError("aggregator", f"the {what} are damaged: not a JSON object", "count the reports again")
-    if document.get("mechanism") != fingerprint:
-        raise DataError(
-            "aggregator", f"the {what} belong to a different mechanism", "load the one they were made with"
-        )
+    if document.get("mechanism") != mechanism.survey_digest:
+        owner = other_owner(mechanism, document.get("survey"), document.get("mechanism"))
+        raise DataError("aggregator", f"the {what} belong to {owner}", "load the one they were made with")

@@ -78,7 +78,7 @@ class FrequencyEstimate(ListedEstimate):
         """Return the estimates with their intervals; the shares among the reports are faint next to them."""
         from mechdesign.mechanisms.interval_figures import SHARE
 
-        title = f"Estimated shares of {counted(self.users, 'user')}"
+        title = f"Estimated shares of {counted(self.users, 'report')}"
         return self._drawn(title, "answer", "share", naive=self.reported, possible=SHARE)
 
 

@@ -36,7 +36,7 @@ class AttributeMechanism(CollectingMechanism[EstimateT_co]):
             raise ParameterError("columns", f"{given} names for {wanted} attributes", "name one each")
         content = self.content()
         content["attributes"]["names"] = list(intake.columns)
-        return type(self).from_content(content).replaced(intake=intake)
+        return type(self).from_content(content).replaced(intake=intake, about=self.about)
 
     def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
         """Return the name of each attribute, if it has one, and how many codes it takes; 0 for names."""

@@ -52,7 +52,7 @@ COLUMN = Option("column", "texts", "column of the file, one per attribute (repea
 CLIP = Option("clip", "flag", "move numbers outside the range to its nearest end")
 SEED = Option("seed", "whole number", "for simulations only: repeatable, and not private")
 POPULATION = Option("population", "flag", "estimate the population the users were drawn from")
-UNMARKED = Option("unmarked", "flag", "take reports whose column carries no fingerprint of a mechanism")
+UNMARKED = Option("unmarked", "flag", "take reports whose column carries no digest of a mechanism")
 ANYWAY = Option("anyway", "flag", "collect although nothing can be estimated from the reports")
 STANDARD = (COLUMN, CLIP, SEED, POPULATION, UNMARKED, ANYWAY)
 """Options of the operations ``randomize`` and ``estimate``."""

@@ -85,7 +85,7 @@ class Recipe:
     inputs : tuple of AskedChoice or AskedNumber
         What is asked.
     columns : tuple of str
-        The columns of a table of reports; one carries the mechanism's fingerprint.
+        The columns of a table of reports; one carries the digest of mechanism and survey.
     steps : dict
         How a report is drawn.
     single : bool

@@ -10,6 +10,7 @@ from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.frames import FrameTable, is_table
 from mechdesign.core.partitions import is_partitioned, merge_partitions
 from mechdesign.core.tables import Source
+from mechdesign.mechanisms.about import other_owner, owner_entries
 from mechdesign.mechanisms.counts import require_own
 from mechdesign.mechanisms.door import in_python, missing_rule
 from mechdesign.mechanisms.saved_counts import SavedCounts
@@ -130,11 +131,11 @@ class Server(ABC, Generic[MechanismT]):
         """Take what :meth:`_written` gave, checked; the server is empty."""
 
     def merge(self, other: Self) -> None:
-        """Add what another machine has counted; both must belong to the same mechanism."""
-        if other.mechanism.fingerprint != self.mechanism.fingerprint:
-            raise DataError(
-                "aggregator", "the other one belongs to a different mechanism", f"merge {self.merged} only"
-            )
+        """Add what another machine has counted; both must belong to the same mechanism and survey."""
+        theirs = other.mechanism
+        if theirs.survey_digest != self.mechanism.survey_digest:
+            owner = other_owner(self.mechanism, owner_entries(theirs).get("survey"), theirs.fingerprint)
+            raise DataError("aggregator", f"the other one belongs to {owner}", f"merge {self.merged} only")
         self._merge(other)
 
     def require_some(self) -> None:
@@ -143,13 +144,13 @@ class Server(ABC, Generic[MechanismT]):
             raise DataError("reports", "there are none", self.nothing)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the counts as plain values, with the mechanism's fingerprint."""
-        return {"mechanism": self.mechanism.fingerprint, **self._written()}
+        """Return the counts as plain values, with the digest of mechanism and survey."""
+        return {**owner_entries(self.mechanism), **self._written()}
 
     @classmethod
     def from_json(cls, mechanism: MechanismT, document: Mapping[str, Any]) -> Self:
         """Restore what :meth:`as_json` gave, for the same mechanism."""
-        require_own(document, mechanism.fingerprint, cls.kept)
+        require_own(document, mechanism, cls.kept)
         server = cls(mechanism)
         server._read(document)
         return server

@@ -23,6 +23,7 @@ from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict
+from mechdesign.mechanisms.about import About
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import mark_in, mark_of, require_columns
@@ -113,7 +114,7 @@ class Shuffled(CollectingMechanism):
     def __init__(self, local: CollectingMechanism, promise: Promise) -> None:
         self.local, self.promise = local, promise
         self.randomizer = known_randomizer(local)
-        self.intake = local.intake
+        self.intake, self.about = local.intake, local.about
         if not self.central.holds:
             raise CertificateError("shuffled", f"not private as stated: {self.central}")
 
@@ -181,7 +182,12 @@ class Shuffled(CollectingMechanism):
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
         """Return the mechanism for these columns of a file and their ranges."""
-        return type(self)(self.local.for_data(intake, ranges), self.promise)
+        made = type(self)(self.local.for_data(intake, ranges), self.promise)
+        return made.replaced(about=self.about)
+
+    def with_about(self, about: About) -> Self:
+        """Return the same with what is said about its survey: reports are those of the local mechanism."""
+        return self.replaced(about=about, local=self.local.with_about(about))
 
     def stream(self) -> str:
         """Return the stream of the local mechanism."""
@@ -246,7 +252,7 @@ class Shuffled(CollectingMechanism):
 
     def _reports(self, source: Source) -> dict[str, NDArray[Any]]:
         """Return the columns of this mechanism's reports, whole."""
-        mark = mark_of(self.local.fingerprint)
+        mark = mark_of(self.local.survey_digest)
         plain = [column.name for column in self.local.operations()[0].gives if not mark_in(column.name)]
         names = [name for name in source.columns if mark_in(name) == mark]
         if not names:

@@ -63,7 +63,7 @@ class OnSimplex(Tidy):
         """Return the projection as bars, with the confidence intervals of the unbiased estimate."""
         from mechdesign.mechanisms.interval_figures import SHARE, UNBIASED, interval_figures
 
-        title = f"Estimated shares of {counted(self.estimate.users, 'user')}, none below 0"
+        title = f"Estimated shares of {counted(self.estimate.users, 'report')}, none below 0"
         names, interval = self.estimate.categories, self.estimate.interval()
         projected = self.estimate.projected()
         return interval_figures(

@@ -1,8 +1,8 @@
 """Counts as files: what a server keeps of reports, which files they came from, and of which mechanism.
 
-A count file is whole or absent. It names its mechanism by the fingerprint, and holds the mechanism itself
-where that is small, so that counts can be merged without another file. It keeps a digest of each file that
-was counted: the same reports are not counted twice, however often count files are merged.
+A count file is whole or absent. It names its mechanism and survey by their digest, and holds the mechanism
+itself where that is small, so that counts can be merged without another file. It keeps a digest of each
+file that was counted: the same reports are not counted twice, however often count files are merged.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, unread
 from mechdesign.core.files import read_text, whole_file
+from mechdesign.mechanisms.about import About
 from mechdesign.mechanisms.base import Mechanism, mechanism_of
 from mechdesign.mechanisms.saved_counts import SavedCounts
 from mechdesign.mechanisms.server import new_server
@@ -38,8 +39,8 @@ class CountFile:
 
     Attributes
     ----------
-    fingerprint : str
-        Of the mechanism whose server counted.
+    survey_digest : str
+        Of the mechanism whose server counted, and of its survey.
     users : int
         How many reports were counted: of users, or of users' messages.
     unit : str
@@ -53,7 +54,7 @@ class CountFile:
         The mechanism as in its own file, where it is small.
     """
 
-    fingerprint: str
+    survey_digest: str
     users: int
     unit: str
     question: str
@@ -70,7 +71,7 @@ class CountFile:
         document = {
             "format": FORMAT,
             "version": VERSION,
-            "mechanism": self.fingerprint,
+            "mechanism": self.survey_digest,
             "users": self.users,
             "unit": self.unit,
             "question": self.question,
@@ -90,7 +91,7 @@ def count_file_of(server: Any, files: Sequence[CountedFile], mechanism: Mechanis
     document = mechanism.document()
     small = len(json.dumps(document)) <= SMALL
     return CountFile(
-        server.mechanism.fingerprint,
+        server.mechanism.survey_digest,
         int(server.users),
         server.unit,
         server.question,
@@ -164,8 +165,9 @@ def merged(paths: Sequence[str], identical: bool, mechanism: Mechanism | None = 
     found = [(path, load_counts(path)) for path in paths]
     first, one = found[0]
     for path, other in found:
-        if other.fingerprint != one.fingerprint:
-            raise DataError(path, f"counts reports of another mechanism than {first}", "merge those of one")
+        if other.survey_digest != one.survey_digest:
+            what = f"counts reports of another mechanism or survey than {first}"
+            raise DataError(path, what + _surveys(other, one), "merge those of one")
         if other.question.casefold() != one.question.casefold():
             what = f"counts the column '{other.question}', {first} '{one.question}'"
             raise DataError(path, what, "merge counts of one column")
@@ -177,6 +179,12 @@ def merged(paths: Sequence[str], identical: bool, mechanism: Mechanism | None = 
     for path, other in found:
         server.take(other.source(path), None)
     return count_file_of(server, copies.found, own)
+
+
+def _surveys(*files: CountFile) -> str:
+    """Return the surveys of files, in brackets, where they say whose they are."""
+    found = [About.from_json(file.counts["survey"]).survey for file in files if "survey" in file.counts]
+    return f" ({', and '.join(found)})" if found else ""
 
 
 def _mechanism(found: Sequence[tuple[str, CountFile]], given: Mechanism | None) -> Mechanism:

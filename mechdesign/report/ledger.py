@@ -28,18 +28,32 @@ from mechdesign.core.guarantee import Exact, Guarantee, exact_text
 
 FORMAT = "mechdesign-ledger"
 VERSION = 2
+"""In version 2 numbers are exact and an entry names its survey; version 1 is still read."""
 LARGEST_FILE = 1 << 28
 DAMAGED = "restore a copy"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One collection: which mechanism, from which file, when, and what each report reveals."""
+    """One collection: which mechanism, from which file, when, of which survey, and what reports reveal.
+
+    Two waves of one mechanism are two collections: the surveys' identities differ.
+    """
 
     collected: Collected
     mechanism: str
     file: str
     when: str
+    survey: str = ""
+
+    def is_again(self, other: Entry) -> bool:
+        """Whether another one is of the same mechanism and survey, as far as they say."""
+        return (self.mechanism, self.survey) == (other.mechanism, other.survey)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values; the survey where it has an identity."""
+        plain = {name: value for name, value in vars(self).items() if name != "survey" or value}
+        return {**plain, "collected": _written(self.collected)}
 
 
 @dataclass(frozen=True)
@@ -114,10 +128,7 @@ class Ledger:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        groups = {
-            name: [{**vars(entry), "collected": _written(entry.collected)} for entry in entries]
-            for name, entries in self.groups.items()
-        }
+        groups = {name: [entry.as_json() for entry in entries] for name, entries in self.groups.items()}
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -204,9 +215,9 @@ def load_ledger(path: str, survey: str | None = None) -> Ledger:
     return ledger
 
 
-def entry_of(collected: Collected, mechanism: str, file: str) -> Entry:
+def entry_of(collected: Collected, mechanism: str, file: str, survey: str = "") -> Entry:
     """Return a collection that begins now."""
-    return Entry(collected, mechanism, file, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    return Entry(collected, mechanism, file, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), survey)
 
 
 def _read(document: Mapping[str, Any]) -> Ledger:

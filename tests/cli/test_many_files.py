@@ -195,11 +195,11 @@ def test_count_files_that_do_not_fit(capsys):
     for words, what in (
         (
             ["estimate", "m.json", "other-counts.json"],
-            "other-counts.json: counts reports of another mechanism (m",
+            "other-counts.json: counts reports of a different mechanism or survey (m",
         ),
         (
             ["merge", "m-counts.json", "other-counts.json", "-o", "x.json"],
-            "another mechanism than m-counts.json",
+            "another mechanism or survey than m-counts.json",
         ),
         (["estimate", "m.json", "cut.json"], "cut.json: is damaged or cut short: not JSON"),
         (["merge", "cut.json", "-o", "x.json"], "cut.json: is damaged or cut short: not JSON"),

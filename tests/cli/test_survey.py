@@ -68,7 +68,7 @@ def test_from_model_and_data_to_the_estimate(survey, tmp_path, capsys, suffix, c
     assert f"31857 rows of '{column}__m" in capsys.readouterr().out
     truth = read_column(data, column)[1]
     name, noisy = read_column(reports)
-    assert name == f"{column}__m{load_mechanism(mechanism).fingerprint[:12]}"
+    assert name == f"{column}__m{load_mechanism(mechanism).survey_digest[:12]}"
     changed = float(np.mean(noisy != truth))
     assert 0.05 < changed < 0.6, "the reports must differ from the answers"
     assert main(["estimate", mechanism, reports, "--json"]) == 0

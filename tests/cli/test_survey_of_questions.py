@@ -186,7 +186,9 @@ def test_several_files_of_reports_are_merged_to_the_estimates(folder, capsys):
         assert (np.abs(values - truth) < 5 * errors).all(), name
     assert abs(results["age"]["value"] - np.mean(people["age"])) < 5 * results["age"]["standard_error"]
     assert main(["estimate", "survey.json", *reports]) == 0
-    assert "each user has given away epsilon = 4 in total" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "20000 reports; each report gives away epsilon = 4, over all questions together" in printed
+    assert "a user for whom k reports were drawn has given away k times that" in printed
 
 
 @pytest.mark.parametrize(

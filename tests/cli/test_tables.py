@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.cli import main
 from mechdesign.mechanisms import load_mechanism
 from tests.support.tables import AGE, SURVEY, build, refused, said
 from tests.support.whole_tables import write_columns
@@ -61,7 +62,8 @@ def test_what_exists_is_replaced_by_force_alone(folder, capsys):
     said(capsys, "build", "survey.toml", "-o", "survey.json")
     error = refused(capsys, "build", "survey.toml", "--set", "epsilon=1", "-o", "survey.json")
     assert "survey.json: file exists" in error, "reports made with the old mechanism would be lost"
-    said(capsys, "build", "survey.toml", "--set", "epsilon=1", "-o", "survey.json", "--force")
+    assert main(["build", "survey.toml", "--set", "epsilon=1", "-o", "survey.json", "--force"]) == 0
+    assert "(id " in capsys.readouterr().err, "what was replaced is named"
     error = refused(capsys, "randomize", "survey.json", "people.csv", "-o", "reports.csv", *options)
     assert "reports.csv: file exists" in error, "they are those of another mechanism"
     said(capsys, "randomize", "survey.json", "people.csv", "-o", "notes.csv", "--force", *options)
@@ -91,9 +93,9 @@ def test_reports_of_another_mechanism_are_refused(folder, capsys):
     said(capsys, "build", "survey.toml", "--set", "epsilon=1", "-o", "other.json")
     options = ["--column", "answer", "--missing", "category"]
     said(capsys, "randomize", first, "people.csv", "-o", "reports.csv", *options)
-    mark, other = (f"m{load_mechanism(path).fingerprint[:12]}" for path in (first, "other.json"))
+    mark, other = (f"m{load_mechanism(path).survey_digest[:12]}" for path in (first, "other.json"))
     error = refused(capsys, "estimate", "other.json", "reports.csv")
-    assert f"reports.csv: holds reports of another mechanism ({mark}, this one is {other})" in error
+    assert f"reports.csv: holds reports of another mechanism or survey ({mark}, this one is {other}" in error
     assert "use the mechanism file they were made with" in error
     text = (folder / "reports.csv").read_text()
     (folder / "bare.csv").write_text(text.replace(f"__{mark}", ""))

@@ -149,7 +149,7 @@ def test_the_report_is_shown_before_it_is_sent_and_the_answer_never(visit, site)
     assert list(shown) == [f"mood__m{fingerprint[:12]}"]
     assert browser.get_log("browser") == []
     kept = browser.execute_script("return JSON.stringify(localStorage)")
-    assert json.loads(json.loads(kept)[f"mechdesign report {fingerprint} 1"]) == {
+    assert json.loads(json.loads(kept)[f"mechdesign report {fingerprint} 1 token=abc-1"]) == {
         "rows": [shown],
         "sent": True,
         "retry": number,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from mechdesign.export import export
 from mechdesign.mechanisms import KaryResponse
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
 
-pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
+in_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)
 HOWTO = Path(__file__).parents[2] / "docs" / "howto" / "respondents_device.md"
 LABELS = ["well", "so-so", "badly"]
 
@@ -38,8 +40,8 @@ const survey = {{
   setValue: (name, value) => {{ stored[name] = value; }},
 }};
 {script}
-for (const name of ["another", "private"]) {{
-  const htmlElement = document.getElementById(name === "private" ? "question" : "no");
+for (const name of ["another", "mood"]) {{
+  const htmlElement = document.getElementById(name === "mood" ? "question" : "no");
   heard.forEach((act) => act(survey, {{ question: {{ name }}, htmlElement }}));
 }}
 </script>"""
@@ -78,6 +80,7 @@ def browser():
         yield driver
 
 
+@in_browser
 @pytest.mark.parametrize("tool", sorted(TOOLS))
 def test_the_tool_gets_the_report_and_nothing_else(browser, site, tool):
     from selenium.webdriver.support.ui import WebDriverWait
@@ -105,10 +108,65 @@ def test_the_tool_gets_the_report_and_nothing_else(browser, site, tool):
     assert not any(each.is_enabled() for each in browser.find_elements("css selector", "[data-answer]"))
 
 
+@in_browser
 def test_a_browser_that_keeps_nothing_says_so_before_an_answer_is_given(browser, site):
     source = "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };"
     added = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": source})
     browser.get(f"{site.address}/limesurvey.html?blocked")
     browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
-    assert "This browser keeps nothing" in browser.find_element("id", "private").text
+    assert "This browser keeps nothing" in browser.find_element("id", "private-mood").text
     assert not any(each.is_enabled() for each in browser.find_elements("css selector", "[data-answer]"))
+
+
+FORMS = """
+const kept = new Map();
+const setItem = (name, text) => kept.set(name, text);
+globalThis.localStorage = { getItem: (name) => kept.get(name) ?? null, setItem };
+const { privately } = await import("./private.js");
+
+// A form as a tool shows it: which of its questions are open, and what each got; some answers are chosen.
+async function shown(questions, answers, who) {
+  const got = {};
+  const open = [];
+  for (const [id, name] of Object.entries(questions)) {
+    const input = { dataset: { answer: answers[id] }, addEventListener: (_, act) => (input.act = act) };
+    const root = { id, querySelectorAll: () => [input], append: () => {} };
+    privately(await import(`./${name}.mjs`), root, (report) => (got[id] = JSON.parse(report)), who);
+    if (!input.disabled) open.push(id);
+    if (answers[id] && !input.disabled) input.act();
+  }
+  return { open, got };
+}
+const questions = { drink: "drink", smoke: "smoke" };
+console.log(JSON.stringify([
+  await shown(questions, { drink: "yes" }),
+  await shown(questions, { smoke: "no" }),
+  await shown(questions, {}),
+  await shown({ drink: "drink2027" }, {}),
+  await shown(questions, {}, "BBB"),
+  await shown({ one: "plain", two: "plain" }, { one: "yes" }),
+]));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
+def test_each_question_of_a_form_each_wave_and_each_person_is_asked(tmp_path):
+    yes_no = KaryResponse.of(2, 1.0, ["no", "yes"])
+    surveys = {name: yes_no.described(name, id=name) for name in ("drink", "smoke", "drink2027")}
+    for name, survey in {**surveys, "plain": yes_no}.items():
+        (tmp_path / f"{name}.mjs").write_text(export(survey, "js"), encoding="utf-8")
+    (tmp_path / "private.js").write_text(blocks("https://example.org")[1], encoding="utf-8")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "run.mjs").write_text(FORMS, encoding="utf-8")
+    done = subprocess.run(["node", tmp_path / "run.mjs"], capture_output=True, text=True, check=True)
+    first, second, again, wave, other, plain = json.loads(done.stdout)
+    assert (first["open"], list(first["got"])) == (["drink", "smoke"], ["drink"])
+    assert second["open"] == ["smoke"]
+    assert (again["open"], again["got"]) == ([], second["got"])
+    columns = {name: surveys[name].recipe().columns[0] for name in ("drink", "smoke")}
+    assert {name: list(rows[0]) for name, rows in again["got"].items()} == {
+        name: [column] for name, column in columns.items()
+    }
+    assert columns["drink"] != columns["smoke"]
+    assert (wave["open"], other["open"]) == (["drink"], ["drink", "smoke"])
+    assert (plain["open"], list(plain["got"])) == (["one", "two"], ["one"]), "by the fieldset, too"

@@ -189,7 +189,7 @@ def test_what_does_not_fit_is_refused_with_the_remedy():
         r"no column 'town'; known: city, name$": lambda: mechanism.run("randomize", people, column="town"),
         r"holds reports, which would be randomized a second time": lambda: mechanism.randomize(reports),
         r"holds reports of another mechanism": lambda: other.estimate(reports),
-        r"no column name ends in a mechanism's fingerprint .* unmarked=True": lambda: mechanism.estimate(
+        r"no column name ends in a mechanism's digest .* unmarked=True": lambda: mechanism.estimate(
             people[["city"]]
         ),
         r"^series: column 'x': values: row 1: 2 is outside .* with clip=True$": lambda: numbers.randomize(

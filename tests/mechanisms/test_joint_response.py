@@ -232,7 +232,7 @@ def test_bad_files_and_options_are_one_line(tmp_path, capsys, monkeypatch, comma
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.toml").write_text(MODEL)
     assert main(["build", "model.toml", "-o", "m.json"]) == 0
-    mark = md.load_mechanism("m.json").fingerprint[:12]
+    mark = md.load_mechanism("m.json").survey_digest[:12]
     for name, content in (
         ("empty", ""),
         ("none", f"report__m{mark}\n"),

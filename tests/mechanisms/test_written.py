@@ -37,17 +37,18 @@ def test_what_is_written_is_read_and_no_number_is_beyond_a_double(value):
 
 
 @pytest.mark.parametrize("name", sorted(CLIENTS))
-def test_files_of_version_1_load(tmp_path, name):
+def test_files_of_earlier_versions_load(tmp_path, name):
     mechanism, path = CLIENTS[name](), tmp_path / "m.json"
     mechanism.save(path)
     document = json.loads(path.read_text())
-    assert document["version"] == 2
+    assert document["version"] == 3
     assert all(abs(number) <= EXACT for number in numbers(document))
-    older = {**opened(path), "version": 1, "certificates": read(document["certificates"])}
-    path.write_text(json.dumps(older))
-    again = load_mechanism(path)
-    assert again == mechanism
-    assert again.fingerprint == mechanism.fingerprint
+    oldest = {**opened(path), "version": 1, "certificates": read(document["certificates"])}
+    for older in ({**document, "version": 2}, oldest):
+        path.write_text(json.dumps(older))
+        again = load_mechanism(path)
+        assert again == mechanism
+        assert again.fingerprint == again.survey_digest == mechanism.fingerprint
 
 
 def test_labels_that_look_like_numbers_stay_texts(tmp_path):
@@ -60,7 +61,7 @@ def test_labels_that_look_like_numbers_stay_texts(tmp_path):
 def test_a_newer_file_is_refused(tmp_path):
     KaryResponse.of(4, 1.0).save(tmp_path / "m.json")
     document = json.loads((tmp_path / "m.json").read_text())
-    for version in (0, 3, True, "2", None):
+    for version in (0, 4, True, "2", None):
         (tmp_path / "m.json").write_text(json.dumps({**document, "version": version}))
-        with pytest.raises(ModelFileError, match=r"this release reads 1 to 2; .*"):
+        with pytest.raises(ModelFileError, match=r"this release reads 1 to 3; .*"):
             load_mechanism(tmp_path / "m.json")

@@ -57,7 +57,7 @@ def test_the_page_has_all_that_readers_need(there, tmp_path, capsys):
     assert outline.loads == []
     for words in (
         "Health 2026",
-        "1,500 respondents",
+        "1,500 reports",
         "privacy checked in exact arithmetic",
         "95% confidence interval",
         "What respondents were promised",

@@ -15,6 +15,7 @@
 .mechdesign <- local({
   SHEET <- @@SHEET@@
   RECIPE <- SHEET$recipe
+  OWNER <- if (is.null(SHEET$survey)) SHEET$fingerprint else paste0(SHEET$fingerprint, " survey=", SHEET$survey)
   LIMB <- 2^31
   TOTAL <- c(LIMB, 0)
   state <- new.env()
@@ -776,11 +777,11 @@
     if (RECIPE$steps$step != "joint") stop("this mechanism keeps nothing; call randomize")
     if (file.exists(path)) stop(path, ": file exists; a permanent response is never replaced")
     bits <- permanent(RECIPE$steps, numbers_of(answer), ready(source))
-    write_kept(list(mechanism = SHEET$fingerprint, bits = bits, made = 0), path)
+    write_kept(list(mechanism = OWNER, bits = bits, made = 0), path)
   }
   report <- function(path, source = NULL) {
     kept <- readRDS(path)
-    if (!identical(kept$mechanism, SHEET$fingerprint)) stop(path, ": belongs to another mechanism")
+    if (!identical(kept$mechanism, OWNER)) stop(path, ": belongs to another mechanism or survey (", kept$mechanism, ")")
     most <- RECIPE$steps$reports
     if (!is.null(most) && kept$made >= most) stop(path, ": the guarantee is for ", most, " reports, which were made")
     take <- ready(source)

@@ -11,6 +11,8 @@
 export const SHEET =
 @@SHEET@@;
 export const FINGERPRINT = SHEET.fingerprint;
+export const SURVEY = SHEET.survey ?? null;
+export const OWNER = SURVEY === null ? FINGERPRINT : `${FINGERPRINT} survey=${SURVEY}`; // whose the reports are
 export const RECIPE = SHEET.recipe;
 
 const TOTAL = 1n << 62n;

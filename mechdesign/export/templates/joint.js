@@ -19,7 +19,7 @@ function reported(step, kept, bits) {
 
 LISTS.joint = (step, codes, bits) => reported(step, permanent(step, codes, bits), bits);
 
-const KEY = `mechdesign permanent ${FINGERPRINT}`;
+const KEY = `mechdesign permanent ${OWNER}`;
 
 function rememberNow(answer, storage, source) {
   if (RECIPE.steps.step !== "joint") fail("this mechanism keeps nothing; call randomize");

@@ -7,8 +7,14 @@ const PAGE =
   const at = (id) => document.getElementById(id);
   const address = new URLSearchParams(location.search);
   const round = address.get("round") || "1";
-  const token = new URLSearchParams(location.hash.slice(1)).get("token");
-  const key = `mechdesign report ${FINGERPRINT} ${round}`;
+  const token = new URLSearchParams(location.hash.slice(1)).get("token") || null;
+  const prefix = `mechdesign report ${OWNER} `;
+  const owner = token === null ? "" : ` token=${encodeURIComponent(token)}`; // whose link: the place of a report has it
+  const key = `${prefix}${encodeURIComponent(round)}${owner}`;
+  const device = { // where the permanent response of this link is kept
+    getItem: (name) => localStorage.getItem(name + owner),
+    setItem: (name, text) => localStorage.setItem(name + owner, text),
+  };
 
   function say(text) {
     at("notice").textContent = text;
@@ -22,6 +28,45 @@ const PAGE =
 
   function keep(document) {
     localStorage.setItem(key, JSON.stringify(document));
+  }
+
+  // The other reports of this survey that this device has made: for this link in other rounds, and for other links.
+  function others() {
+    const found = { rounds: 0, links: 0 };
+    for (let place = 0; place < localStorage.length; place++) {
+      const name = localStorage.key(place);
+      if (name === key || !name.startsWith(prefix)) continue;
+      const [made, link, ...more] = name.slice(prefix.length).split(" ");
+      if (made.startsWith("survey=") || more.length || (link && !link.startsWith("token="))) continue;
+      found[(link ? ` ${link}` : "") === owner ? "rounds" : "links"]++;
+    }
+    return found;
+  }
+
+  // What several reports of one person give away together.
+  function together(count) {
+    const { epsilon, delta } = SHEET.promise;
+    if (epsilon === null) return `${count} reports give away ${count} times what one does.`;
+    const joint = RECIPE.steps.step === "joint";
+    const total = (each) => Number((joint ? each : count * each).toPrecision(12));
+    const sum = `epsilon = ${total(epsilon)}${delta ? ` and delta = ${Math.min(1, total(delta))}` : ""}`;
+    if (joint) return `All reports of one person together${RECIPE.steps.reports === null ? "" : `, at most ${RECIPE.steps.reports},`} give away ${sum}.`;
+    return `${count} reports of one person give away ${sum} in total.`;
+  }
+
+  // What to say of other reports; count is how many there are with the one of this page.
+  function earlier() {
+    const { rounds, links } = others();
+    const lines = [];
+    if (rounds) lines.push(`This device has made ${rounds === 1 ? "a report" : `${rounds} reports`} for this survey in another round before. ${together(rounds + 1)}`);
+    if (links && RECIPE.steps.step === "joint") lines.push("This device has answered this survey for another link. If that was you, answering again gives away as much once more.");
+    else if (links) lines.push(`This device has answered this survey for another link. If that was you, another report gives away more: ${together(links + rounds + 1)}`);
+    return lines.join(" ");
+  }
+
+  function tellEarlier() {
+    at("earlier").textContent = earlier();
+    at("earlier").hidden = !at("earlier").textContent;
   }
 
   // Whether this device can keep a report at all: asked before the answer is.
@@ -101,7 +146,7 @@ const PAGE =
 
   function message(kept) {
     const said = { format: "mechdesign-report", version: 1, fingerprint: FINGERPRINT, rows: kept.rows };
-    return token === null ? said : { ...said, token };
+    return { ...said, ...(SURVEY === null ? {} : { survey: SURVEY }), ...(token === null ? {} : { token }) };
   }
 
   function show(before) {
@@ -113,7 +158,7 @@ const PAGE =
     const value = kept.rows.length === 1 ? kept.rows[0][RECIPE.columns[0]] : null;
     at("plain").textContent = RECIPE.steps.labels ? value : ""; // of one name, beside the row that is sent
     at("plain").hidden = !at("plain").textContent;
-    at("again").textContent = before ? "This report was made before on this device; a second answer would weaken your privacy." : "";
+    at("again").textContent = [before ? "This report was made before on this device; a second answer would weaken your privacy." : "", earlier()].join(" ").trim();
     at("send").textContent = PAGE.post ? (kept.sent ? "Send again" : "Send this report") : "Save this report";
     at("heading").focus();
   }
@@ -137,7 +182,7 @@ const PAGE =
 
   function download(kept) {
     const lines = kept.rows.map((row) => JSON.stringify(row) + "\n").join("");
-    const link = element("a", { download: `report_${FINGERPRINT.slice(0, 12)}.jsonl` });
+    const link = element("a", { download: `report_${SURVEY ?? FINGERPRINT.slice(0, 12)}.jsonl` });
     link.href = URL.createObjectURL(new Blob([lines], { type: "application/x-ndjson" }));
     link.click();
   }
@@ -163,8 +208,8 @@ const PAGE =
     const before = stored() !== null;
     if (before) return true;
     const joint = RECIPE.steps.step === "joint";
-    if (joint && !permanentKept()) rememberNow(answerOf(at("form")), localStorage);
-    const made = joint ? reportNow(localStorage) : randomize(answerOf(at("form")));
+    if (joint && !permanentKept()) rememberNow(answerOf(at("form")), device);
+    const made = joint ? reportNow(device) : randomize(answerOf(at("form")));
     keep({ rows: rows(made), sent: false });
     return false;
   }
@@ -181,7 +226,7 @@ const PAGE =
   }
 
   function permanentKept() {
-    return RECIPE.steps.step === "joint" && localStorage.getItem(`mechdesign permanent ${FINGERPRINT}`) !== null;
+    return RECIPE.steps.step === "joint" && device.getItem(KEY) !== null;
   }
 
   function describe() {
@@ -190,6 +235,7 @@ const PAGE =
     at("type").textContent = SHEET.type;
     at("promise").textContent = promise.epsilon === null ? "see the mechanism file" : `epsilon = ${promise.epsilon}${delta}`;
     at("fingerprint").textContent = FINGERPRINT;
+    at("survey").textContent = SURVEY ?? "none: this page cannot tell two surveys with the same answers apart";
     at("digest").textContent = SHEET.sha256;
   }
 
@@ -198,7 +244,9 @@ const PAGE =
   at("send").addEventListener("click", send);
   addEventListener("storage", (event) => {
     if (event.key === key && event.newValue && !at("form").hidden) show(true); // made in another tab
+    else if (!at("form").hidden) tellEarlier();
   });
+  addEventListener("hashchange", () => location.reload()); // another link, of which the browser loads nothing
   try {
     check();
     system();
@@ -219,6 +267,7 @@ const PAGE =
     if (permanentKept()) at("questions").append(element("p", {}, "Your answers are kept on this device in randomized form; the next report is drawn from that."));
     else at("questions").append(...RECIPE.inputs.map(field));
     if (PAGE.question && !RECIPE.single) at("questions").prepend(element("p", { class: "lead" }, PAGE.question));
+    tellEarlier();
     at("form").hidden = false;
   }
 })();

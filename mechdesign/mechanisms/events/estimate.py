@@ -62,4 +62,4 @@ class EventEstimate(ListedEstimate):
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""
-        return self._drawn(f"Estimated events of {counted(self.users, 'user')}", "slot", "events per user")
+        return self._drawn(f"Estimated events of {counted(self.users, 'report')}", "slot", "events per user")

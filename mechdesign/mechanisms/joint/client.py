@@ -14,6 +14,7 @@ from mechdesign.core.errors import DataError, MethodError, ModelFileError
 from mechdesign.core.files import one_at_a_time
 from mechdesign.core.randomness import Rng
 from mechdesign.core.text import counted
+from mechdesign.mechanisms.about import owner_entries
 from mechdesign.mechanisms.joint.counted import require_left
 from mechdesign.mechanisms.joint.kept import DAMAGED, read_kept, write_kept
 from mechdesign.mechanisms.oracles.packed import Packed, as_texts
@@ -140,7 +141,7 @@ class PermanentResponse:
     def _write(self, path: Path, made: int, mark: Mapping[str, str] | None = None) -> None:
         document = {
             "format": FORMAT,
-            "mechanism": self.mechanism.fingerprint,
+            **owner_entries(self.mechanism),
             "made": made,
             "bits": as_texts(self.bits).tolist(),
             **(mark or {}),
@@ -176,7 +177,7 @@ class PermanentResponse:
 
     @staticmethod
     def _document(mechanism: JointResponse, path: str | os.PathLike[str]) -> dict[str, Any]:
-        document = read_kept(path, FORMAT, WHAT, mechanism.fingerprint)
+        document = read_kept(path, FORMAT, WHAT, mechanism)
         texts = document.get("bits")
         if not isinstance(texts, list) or not texts:
             raise ModelFileError(path, DAMAGED)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mechdesign.core.errors import DataError, MethodError, ModelFileError
 from mechdesign.core.files import one_at_a_time
 from mechdesign.core.text import counted
+from mechdesign.mechanisms.about import owner_entries
 from mechdesign.mechanisms.joint.kept import read_kept, responses_digest, write_kept
 from mechdesign.mechanisms.oracles.packed import Packed
 
@@ -40,7 +41,7 @@ def begin_count(mechanism: JointResponse, path: str | os.PathLike[str], bits: Pa
         require_fresh(path)
         document = {
             "format": FORMAT,
-            "mechanism": mechanism.fingerprint,
+            **owner_entries(mechanism),
             "made": 0,
             "kept": responses_digest(bits),
         }
@@ -66,7 +67,7 @@ def count_report(mechanism: JointResponse, path: str | os.PathLike[str], bits: P
         When the count is that of other permanent responses, or of another mechanism.
     """
     with one_at_a_time(path, ModelFileError):
-        document = read_kept(path, FORMAT, WHAT, mechanism.fingerprint)
+        document = read_kept(path, FORMAT, WHAT, mechanism)
         if document.get("kept") != responses_digest(bits):
             raise DataError(path, "counts the reports of other permanent responses", "name that of these")
         require_left(mechanism, document["made"], f"{path}: reports")

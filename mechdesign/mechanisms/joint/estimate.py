@@ -378,7 +378,7 @@ class JointEstimate(CrossTable):
     def figures(self) -> list[Figure]:
         """Return the unbiased shares of each attribute by itself, of the first six where there are more."""
         alone = [self.marginal([name]).figures() for name in self.attributes[:MOST_PANELS]]
-        title = f"Estimated shares of {counted(self.users, 'user')}"
+        title = f"Estimated shares of {counted(self.users, 'report')}"
         return together(title, [figure for figures in alone for figure in figures])
 
     def __repr__(self) -> str:

@@ -17,6 +17,7 @@ from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, ModelFileError, unread
 from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.numbers import plain
+from mechdesign.mechanisms.about import HasSurvey, other_owner
 from mechdesign.mechanisms.oracles.packed import Packed
 
 LARGEST_FILE = 1 << 27
@@ -50,19 +51,20 @@ def write_kept(path: str | os.PathLike[str], document: Mapping[str, Any]) -> Non
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def read_kept(path: str | os.PathLike[str], kind: str, what: str, fingerprint: str) -> dict[str, Any]:
-    """Return a document that :func:`write_kept` wrote, of this kind and for this mechanism.
+def read_kept(path: str | os.PathLike[str], kind: str, what: str, mechanism: HasSurvey) -> dict[str, Any]:
+    """Return a document that :func:`write_kept` wrote, of this kind, for this mechanism and survey.
 
     Raises
     ------
     ModelFileError
         When it cannot be read, is something else or damaged.
     DataError
-        When it belongs to another mechanism, or is a copy of a file that is still there.
+        When it belongs to another mechanism or survey, or is a copy of a file that is still there.
     """
     document = _read(path, kind, what)
-    if document.get("mechanism") != fingerprint:
-        raise DataError(path, "belongs to a different mechanism", "load the one it was made with")
+    if document.get("mechanism") != mechanism.survey_digest:
+        owner = other_owner(mechanism, document.get("survey"), document.get("mechanism"))
+        raise DataError(path, f"belongs to {owner}", "load the one it was made with")
     made = plain(document.get("made"))
     if not isinstance(made, int) or isinstance(made, bool) or not 0 <= made < MOST_MADE:
         raise ModelFileError(path, DAMAGED)

@@ -198,7 +198,7 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         weights = {name: whole_hex(getattr(self.weights, name)) for name in ("flip", "keep", "add")}
         most = self.reports_per_user if self.limited else None
         steps = {"step": "joint", "sizes": list(self.attributes.sizes), **weights, "reports": most}
-        return Recipe(self.attributes.choices(), (marked("report", self.fingerprint),), steps, False)
+        return Recipe(self.attributes.choices(), (marked("report", self.survey_digest),), steps, False)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return a first report as a text: the bits of a source make the permanent response, then this."""

@@ -64,17 +64,17 @@ class JointTables(AskedTables):
     found: tuple[JointTable, ...]
 
 
-def kept_mark(fingerprint: str) -> str:
-    """Return the fingerprint of permanent responses; it differs from that of all reports."""
-    return hashlib.sha256(f"permanent {fingerprint}".encode()).hexdigest()
+def kept_mark(digest: str) -> str:
+    """Return the digest that marks permanent responses; it differs from that of all reports."""
+    return hashlib.sha256(f"permanent {digest}".encode()).hexdigest()
 
 
 def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
     """Return ``randomize``, ``remember``, ``report`` and ``estimate``."""
     takes = people(titles(mechanism.attributes))
     text = f"'x' and {2 * width(mechanism.bits)} hexadecimal digits: a bit a value"
-    report = Column(marked(REPORT, mechanism.fingerprint), text)
-    kept = Column(marked(PERMANENT, kept_mark(mechanism.fingerprint)), f"to be kept by the client, {text}")
+    report = Column(marked(REPORT, mechanism.survey_digest), text)
+    kept = Column(marked(PERMANENT, kept_mark(mechanism.survey_digest)), f"to be kept by the client, {text}")
     return (
         Operation(
             "randomize",
@@ -124,7 +124,7 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
 
 def _randomized(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     bits = bit_source(mechanism.seeded(settings["seed"]))
-    name = marked(REPORT, mechanism.fingerprint)
+    name = marked(REPORT, mechanism.survey_digest)
     for codes in encoded(mechanism, sources, settings):
         yield {name: as_texts(mechanism.draw_reports(mechanism._draw_permanent(codes, bits), bits))}
 
@@ -135,7 +135,7 @@ def _remembered(mechanism: JointResponse, sources: Sequence[Source], settings: S
     if state:
         require_fresh(state)
     bits = bit_source(mechanism.seeded(settings["seed"], "remember"))
-    name, made = marked(PERMANENT, kept_mark(mechanism.fingerprint)), []
+    name, made = marked(PERMANENT, kept_mark(mechanism.survey_digest)), []
     for codes in encoded(mechanism, sources, settings):
         packed = mechanism._draw_permanent(codes, bits)
         if mechanism._keeps_truth:
@@ -165,7 +165,7 @@ def _reported(mechanism: JointResponse, sources: Sequence[Source], settings: Set
     """Yield reports; with a count, only after they were counted."""
     (source,) = sources
     state = _state(mechanism, settings)
-    kept = marked(PERMANENT, kept_mark(mechanism.fingerprint))
+    kept = marked(PERMANENT, kept_mark(mechanism.survey_digest))
     found = [name for name in source.columns if name.casefold().strip() == kept]
     if len(found) != 1:
         raise DataError(
@@ -182,7 +182,7 @@ def _reported(mechanism: JointResponse, sources: Sequence[Source], settings: Set
         blocks = iter(read)
     bits = mechanism._report_source(settings["seed"])
     for permanent in blocks:
-        yield {marked(REPORT, mechanism.fingerprint): as_texts(mechanism.draw_reports(permanent, bits))}
+        yield {marked(REPORT, mechanism.survey_digest): as_texts(mechanism.draw_reports(permanent, bits))}
 
 
 def _permanent(mechanism: JointResponse, source: Source, column: str) -> Iterator[Packed]:

@@ -25,7 +25,7 @@ def location_operations(mechanism: LocationMechanism) -> tuple[Operation, ...]:
         Column(X, "the first coordinate of a location", any_name=True),
         Column(Y, "the second one", any_name=True),
     )
-    mark = mechanism.fingerprint
+    mark = mechanism.survey_digest
     gives = (
         Column(marked(X, mark), "the first coordinate of the report", any_name=True),
         Column(marked(Y, mark), "the second one", any_name=True),
@@ -48,7 +48,7 @@ def _randomized(
 ) -> Iterator[Block]:
     (source,) = sources
     columns, rng = _columns(mechanism, source, settings), mechanism.seeded(settings["seed"])
-    names = [marked(column, mechanism.fingerprint) for column in columns]
+    names = [marked(column, mechanism.survey_digest) for column in columns]
     for points in side_by_side(source, columns, [partial(as_floats, dimensions=1, what="points")] * 2):
         with located(source):
             reports = mechanism.randomize(points, rng=rng, clip=bool(settings["clip"]))

@@ -175,7 +175,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
             "oracle_of_view": document["oracle_of_view"],
             "oracles": [self.oracles[number]._client_steps() for number in self._sharing],
         }
-        columns = (VIEW, marked(REPORT, self.fingerprint))
+        columns = (VIEW, marked(REPORT, self.survey_digest))
         return Recipe(self.attributes.choices(), columns, steps, False)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:

@@ -76,7 +76,7 @@ def release_operations(mechanism: MarginalRelease) -> tuple[Operation, ...]:
     takes = people(names)
     reports = (
         Column(VIEW, "the number of the view"),
-        Column(marked(REPORT, mechanism.fingerprint), "a report of its cell"),
+        Column(marked(REPORT, mechanism.survey_digest), "a report of its cell"),
     )
     rows = tuple(Column(name, "a value") for name in names)
     return (
@@ -115,7 +115,7 @@ def release_operations(mechanism: MarginalRelease) -> tuple[Operation, ...]:
 
 def _randomized(mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     bits = bit_source(mechanism.seeded(settings["seed"]))
-    name = marked(REPORT, mechanism.fingerprint)
+    name = marked(REPORT, mechanism.survey_digest)
     for codes in encoded(mechanism, sources, settings):
         drawn = list(mechanism.draw(codes, bits))
         yield {

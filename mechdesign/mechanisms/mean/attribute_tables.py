@@ -40,7 +40,7 @@ def attribute_operations(mechanism: AttributeSampling) -> tuple[Operation, ...]:
     takes = people(names, "a number")
     gives = (
         Column(ATTRIBUTE, "the number of the attribute"),
-        Column(marked(REPORT, mechanism.fingerprint), "a report"),
+        Column(marked(REPORT, mechanism.survey_digest), "a report"),
     )
     return (
         Operation(
@@ -70,7 +70,7 @@ def _randomized(
     (source,) = sources
     labels, rng = mechanism.labels, mechanism.seeded(settings["seed"])
     columns = attribute_columns(mechanism, labels.names, labels.size, source, settings)
-    ranges, name = mechanism.ranges, marked(REPORT, mechanism.fingerprint)
+    ranges, name = mechanism.ranges, marked(REPORT, mechanism.survey_digest)
     for values in side_by_side(
         source, columns, [partial(as_floats, dimensions=1, what="values")] * len(columns)
     ):

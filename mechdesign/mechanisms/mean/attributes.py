@@ -187,7 +187,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         """Return how a client draws the reports of the attributes that it draws."""
         ends = zip(self.labels.shown(), self.ranges.low.tolist(), self.ranges.high.tolist(), strict=True)
         steps = {"step": "sample", "per_user": self.per_user, "each": self.inner._client_steps()}
-        columns = ("attribute", marked("report", self.fingerprint))
+        columns = ("attribute", marked("report", self.survey_digest))
         return Recipe(tuple(AskedNumber(*end) for end in ends), columns, steps, False, True)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
@@ -220,7 +220,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
             each = list(ranges) * (self.size if len(ranges) == 1 else 1)
             content["low"], content["high"] = ([pair[end] for pair in each] for end in (0, 1))
         made = type(self).from_content(content)
-        return made.replaced(intake=intake)
+        return made.replaced(intake=intake, about=self.about)
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of an attribute's mean with this many users, in the widest range."""

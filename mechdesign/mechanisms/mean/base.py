@@ -152,7 +152,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
     def recipe(self) -> Recipe:
         """Return how a client draws a report of one number."""
         name = self.data_columns[0] if self.data_columns else None
-        column = marked(name or "value", self.fingerprint)
+        column = marked(name or "value", self.survey_digest)
         asked = AskedNumber(name, self.domain.low, self.domain.high)
         return Recipe((asked,), (column,), self._client_steps())
 
@@ -187,7 +187,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         if ranges:
             low, high = ranges[0]
             made = type(self).from_content({**self.content(), "low": low, "high": high})
-        return made.replaced(intake=intake)
+        return made.replaced(intake=intake, about=self.about)
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the mean with this many users, whatever their values."""

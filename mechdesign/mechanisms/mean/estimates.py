@@ -65,7 +65,7 @@ class MeanEstimate(Estimated):
 
     def figures(self) -> list[Figure]:
         """Return the estimate with its interval."""
-        title = f"Estimated mean of {counted(self.users, 'user')}"
+        title = f"Estimated mean of {counted(self.users, 'report')}"
         ends, possible = self.interval(), self.possible
         return interval_figures(
             title, ["mean"], self.value, ends, "attribute", "mean", bars=False, possible=possible
@@ -131,5 +131,5 @@ class AttributeMeans(ListedEstimate):
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""
-        title = f"Estimated means of {counted(self.users, 'user')}"
+        title = f"Estimated means of {counted(self.users, 'report')}"
         return self._drawn(title, "attribute", "mean", bars=False, possible=self.possible)

@@ -120,7 +120,7 @@ class SetEstimate(CrossTables):
     def figures(self) -> list[Figure]:
         """Return the shares of the first six attributes."""
         alone = [figure for table in self._tables()[:MOST_PANELS] for figure in table.figures()]
-        return together(f"Shares of {counted(self.users, 'user')}", alone)
+        return together(f"Shares of {counted(self.users, 'report')}", alone)
 
     def __repr__(self) -> str:
         return f"SetEstimate({counted(self.users, 'report')} of {self.mechanism!r})"

@@ -212,7 +212,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
 
     def recipe(self) -> Recipe:
         """Return how a client draws the set of one user's values."""
-        column = marked("report", self.fingerprint)
+        column = marked("report", self.survey_digest)
         return Recipe(self.attributes.choices(), (column,), self._client_steps(), False)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:

@@ -40,7 +40,7 @@ class SetTables(AskedTables):
 
 def set_operations(mechanism: SetResponse) -> tuple[Operation, ...]:
     """Return ``randomize`` and ``estimate``."""
-    report = Column(marked(REPORT, mechanism.fingerprint), mechanism._report_text)
+    report = Column(marked(REPORT, mechanism.survey_digest), mechanism._report_text)
     return (
         Operation(
             "randomize",
@@ -65,7 +65,7 @@ def set_operations(mechanism: SetResponse) -> tuple[Operation, ...]:
 
 def _randomized(mechanism: SetResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     bits = bit_source(mechanism.seeded(settings["seed"]))
-    name = marked(REPORT, mechanism.fingerprint)
+    name = marked(REPORT, mechanism.survey_digest)
     for codes in encoded(mechanism, sources, settings):
         yield {name: as_texts(mechanism.draw(codes, bits))}
 

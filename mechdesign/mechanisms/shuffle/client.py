@@ -54,7 +54,7 @@ class ProtocolClient(Mechanism):
             asked, precision = AskedChoice(name, 2), None
         parts = self.noise.client_parts()
         steps = {"step": "messages", "round": precision, "texts": self._texts, "parts": parts}
-        columns = tuple(marked(part, self.fingerprint) for part in getattr(self, "columns", ("message",)))
+        columns = tuple(marked(part, self.survey_digest) for part in getattr(self, "columns", ("message",)))
         return Recipe((asked,), columns, steps, True, True)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:

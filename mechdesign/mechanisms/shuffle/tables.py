@@ -16,6 +16,7 @@ from mechdesign.mechanisms.collecting import (
     mark_in,
     mark_of,
     marked,
+    other_reports,
     require_columns,
 )
 from mechdesign.mechanisms.labels import Labels
@@ -65,7 +66,7 @@ def protocol_operations(protocol: Protocol) -> tuple[Operation, ...]:
 
 
 def _marked(protocol: Protocol) -> list[str]:
-    return [marked(name, protocol.fingerprint) for name in protocol.columns]
+    return [marked(name, protocol.survey_digest) for name in protocol.columns]
 
 
 def _encoded(protocol: Protocol, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
@@ -126,7 +127,7 @@ def _column(values: Values, name: str, size: int) -> NDArray[np.int64]:
 
 def _message_columns(protocol: Protocol, source: Source, unmarked: bool) -> list[str]:
     """Return the table's columns with the parts of a message; refuse those of another protocol."""
-    own = mark_of(protocol.fingerprint)
+    own = mark_of(protocol.survey_digest)
     mine = {name.casefold().strip(): name for name in source.columns}
     wanted = _marked(protocol)
     if all(name.casefold() in mine for name in wanted):
@@ -137,7 +138,7 @@ def _message_columns(protocol: Protocol, source: Source, unmarked: bool) -> list
     if others:
         raise DataError(
             source.name,
-            f"holds messages of another protocol ({others[0]}, this one is {own})",
+            f"holds messages of {other_reports(protocol, others[0], 'protocol')}",
             "use the mechanism file they were made with",
         )
     if unmarked and all(name in mine for name in protocol.columns):

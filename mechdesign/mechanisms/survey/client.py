@@ -36,7 +36,7 @@ class SurveyClient(CollectingMechanism[SurveyResults]):
             "designs": [[_part(part) for part in design.parts] for design in designs],
         }
         inputs = tuple(_asked(question) for question in self.questions.all)
-        return Recipe(inputs, (marked("report", self.fingerprint),), steps, False)
+        return Recipe(inputs, (marked("report", self.survey_digest),), steps, False)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report as a text, from the bits of a source."""

@@ -22,6 +22,7 @@ from mechdesign.core.files import one_at_a_time, read_text, whole_file
 from mechdesign.core.numbers import shown
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.text import counted
+from mechdesign.mechanisms.about import other_owner, owner_entries
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.survey.parts import Answers
 
@@ -184,7 +185,7 @@ class RememberedReports:
         self._kept = there | self._kept
 
     def _write(self, path: Path) -> None:
-        document = {"format": FORMAT, "mechanism": self.survey.fingerprint, "reports": self._kept}
+        document = {"format": FORMAT, **owner_entries(self.survey), "reports": self._kept}
         text = json.dumps({**document, "sha256": _sum_of(document)}, ensure_ascii=False)
         if len(text.encode()) >= LARGEST_FILE:
             raise ModelFileError(
@@ -228,7 +229,8 @@ def _read(survey: Survey, path: str | os.PathLike[str]) -> dict[str, str]:
         raise ModelFileError(path, "holds no reports of a survey", "choose another path")
     if document.pop("sha256", None) != _sum_of(document):
         raise ModelFileError(path, "is damaged", "use a copy of it")
-    if document["mechanism"] != survey.fingerprint:
-        raise DataError(path, "belongs to a different survey", "use the mechanism file it was made with")
+    if document["mechanism"] != survey.survey_digest:
+        owner = other_owner(survey, document.get("survey"), document["mechanism"])
+        raise DataError(path, f"belongs to {owner}", "use the mechanism file it was made with")
     found: dict[str, str] = document["reports"]
     return found

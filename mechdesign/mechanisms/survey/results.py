@@ -115,9 +115,9 @@ class SurveyResults(Tidy):
     ----------
     results : tuple of SurveyResult
     users : int
-        How many users reported.
+        How many reports there are: of as many users, if each sent one.
     epsilon, delta : float
-        What each of them has given away at most, over all questions together.
+        What each of them gives away at most, over all questions together.
     population : bool
     """
 
@@ -164,18 +164,21 @@ class SurveyResults(Tidy):
 
     @property
     def ledger(self) -> str:
-        """Epsilon that each user has spent, as text."""
+        """Epsilon of a report, and of several of one user, as text."""
         given = Guarantee(self.epsilon, self.delta).in_short
-        return f"each user has given away {given} in total, over all questions together"
+        return (
+            f"each report gives away {given}, over all questions together; a user for "
+            "whom k reports were drawn has given away k times that"
+        )
 
     def figures(self) -> list[Figure]:
         """Return all results with their intervals, a few panels a picture, then the cross tables."""
         alone = [figure for result in self.results if not result.axes for figure in result.figures()]
         crossed = [figure for result in self.results if result.axes for figure in result.figures()]
-        return [*in_pictures(f"Results of {counted(self.users, 'user')}", alone), *crossed]
+        return [*in_pictures(f"Results of {counted(self.users, 'report')}", alone), *crossed]
 
     def __str__(self) -> str:
-        parts = [f"{counted(self.users, 'user')} answered; {self.ledger}"]
+        parts = [f"{counted(self.users, 'report')}; {self.ledger}"]
         return "\n\n".join([*parts, *map(str, self.results)])
 
     def as_json(self) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
     takes = people(mechanism.questions.names, "an answer")
     key = Column("user", "identifier of the user, see --key", any_name=True)
     gives = Column(
-        marked(REPORT, mechanism.fingerprint),
+        marked(REPORT, mechanism.survey_digest),
         "a string: the number of the design, ':', its reports between '|'",
     )
     run, keep = partial(_randomized, mechanism), partial(_remembered, mechanism)
@@ -56,7 +56,7 @@ def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
 
 def _randomized(mechanism: Survey, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     bits = bit_source(mechanism.seeded(settings["seed"]))
-    name = marked(REPORT, mechanism.fingerprint)
+    name = marked(REPORT, mechanism.survey_digest)
     for _, answers in _answers(mechanism, sources, settings):
         yield {name: mechanism.draw(answers, bits)}
 
@@ -81,7 +81,7 @@ def _remembered(mechanism: Survey, sources: Sequence[Source], settings: Settings
     reports = kept.drawn(users, joined, bits)
     settings.count("report(s) drawn before, sent again", len(users) - (len(kept) - before))
     for start in range(0, len(reports), ROWS):
-        yield {marked(REPORT, mechanism.fingerprint): reports[start : start + ROWS]}
+        yield {marked(REPORT, mechanism.survey_digest): reports[start : start + ROWS]}
 
 
 def _kept_where(mechanism: Survey, source: Source, settings: Settings) -> tuple[str, str]:

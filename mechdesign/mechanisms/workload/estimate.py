@@ -157,4 +157,4 @@ class QueryEstimate(ListedEstimate):
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""
-        return self._drawn(f"Estimated answers of {counted(self.users, 'user')}", "query", "answer")
+        return self._drawn(f"Estimated answers of {counted(self.users, 'report')}", "query", "answer")

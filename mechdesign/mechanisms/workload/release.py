@@ -361,7 +361,7 @@ class WorkloadRelease(PatternClient):
         if len(ranges) > 1:
             raise ParameterError("range", f"{counted(len(ranges), 'range')} for one column", "give one")
         binned = type(self)(self.workload, self.epsilon, self.weights, self.population, tuple(ranges[0]))
-        return super(WorkloadRelease, binned).for_data(intake)
+        return super(WorkloadRelease, binned).for_data(intake).replaced(about=self.about)
 
     # File
 

@@ -16,6 +16,7 @@ from mechdesign.core.compare import Comparison, compare
 from mechdesign.core.figure import Figure, design_figures
 from mechdesign.core.solution import Solution
 from mechdesign.core.tables import length
+from mechdesign.mechanisms.about import About
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.operations import operation_of
@@ -135,7 +136,8 @@ def demonstrate(demonstration: Demonstration, folder: Path) -> Demonstrated:
         return Demonstrated(demonstration, model.title, comparison, None, "", (), (), ())
     settings = DataSettings(Intake(demonstration.columns), demonstration.range)
     file = f"{demonstration.name.replace(' ', '_')}.json"
-    settings.applied(solution.mechanism()).save(folder / file)
+    about = About(model.title, id=f"demo-{Path(file).stem}")
+    settings.applied(solution.mechanism()).with_about(about).save(folder / file)
     mechanism = _loaded(folder / file)
     outputs: dict[str, Written] = {}
     result: Any = None

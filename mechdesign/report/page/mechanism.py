@@ -59,6 +59,7 @@ def mechanism_page(mechanism: Mechanism, name: str, version: str) -> str:
         audit=f"mechdesign audit {shlex.quote(name)}",
         columns=[printable(column) for column in mechanism.data_columns],
         fingerprint=mechanism.fingerprint,
+        identity=mechanism.about.id,
         version=version,
     )
 

@@ -111,6 +111,7 @@ def results_page(mechanism: Mechanism, made: Estimation, version: str) -> str:
         certificates=certificate_rows(certificates),
         commands=[made.command, f"mechdesign audit {shlex.quote(made.mechanism)}"],
         fingerprint=mechanism.fingerprint,
+        identity=mechanism.about.id,
         version=version,
     )
 

@@ -46,7 +46,7 @@ def rival_operations(mechanism: MarginalRival) -> tuple[Operation, ...]:
     takes = people(mechanism.attributes.shown())
     reports = (
         Column(GROUP, "the number of the group, which is drawn without looking at the data"),
-        Column(marked(REPORT, mechanism.fingerprint), "what the group reports"),
+        Column(marked(REPORT, mechanism.survey_digest), "what the group reports"),
     )
     return (
         Operation(
@@ -72,7 +72,7 @@ def rival_operations(mechanism: MarginalRival) -> tuple[Operation, ...]:
 
 def _randomized(mechanism: MarginalRival, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     bits = bit_source(mechanism.seeded(settings["seed"]))
-    name = marked(REPORT, mechanism.fingerprint)
+    name = marked(REPORT, mechanism.survey_digest)
     for codes in encoded(mechanism, sources, settings):
         for groups, reports in mechanism.draw(codes, bits):
             yield {GROUP: groups, name: reports}

@@ -1,0 +1,113 @@
+"""The survey that a mechanism file is for: its identity, when it is built, replaced or lacking."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from mechdesign.core.errors import MechDesignError
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms import Mechanism
+
+
+def identity_option(build: argparse.ArgumentParser) -> None:
+    """Add ``--id``."""
+    build.add_argument(
+        "--id",
+        metavar="TEXT",
+        help="the identity of the survey, or of its wave, which keeps its reports apart (default: drawn)",
+    )
+
+
+def outgoing(
+    mechanism: Mechanism, path: str, inputs: list[str], force: bool, identity: str = ""
+) -> Mechanism:
+    """Return the mechanism with an identity, when the file may be written.
+
+    The survey that the file holds already, with the same texts, keeps its identity. Another one is replaced
+    only by force, and that is said.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        With title and question.
+    path : str
+        The mechanism file.
+    inputs : list of str
+        What the command reads.
+    force : bool
+        Whether an existing file may be replaced.
+    identity : str
+        The identity that was requested; empty for none.
+    """
+    from mechdesign.report.outputs import require_output
+
+    before = _survey_in(path)
+    again = before is not None and _is_same(mechanism, before) and identity in ("", before.about.id)
+    require_output(path, inputs, force, lambda: again)
+    about = mechanism.about
+    kept = before.about.id if again and before is not None else identity or None
+    made = mechanism.described(about.title, about.question, about.users, kept)
+    if before is not None and before.about.id not in ("", made.about.id):
+        print(
+            f"mechdesign: {path}: {before.about.survey} was replaced; its reports can only be estimated with "
+            f"its own file: build with --id {before.about.id} to go on with it",
+            file=sys.stderr,
+        )
+    return made
+
+
+def _survey_in(path: str) -> Mechanism | None:
+    """Return the mechanism that stands in a file; None where there is none."""
+    from mechdesign.mechanisms import load_mechanism
+
+    if not os.path.isfile(path):
+        return None
+    with suppress(MechDesignError):
+        return load_mechanism(path)
+    return None
+
+
+def _is_same(mechanism: Mechanism, before: Mechanism) -> bool:
+    """Whether two mechanisms are for one survey: they draw the same, and people read the same."""
+    texts = [(one.about.title, one.about.question) for one in (mechanism, before)]
+    return bool(before.about.id) and before.fingerprint == mechanism.fingerprint and texts[0] == texts[1]
+
+
+def note_lack(mechanism: Mechanism, path: str) -> None:
+    """Print, as a remark, what the lack of an identity means; nothing where the file has one."""
+    if lack := without_identity(mechanism, path):
+        print(f"mechdesign: {lack}", file=sys.stderr)
+
+
+def note_other_texts(mechanism: Mechanism, path: str, title: str, question: str) -> None:
+    """Print that a page with other texts than its file's is for the same survey all the same."""
+    about = mechanism.about
+    for text, own, option in ((question, about.question, "--question"), (title, about.title, "--title")):
+        if text and own and text != own:
+            print(
+                f"mechdesign: {path}: {option}: the file has '{own}', and a page with another text is of the "
+                f"same survey: for another one, build a file with this {option}",
+                file=sys.stderr,
+            )
+
+
+def without_identity(mechanism: Mechanism, path: str) -> str:
+    """Return what to say of a mechanism file without the identity of a survey; empty where it has one.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms.kary import KaryResponse
+    >>> print(without_identity(KaryResponse.of(3, 1.0), "mood.json"))
+    mood.json: has no survey identity (it was saved without one, or built by an earlier release): reports ...
+    """
+    if mechanism.about.id:
+        return ""
+    return (
+        f"{path}: has no survey identity (it was saved without one, or built by an earlier release): reports "
+        "of two surveys with the same answers and guarantee cannot be told apart; build it for the next one"
+    )

@@ -1,0 +1,79 @@
+"""Every type with a server: what belongs to one survey is refused by another with an equal fingerprint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+from mechdesign.core.errors import DataError, MethodError
+from mechdesign.export import Receiver
+from mechdesign.mechanisms.collecting import mark_in
+from mechdesign.mechanisms.operations import Settings
+from mechdesign.mechanisms.shuffle import Protocol
+from mechdesign.report.count_file import count_file_of, load_counts, merged
+from mechdesign.report.counting import counting_operation
+from mechdesign.report.files import open_table
+from tests.contract.test_every_mechanism import COUNTED, made, server_of
+from tests.mechanisms.test_frames import columns_of
+from tests.support.whole_tables import write_columns
+
+WAVES = ("staff-2026", "staff-2027", "")
+"""Three surveys with one mechanism; the last one is from before there were identities."""
+
+
+def surveys(kind: str) -> list[Any]:
+    return [made(kind).described("Staff", id=wave) for wave in WAVES]
+
+
+def written(mechanism: Any, place: str) -> str:
+    """Write a few reports, or messages, as they leave the devices."""
+    client = "encode" if isinstance(mechanism, Protocol) else "randomize"
+    people = {"city": np.arange(4) % 2} if client == "encode" else columns_of(mechanism)
+    frame = mechanism.run(client, pandas.DataFrame(people)[:4], rng=3)
+    write_columns(place, {column: frame[column].to_numpy() for column in frame})
+    return place
+
+
+@pytest.mark.parametrize("kind", COUNTED)
+def test_reports_and_counts_of_another_wave_are_refused(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    own, other, older = surveys(kind)
+    assert own.fingerprint == other.fingerprint == older.fingerprint == older.survey_digest
+    operation = counting_operation(own, "m.json")
+    server_of(own).count_table(open_table(written(own, "own.csv")), Settings())
+    for survey, told in ((other, "another|lacks"), (older, "before it had an identity|lacks")):
+        with pytest.raises(DataError, match=told) as caught:
+            operation.run([open_table(written(survey, "other.csv"))], Settings())
+        assert "\n" not in str(caught.value)
+    for survey in (own, other, older):
+        count_file_of(server_of(survey), [], survey).save(f"{survey.about.id}.json")
+    assert merged(["staff-2026.json"], False).survey_digest == server_of(own).mechanism.survey_digest
+    for survey in (other, older):
+        wave = survey.about.id
+        whose = f"'Staff' \\(id {wave}\\)" if wave else "a survey without an identity"
+        with pytest.raises(DataError, match=f"belong to .*{whose}, and this is .*id staff-2026"):
+            operation.run([load_counts(f"{wave}.json").source("c.json")], Settings())
+        with pytest.raises(DataError, match="another mechanism or survey than"):
+            merged(["staff-2026.json", f"{wave}.json"], identical=False)
+        with pytest.raises(DataError, match="the other one belongs to"):
+            server_of(own).merge(server_of(survey))
+
+
+@pytest.mark.parametrize("kind", COUNTED)
+def test_a_receiver_takes_the_messages_of_its_own_survey_only(kind):
+    own, other, older = surveys(kind)
+    try:
+        receiver = Receiver(own)
+    except MethodError:
+        return  # no page sends such reports
+    columns = [survey.recipe().columns for survey in (own, other, older)]
+    assert len(set(columns)) == 3
+    assert [mark_in(name) for name in columns[0]] != [mark_in(name) for name in columns[1]]
+    for survey, whose in ((other, "'?Staff'?.* |id staff-2027"), (older, "without an identity")):
+        named = {"survey": survey.about.id} if survey.about.id else {}
+        said = {"format": "mechdesign-report", "version": 1, "fingerprint": survey.fingerprint, **named}
+        with pytest.raises(DataError, match=f"message: is of .*{whose}"):
+            receiver.rows({**said, "rows": [dict.fromkeys(survey.recipe().columns, 0)]})
