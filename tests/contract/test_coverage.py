@@ -21,11 +21,10 @@ from mechdesign.mechanisms.base import mechanism_types
 PROMISE, REPETITIONS, USERS, SURVEYED = 0.93, 200, 60, 300
 
 FEWER = {
+    **dict.fromkeys(("attribute-sampling", "harmony"), 15),
     **dict.fromkeys(("joint-response", "marginal-release", "prhr", "pucm"), 20),
-    **dict.fromkeys(
-        ("attribute-sampling", "harmony", "hist-mm", "hist-rr", "set-response", "range-tree"), 40
-    ),
-    **dict.fromkeys(("hist-dump", "hist-flip", "murs", "rsum-dsg", "rsum-rr", "solh"), 50),
+    **dict.fromkeys(("hist-mm", "hist-rr", "set-response", "range-tree"), 40),
+    **dict.fromkeys(("hist-dump", "hist-flip", "hist-kr", "murs", "rsum-dsg", "rsum-rr", "solh"), 50),
     **dict.fromkeys(("event-counts", "kary-response", "linear-queries", "rsum-kr", "rsum-rm"), 100),
 }
 """Repetitions of types whose clients or estimators take long."""
