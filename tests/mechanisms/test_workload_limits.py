@@ -168,6 +168,11 @@ def test_reports_without_any_event_leave_the_error_that_they_can_have(events):
     assert (estimate.standard_error >= np.sqrt(least / 200) * (1 - 1e-9)).all()
     low, high = estimate.interval()
     assert (high - low > 2 * np.sqrt(least / 200)).all()
+    channel, held = events.weights.channel, events.states.events
+    quiet, busy = (float(channel.variances[held == count].min()) for count in (0, 1))
+    for mean in (0.05, 0.2):  # of users with such a mean, however blank the reports are
+        law = estimate.limits.law(mean - estimate.value, 1.0)
+        assert (200 * law.deviation**2 >= (1 - mean) * quiet + mean * busy - 1e-9).all()
 
 
 def test_bounds_of_events_hold_for_any_users(events):
