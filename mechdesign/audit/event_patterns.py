@@ -37,8 +37,8 @@ class OneEventBound:
 
     Examples
     --------
-    >>> bound = OneEventBound(2, (0.5, 0.5), (0.0, 1.0, 0.0), (1.0, 1.0))
-    >>> 0.0 < bound.check(3.0) < 1.0
+    >>> bound = OneEventBound(2, (0.5, 0.5), (-0.9, 2.2845, -0.6922), (-0.3555, 1.7701))
+    >>> 2.80 < bound.check(1.0) < 2.80973  # the least error is 2.80973
     True
     """
 

@@ -65,7 +65,7 @@ def pattern_information(prior: Array, patterns: Array) -> Array:
     --------
     >>> found = pattern_information(np.array([1e-170, 1.0]), np.array([[3.0], [1.0]]))
     >>> round(float(found[0]) / 1e-170, 9)  # (3 log 3 - 2) / log 2
-    1.86949733
+    1.86949742
     """
     averages = prior @ patterns
     relative = np.empty_like(patterns)

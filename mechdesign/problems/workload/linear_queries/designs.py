@@ -34,7 +34,7 @@ def cell_sets(cells: int, power: float) -> tuple[Sets, Array]:
     Examples
     --------
     >>> sets, amounts = cell_sets(256, np.exp(4.0))
-    >>> len(sets), sets.sum(axis=0).min() == sets.sum(axis=0).max()
+    >>> len(sets), bool(sets.sum(axis=0).min() == sets.sum(axis=0).max())
     (2814, True)
     """
     best = best_subset_size(cells, power)

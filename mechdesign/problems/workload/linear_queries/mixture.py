@@ -67,7 +67,7 @@ def run(problem: LinearQueries, seed: int = 0) -> Outcome:
     """
     if problem.epsilon == 0.0:
         return infeasible("mixture")
-    field = sampled.drawn(problem, seed)
+    field = sampled.field_patterns(problem, seed)
     power = math.exp(problem.epsilon)
     kinds = [ReportKind("field", field.sets, field.amounts)]
     for name, labels in partitions_of(problem):
@@ -100,7 +100,7 @@ def best_chances(moments: list[Array], gram: Array) -> Array:
     if len(gram) <= MOST_NEWTON:
         weights = np.maximum(minimised(program, len(moments), ACCURACY).weights, 0.0)
         return np.asarray(weights / weights.sum())
-    return _multiplied(program)
+    return _by_steps(program)
 
 
 class _Mixing:
@@ -140,7 +140,7 @@ class _Mixing:
         return found
 
 
-def _multiplied(program: _Mixing) -> Array:
+def _by_steps(program: _Mixing) -> Array:
     """Return chances after multiplicative steps, without the kinds that are not missed."""
     chances = np.full(len(program.moments), 1.0 / len(program.moments))
     for _ in range(FEWEST):

@@ -44,7 +44,7 @@ def run(problem: LinearQueries, seed: int = 0, patterns: int | None = None) -> O
     """
     if problem.epsilon == 0.0:
         return infeasible("field")
-    field = drawn(problem, seed, patterns)
+    field = field_patterns(problem, seed, patterns)
     notes = {"patterns": len(field.sets)}
     return outcome(
         problem,
@@ -59,7 +59,7 @@ def run(problem: LinearQueries, seed: int = 0, patterns: int | None = None) -> O
 
 
 @dataclass(frozen=True, eq=False)
-class Field:
+class FieldPatterns:
     """Patterns of a Gaussian field with their probabilities, and the bound whose moments it has."""
 
     sets: Sets
@@ -67,7 +67,7 @@ class Field:
     bound: WorkloadBound
 
 
-def drawn(problem: LinearQueries, seed: int, patterns: int | None = None) -> Field:
+def field_patterns(problem: LinearQueries, seed: int, patterns: int | None = None) -> FieldPatterns:
     """Return patterns of the field, nearly equally weighed."""
     rng = np.random.default_rng(seed)
     bound, solver, dual = spectral_bound(problem)
@@ -79,7 +79,7 @@ def drawn(problem: LinearQueries, seed: int, patterns: int | None = None) -> Fie
     masses = columns_of(sets, power) @ problem.shares
     amounts = masses / float(masses @ masses)  # w is proportional to (pi.v)^2, and c = w/(pi.v)
     sets, amounts = kept_and_repaired(sets, amounts, power)
-    return Field(sets, amounts, bound)
+    return FieldPatterns(sets, amounts, bound)
 
 
 def why_not(problem: LinearQueries) -> str | None:
