@@ -60,7 +60,7 @@ class Store:
             database.execute("INSERT OR IGNORE INTO mechanism VALUES (?)", [fingerprint])
             if database.execute("SELECT COUNT(*) FROM mechanism").fetchone() != (1,):
                 database.execute("DELETE FROM mechanism WHERE fingerprint = ?", [fingerprint])
-                raise DataError(self.path, "holds reports of another mechanism or survey", "give another --database")
+                raise DataError(self.path, "holds reports of another survey", "give another --database")
             database.executemany(
                 "INSERT OR IGNORE INTO tokens (token) VALUES (?)", [[each] for each in tokens]
             )
