@@ -12,6 +12,7 @@ from unicodedata import category
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.columns import array_of, shape_of
 from mechdesign.core.errors import DataError, ParameterError, RowError, suggestion
 from mechdesign.core.numbers import shown
 from mechdesign.core.tables import Coded
@@ -81,9 +82,9 @@ class Labels(Sealed):
             with suppress(DataError):  # said again below, with the row
                 distinct: Codes = self.encode(values.values, what)
                 return distinct.take(values.codes)
-        array = np.asarray(values)
+        array = array_of(values, what)
         if array.ndim != 1:
-            raise DataError(what, f"expected one column of values, got an array of {array.ndim} dimensions")
+            raise DataError(what, f"expected one column of values, got {shape_of(array)}")
         return (
             self._encode_names(array, what) if self.names is not None else self._encode_numbers(array, what)
         )

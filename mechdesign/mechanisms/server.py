@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
+from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.frames import FrameTable, is_table
 from mechdesign.core.partitions import is_partitioned, merge_partitions
@@ -74,6 +75,7 @@ class Server(ABC, Generic[MechanismT]):
             self.take(SavedCounts("data frame", document, question), Settings())
             return
         if not is_table(reports):
+            require_no_mask(reports, "reports")
             return self._count(reports)
         mechanism = self.mechanism
         with in_python(operation_of(mechanism.operations(), self.operation, mechanism.type)):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.columns import array_of, shape_of
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.numbers import number_of_text, plain, shown
 from mechdesign.core.tables import Coded
@@ -130,10 +131,10 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
     if isinstance(values, Coded) and dimensions == 1:
         with suppress(DataError):  # said again below, with the row
             return as_floats(values.values, 1, what).take(values.codes)
-    raw = np.asarray(values)
+    raw = array_of(values, what)
     if raw.ndim != dimensions:
         wanted = "one column of numbers" if dimensions == 1 else "a table (users x attributes)"
-        raise DataError(what, f"expected {wanted}, got an array of {raw.ndim} dimensions")
+        raise DataError(what, f"expected {wanted}, got {shape_of(raw)}")
     if raw.dtype.kind in "iuf":
         floats: Array = raw.astype(np.float64, copy=False)
         return floats
