@@ -100,6 +100,14 @@ def mask_of(values: Any) -> Mask | None:
     return np.array([_has_mask(entry) for entry in values], dtype=np.bool_)
 
 
+def is_masked(values: Any) -> bool:
+    """Return whether data are a masked array, whatever its mask, or hold masked entries."""
+    masked = sys.modules.get("numpy.ma")
+    if masked is None or isinstance(values, masked.MaskedArray):
+        return masked is not None
+    return _has_mask(values)
+
+
 def _has_mask(entry: Any) -> bool:
     mask = mask_of(entry)
     return mask is not None and bool(mask.any())

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.columns import mask_of
+from mechdesign.core.columns import is_masked
 from mechdesign.core.errors import ParameterError
 
 Number = int | float | Fraction
@@ -305,7 +305,7 @@ def _finite(field: str, value: Any) -> Number:
 def _read(field: str, values: Any, dimensions: int) -> NDArray[Any]:
     """Return a plain copy of an array; lists become objects, so that no entry takes another's dtype."""
     kind = type(values)
-    if (mask := mask_of(values)) is not None and (type(values) not in (list, tuple) or mask.any()):
+    if is_masked(values):
         raise ParameterError(field, "is a masked array", "fill it, and give the numbers that are meant")
     try:
         if issubclass(kind, np.ndarray) or hasattr(kind, "__array__"):
