@@ -232,6 +232,7 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.printable import printable
     from mechdesign.core.solve import solve
     from mechdesign.mechanisms import load_mechanism
+    from mechdesign.mechanisms.report_gaps import labels_note
     from mechdesign.report.outputs import require_output
     from mechdesign.report.suffixes import MECHANISM, require_suffix
 
@@ -275,6 +276,8 @@ def _build(options: argparse.Namespace) -> int:
     except ParameterError as error:
         raise error.within(f"{model.slug}: [parameters]") from None
     mechanism.save(options.output)
+    if note := labels_note(mechanism):
+        print(f"mechdesign: note: {printable(note)}", file=sys.stderr)
     if options.json:
         found = {} if design is None else {"shuffled": design.as_json()}
         found |= {} if outlook is None else {"outlook": encode(outlook.as_json())}

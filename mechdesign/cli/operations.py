@@ -18,7 +18,7 @@ from mechdesign.core.errors import MechDesignError
 from mechdesign.core.tables import Block
 from mechdesign.core.text import counted
 from mechdesign.mechanisms import Mechanism, load_mechanism
-from mechdesign.mechanisms.door import missing_rule
+from mechdesign.mechanisms.door import rule_for
 from mechdesign.mechanisms.operations import Option, operation_of
 from mechdesign.report.copies import require_different
 from mechdesign.report.counting import COUNTING
@@ -102,7 +102,7 @@ def execute(
     settings = operation.settings({option: getattr(options, option) for option in names})
     kept = [settings[option.name] for option in operation.options if option.kind == "path"]
     kept = [path for path in kept if path is not None]
-    missing = missing_rule(loaded, options.missing, tuple(options.missing_code))
+    missing = rule_for(loaded, operation, options.missing, tuple(options.missing_code))
     counts = operation.name in COUNTING and not operation.gives
     paths = options.inputs = data_set(options.inputs, counts)
     require_different(paths, getattr(options, "identical", False))

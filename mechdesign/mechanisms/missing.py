@@ -16,6 +16,8 @@ from mechdesign.mechanisms.intake import MISSING, MISSING_CATEGORY
 
 Mask = NDArray[np.bool_]
 
+EMPTY_REPORT = "a report is never empty: use the file that randomize wrote, as other programs left it out"
+
 
 @dataclass
 class MissingRule:
@@ -32,6 +34,8 @@ class MissingRule:
         Whether missing values can be a category here, for the remedy that errors name.
     word : str
         The category in which missing values are counted.
+    reports : bool
+        Whether the columns hold reports, which are never empty.
     rows : int
         How many rows were dropped or given the category ``missing``.
 
@@ -47,6 +51,7 @@ class MissingRule:
     codes: tuple[str, ...] = ()
     category: bool = False
     word: str = MISSING_CATEGORY
+    reports: bool = False
     rows: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -69,9 +74,8 @@ class MissingRule:
             name = min(found, key=lambda column: int(np.argmax(found[column])))
             count = int(found[name].sum())
             more = f" ({count} such rows here)" if count > 1 else ""
-            remedy = "leave such rows out with --missing drop"
-            remedy += ", or count them with --missing category" if self.category else ""
-            raise RowError(f"column '{name}'", int(np.argmax(found[name])), f"is missing{more}", remedy)
+            row, what = int(np.argmax(found[name])), f"is missing{more}"
+            raise RowError(f"column '{name}'", row, what, EMPTY_REPORT if self.reports else self._remedy)
         affected = np.logical_or.reduce(list(found.values()))
         self.rows += int(affected.sum())
         if self.rule == "category":
@@ -79,10 +83,17 @@ class MissingRule:
         kept = np.flatnonzero(~affected)
         return {name: values[kept] for name, values in block.items()}, kept
 
+    @property
+    def _remedy(self) -> str:
+        remedy = "leave such rows out with --missing drop"
+        return f"{remedy}, or count them with --missing category" if self.category else remedy
+
     def said(self) -> str:
         """Return the treatment of rows in a few words; empty when there were none."""
         if not self.rows:
             return ""
+        if self.reports:
+            return f"{counted(self.rows, 'row')} without a report dropped: right only if none was sent there"
         if self.rule == "category" and self.word != MISSING_CATEGORY:
             verb = "row skips" if self.rows == 1 else "rows skip"
             return f"{self.rows} {verb} a question: counted there as '{self.word}'"

@@ -12,7 +12,8 @@ from mechdesign.core.frames import FrameTable, is_table
 from mechdesign.core.partitions import is_partitioned, merge_partitions
 from mechdesign.core.tables import Source
 from mechdesign.mechanisms.counts import require_own
-from mechdesign.mechanisms.door import in_python, missing_rule
+from mechdesign.mechanisms.door import in_python
+from mechdesign.mechanisms.report_gaps import report_rule
 from mechdesign.mechanisms.saved_counts import SavedCounts
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Server(ABC, Generic[MechanismT]):
             return self._count(reports)
         mechanism = self.mechanism
         with in_python(operation_of(mechanism.operations(), self.operation, mechanism.type)):
-            source = FrameTable(reports, missing_rule(mechanism))
+            source = FrameTable(reports, report_rule(mechanism))
             self.count_table(source, Settings({"unmarked": source.is_series}))
 
     @abstractmethod
