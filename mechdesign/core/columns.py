@@ -136,7 +136,8 @@ def with_gaps(values: Any) -> Any:
     if mask is None or not mask.any():
         return values
     column = np.empty(len(mask), dtype=object)
-    column[:] = [None if gap else value for gap, value in zip(mask.tolist(), list(values), strict=True)]
+    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    column[:] = [None if gap else value for gap, value in zip(mask.tolist(), listed, strict=True)]
     return column
 
 
