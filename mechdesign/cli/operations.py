@@ -122,7 +122,7 @@ def execute(
                 sources = work.counted(paths, dask) if dask else work.sources(paths)
                 said = _shown(options, operation.run(sources, settings), picture, loaded, kept)
         except MechDesignError as error:
-            if error.is_about(*paths, *kept, str(output or "-o "), "-o ", "--dask"):
+            if error.is_about(*paths, *kept, (output or "-o ").rstrip("/"), "-o ", "--dask"):
                 raise
             raise error.within(options.mechanism).for_shell() from None
     notes = [missing.said(), *settings.said()]

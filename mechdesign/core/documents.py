@@ -27,6 +27,26 @@ JSON_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[\[\]{}]', re.DOTALL)
 DEEP_NUMBERS = re.compile(rf"(?:\.[^.,\n]*){{{MOST_DEPTH}}}")
 
 
+def date_in(value: Any, place: str = "") -> tuple[str, str] | None:
+    """Return the place and the text of a date or a time in a document; None without any.
+
+    TOML has them without quotes, and nothing here takes one.
+
+    Examples
+    --------
+    >>> date_in(parse_toml("model.source = {at = [1979-05-27]}"))
+    ('[model] source at 1', '1979-05-27')
+    """
+    if isinstance(value, dict):
+        items: Any = ((f"{place} {key}" if place else f"[{key}]", item) for key, item in value.items())
+    elif isinstance(value, list):
+        items = ((f"{place} {number}", item) for number, item in enumerate(value, start=1))
+    else:  # of the module datetime, which takes time to import
+        is_date = hasattr(value, "isoformat") and not isinstance(value, str)
+        return (place, str(value)) if is_date else None
+    return next((found for key, item in items if (found := date_in(item, key)) is not None), None)
+
+
 def parse_toml(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
     r"""Return the content of a TOML document; its decimals are what ``parse_float`` makes of their text.
 

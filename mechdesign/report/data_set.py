@@ -17,6 +17,7 @@ from typing import IO
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report.files import open_table
+from mechdesign.report.folders import require_complete
 from mechdesign.report.reading import FileTable
 from mechdesign.report.suffixes import DATA, JSON_LINES
 
@@ -81,6 +82,7 @@ def count_set(given: Sequence[str]) -> list[str]:
 
 
 def _in_folder(folder: str, counts: bool) -> list[str]:
+    require_complete(folder)
     known, found = (*DATA, *JSON_LINES), []
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name[0] not in "._")
