@@ -16,6 +16,7 @@ from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.mechanisms.missing import Mask
 from mechdesign.report.arrow import numbers_of
+from mechdesign.report.formats import HEAD, require_text
 from mechdesign.report.formulas import Unmarking
 from mechdesign.report.reading import FileTable, Raw, require_short, texts
 
@@ -36,6 +37,8 @@ class CsvTable(FileTable):
     """
 
     def _columns(self) -> tuple[str, ...]:
+        with self._errors(), self.path.open("rb") as binary:
+            require_text(self.name, binary.read(HEAD))
         with self._errors(), self.path.open(newline="", encoding="utf-8-sig") as stream:
             start = stream.read(HEADER)
             if len(start) == HEADER and "\n" not in start and "\r" not in start:

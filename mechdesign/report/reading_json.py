@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.documents import parse_json
+from mechdesign.core.documents import json_problem, parse_json
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.tables import Values
 from mechdesign.mechanisms.missing import Mask
+from mechdesign.report.formats import HEAD, require_text
 from mechdesign.report.reading import MOST_BYTES, FileTable, Raw, texts
 
 LINES = 1 << 16
@@ -32,6 +33,8 @@ class JsonTable(FileTable):
     """
 
     def _columns(self) -> tuple[str, ...]:
+        with self._errors(), self.path.open("rb") as binary:
+            require_text(self.name, binary.read(HEAD))
         for _, row in self._rows():
             return tuple(row)
         raise DataError(self.name, "is empty", "give one JSON object a line")
@@ -84,11 +87,12 @@ class JsonTable(FileTable):
         if len(line) > MOST_BYTES:
             raise DataError(where, f"is longer than {MOST_BYTES} bytes", "is it JSON lines?")
         try:
-            text = line.decode("utf-8-sig")
+            text = line.decode("utf-8-sig").rstrip("\r\n")
             read = parse_json(text)
             json.loads(text, object_pairs_hook=_different)
         except (ValueError, RecursionError) as error:
-            raise DataError(where, f"is not JSON ({error})", "give one JSON object a line") from None
+            what = f"is not JSON ({json_problem(error, lines=False)})"
+            raise DataError(where, what, "give one JSON object a line") from None
         rows: Any = [read]
         if isinstance(read, dict) and read.get("format") == MESSAGE:
             rows = read.get("rows")

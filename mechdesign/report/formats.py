@@ -1,0 +1,46 @@
+"""Files that are not tables of text: recognized by their first bytes, with how to convert them."""
+
+from __future__ import annotations
+
+from mechdesign.core.errors import DataError
+
+HEAD = 16
+"""Bytes by which a format is recognized."""
+
+EXPAND = "decompress it first"
+SAVE = "save it as CSV in UTF-8"
+
+FORMATS = {
+    b"\x1f\x8b": ("compressed by gzip", f"{EXPAND}: gunzip"),
+    b"BZh": ("compressed by bzip2", f"{EXPAND}: bunzip2"),
+    b"\xfd7zXZ\x00": ("compressed by xz", f"{EXPAND}: unxz"),
+    b"\x28\xb5\x2f\xfd": ("compressed by zstd", f"{EXPAND}: unzstd"),
+    b"PK\x03\x04": ("a spreadsheet (.xlsx, .ods) or another ZIP archive", f"{SAVE}, or unzip it"),
+    b"\xd0\xcf\x11\xe0": ("an old spreadsheet (.xls)", SAVE),
+    b"PAR1": ("Parquet", "name it .parquet"),
+    b"ARROW1": ("an Arrow file (Feather)", "save it as Parquet"),
+    b"$FL2": ("an SPSS file", SAVE),
+    b"$FL3": ("an SPSS file", SAVE),
+    b"<stata_dta>": ("a Stata file", SAVE),
+    b"SQLite format 3": ("an SQLite database", "export the table as CSV"),
+    b"%PDF-": ("a PDF file", "give the table itself, as CSV"),
+    b"\xff\xfe": ("text in UTF-16", SAVE),
+    b"\xfe\xff": ("text in UTF-16", SAVE),
+}
+"""How files begin, what they are, and what to do."""
+
+
+def require_text(name: str, head: bytes) -> None:
+    r"""Raise DataError for a file that begins like one of another format than text.
+
+    Examples
+    --------
+    >>> require_text("ages.csv", b"age\n31\n")
+    >>> require_text("ages.csv.gz", b"\x1f\x8b\x08\x00")
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: ages.csv.gz: is compressed by gzip; decompress it first: gunzip
+    """
+    for start, (kind, remedy) in FORMATS.items():
+        if head.startswith(start):
+            raise DataError(name, f"is {kind}", remedy)
