@@ -124,7 +124,12 @@ def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:
         if isinstance(error, BrokenPipeError):  # the reader of our output went away, as head does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FINE
-        if isinstance(error, (OSError, MemoryError, RecursionError)):
+        if isinstance(error, MemoryError):
+            reason = f" ({printable(error)})" if str(error) else ""
+            remedy = "give it more, make the problem smaller, or use fewer --jobs"
+            print(f"mechdesign: not enough memory{reason}; {remedy}", file=sys.stderr)
+            return BAD_INPUT
+        if isinstance(error, (OSError, RecursionError)):
             print(f"mechdesign: {type(error).__name__}: {printable(error)}", file=sys.stderr)
             return BAD_INPUT
         raise

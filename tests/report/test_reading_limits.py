@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import itertools
 import json
+import os
 import shutil
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from mechdesign.core.documents import json_problem, parse_json
 from mechdesign.mechanisms import KaryResponse
 from mechdesign.report import data_set
 from mechdesign.report.formats import FORMATS
+from tests.meta.test_shown import MECHANISMS
 
 HEAD = data_set.HEAD
 
@@ -149,3 +153,45 @@ def test_a_flipped_bit_in_a_file_of_reports_never_changes_the_result(mark, tmp_p
         assert (code == 0 and found.out == expected) or (code == 2 and found.err.count("\n") == 1)
         refused += "is damaged: a checksum does not fit; use a copy of it" in found.err
     assert refused > 20
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_full_disk_is_one_line_for_a_workbook(mark, tmp_path, monkeypatch, capsys):
+    """A broken archive would be closed a second time where no error can be caught."""
+    pytest.importorskip("xlsxwriter")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "r.csv").write_text(f"{mark}\nyes\nno\n")
+    monkeypatch.setattr(Path, "write_bytes", full)
+    assert main(["estimate", "m.json", "r.csv", "-o", "e.xlsx"]) == 2
+    gc.collect()
+    said = "mechdesign: e.xlsx: cannot be written (No space left on device); choose another path\n"
+    assert capsys.readouterr().err == said
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert main(["estimate", "m.json", "r.csv", "-o", "e.xlsx"]) == 0
+    assert (tmp_path / "e.xlsx").read_bytes()[:2] == b"PK"
+
+
+def test_want_of_memory_is_said(monkeypatch, capsys):
+    def empty(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("mechdesign.catalog.load_model", empty)
+    assert main(["solve", "response/zhou2019_survey"]) == 2
+    assert capsys.readouterr().err.startswith("mechdesign: not enough memory; give it more")
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="modes are of Unix")
+def test_ledgers_and_seasons_are_their_owners_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mask = os.umask(0o022)
+    try:
+        assert main(["ledger", "open", "l.json", "--survey", "s", "--epsilon", "1"]) == 0
+        auction = MECHANISMS["online-auction"][0]()
+        auction.season("s").save("season.json")
+    finally:
+        os.umask(mask)
+    assert [os.stat(name).st_mode & 0o777 for name in ("l.json", "season.json")] == [0o600, 0o600]

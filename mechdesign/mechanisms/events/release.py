@@ -23,6 +23,7 @@ from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector, user_count
 from mechdesign.mechanisms.collecting import column_operations
+from mechdesign.mechanisms.damage import damage_refused
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.events.estimate import EventEstimate
 from mechdesign.mechanisms.events.server import EventTally
@@ -283,6 +284,7 @@ class EventRelease(ReportMechanism[EventEstimate]):
         }
 
     @classmethod
+    @damage_refused
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
         slots, events = int(content["slots"]), int(content["most"])

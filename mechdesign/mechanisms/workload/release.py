@@ -24,6 +24,7 @@ from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, one_of, privacy_epsilon, probability_vector, user_count
 from mechdesign.mechanisms.collecting import column_operations, count_outside
+from mechdesign.mechanisms.damage import damage_refused
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.frequency_estimate import project_to_simplex
 from mechdesign.mechanisms.frequency_limits import few_users
@@ -362,6 +363,7 @@ class WorkloadRelease(PatternClient):
         }
 
     @classmethod
+    @damage_refused
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
         workload = Workload(content["workload"], content["query_weights"])
