@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import RowError
+from mechdesign.core.numbers import number_of_text
 from mechdesign.core.tables import Block, Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import one_of
@@ -56,6 +58,28 @@ class MissingRule:
 
     def __post_init__(self) -> None:
         one_of("missing", self.rule, MISSING)
+        numbers = (number_of_text(code) for code in self.codes)
+        self._numbers = frozenset(number for number in numbers if number is not None)
+
+    def is_missing(self, value: Any) -> bool:
+        """Return whether a text or a number of a table stands for no value.
+
+        Examples
+        --------
+        >>> rule = MissingRule("drop", ("NA", "-9"))
+        >>> [rule.is_missing(value) for value in ("", "NA", "-9.0", -9, "na", 9)]
+        [True, True, True, True, False, False]
+        """
+        if not isinstance(value, str):
+            return value in self._numbers
+        if value == "" or value in self.codes:
+            return True
+        return bool(self._numbers) and number_of_text(value) in self._numbers
+
+    def in_numbers(self, numbers: NDArray[Any]) -> Mask:
+        """Return which of some numbers are codes for missing values."""
+        found: Mask = np.isin(numbers, sorted(self._numbers))
+        return found
 
     def apply(
         self, block: Mapping[str, Values], missing: Mapping[str, Mask]

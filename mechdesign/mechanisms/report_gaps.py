@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mechdesign.core.codes import READ_AS_MISSING
 from mechdesign.core.errors import MechDesignError, ParameterError, RowError
 from mechdesign.core.numbers import number_of_text
 from mechdesign.mechanisms.missing import MissingRule
@@ -19,14 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mechdesign.mechanisms.base import Mechanism
-
-READ_AS_MISSING = frozenset(
-    [
-        *("", ".", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
-        *("None", "null", "NULL", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
-    ]
-)
-"""Words that R, pandas, SAS or SPSS read as a missing value, unless they are told not to."""
 
 BITS = re.compile(r"x[0-9a-fA-F]+", re.ASCII)
 """How a report of bits is written."""

@@ -117,7 +117,7 @@ class CsvTable(FileTable):
     def _piece(self, columns: Sequence[str], waiting: list[list[str]], part: float) -> Raw:
         values: dict[str, Values] = {}
         missing: dict[str, Mask] = {}
-        is_code = {"", *self.missing.codes}.__contains__
+        is_code = self.missing.is_missing if self.missing.codes else {""}.__contains__
         for name, written in zip(columns, waiting, strict=True):
             column = self._unmarking[name].all(written)
             values[name] = texts(column)
@@ -189,7 +189,7 @@ class CsvTable(FileTable):
         require_short(f"{self.name}: column '{name}'", coded.dictionary)
         words = [self._unmarking[name](word) for word in coded.dictionary.to_pylist()]
         codes = numbers_of(coded.indices)
-        gone = np.array([word == "" or word in self.missing.codes for word in words], dtype=np.bool_)
+        gone = np.array(list(map(self.missing.is_missing, words)), dtype=np.bool_)
         table = np.empty(len(words), dtype=object)
         table[:] = words
         return Coded(table, codes), gone[codes] if gone.any() else np.zeros(len(codes), dtype=np.bool_)

@@ -53,9 +53,8 @@ class JsonTable(FileTable):
     def _piece(self, columns: Sequence[str], rows: list[list[Any]], part: float) -> Raw:
         values: dict[str, Values] = {}
         missing: dict[str, Mask] = {}
-        codes = ("", *self.missing.codes)
         for name, column in zip(columns, zip(*rows, strict=True), strict=True):
-            gone = [value is None or (isinstance(value, str) and value in codes) for value in column]
+            gone = [value is None or self.missing.is_missing(value) for value in column]
             values[name], missing[name] = _array(list(column)), np.array(gone, dtype=np.bool_)
         return values, missing, part
 

@@ -132,6 +132,8 @@ class ParquetTable(FileTable):
         plain = (pyarrow.types.is_integer, pyarrow.types.is_floating)
         if any(test(kind) for test in plain):
             numbers = numbers_of(column)
+            if self.missing.codes:
+                missing = missing | (self.missing.in_numbers(numbers) & ~missing)
             return np.where(
                 missing, numbers.dtype.type(0), numbers
             ) if column.null_count else numbers, missing
@@ -151,7 +153,8 @@ class ParquetTable(FileTable):
         if coded.indices.null_count:  # only then: a text that is not a category is looked for row by row
             words.append("")
             codes = np.where(missing, len(words) - 1, codes)
-        gone = np.array([word in self.missing.codes for word in words], dtype=np.bool_)
+        is_code = self.missing.is_missing
+        gone = np.array([word != "" and is_code(word) for word in words], dtype=np.bool_)
         table = np.empty(len(words), dtype=object)
         table[:] = words
         return Coded(table, codes), missing | gone[codes] if gone.any() else missing
