@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from mechdesign.core.errors import DataError
 
 HEAD = 16
@@ -44,3 +47,37 @@ def require_text(name: str, head: bytes) -> None:
     for start, (kind, remedy) in FORMATS.items():
         if head.startswith(start):
             raise DataError(name, f"is {kind}", remedy)
+
+
+IMPORT = re.compile(r'\s*\{\s*"ImportId"\s*:')
+"""How the cells of the third line of a Qualtrics export begin."""
+
+RESPONSES = ("response", "open-ended response")
+"""Cells of the second line of a SurveyMonkey export."""
+
+
+def require_one_header(name: str, lines: Sequence[Sequence[str]]) -> None:
+    """Raise DataError for the first lines of a file with further headers, which would be users' answers.
+
+    Examples
+    --------
+    >>> require_one_header("q.csv", [["Q1"], ["Do you smoke?"], ['{"ImportId":"QID1"}']])
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: q.csv: is a Qualtrics export with three header lines; delete the ...
+    """
+    for number, cells in enumerate(lines[1:3], start=2):
+        if any(IMPORT.match(cell) for cell in cells):
+            what = f"is a Qualtrics export with {'three' if number == 3 else 'two'} header lines"
+            remedy = (
+                "delete the lines of questions and of ImportIds"
+                if number == 3
+                else "delete that of ImportIds"
+            )
+            raise DataError(name, what, remedy)
+    if len(lines) > 1 and len(lines[0]) == len(lines[1]):
+        header, second = ([cell.strip().casefold() for cell in cells] for cells in lines[:2])
+        is_second = any(cell in RESPONSES for cell in second)
+        if is_second and ("" in header or "" in second or header[0] == "respondent id"):
+            remedy = "join them into one, with a name for every column"
+            raise DataError(name, "is a SurveyMonkey export with two header lines", remedy)

@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.mechanisms.missing import Mask
 from mechdesign.report.arrow import numbers_of
-from mechdesign.report.formats import HEAD, require_text
+from mechdesign.report.formats import HEAD, require_one_header, require_text
 from mechdesign.report.formulas import Unmarking
 from mechdesign.report.reading import FileTable, Raw, require_short, texts
 
@@ -43,9 +44,11 @@ class CsvTable(FileTable):
             start = stream.read(HEADER)
             if len(start) == HEADER and "\n" not in start and "\r" not in start:
                 raise DataError(self.name, f"its first line is longer than {HEADER} characters", "is it CSV?")
+            first = list(islice(csv.reader(io.StringIO(start, newline="")), 3))
             header = next(csv.reader(io.StringIO(start, newline=""), strict=True), None)
         if not header:
             raise DataError(self.name, "is empty", "give a header line and one line per user")
+        require_one_header(self.name, first)
         return tuple(map(Unmarking(f"{self.name}: header"), header))
 
     @contextmanager

@@ -19,6 +19,7 @@ from mechdesign.cli import main
 from mechdesign.core.documents import json_problem, parse_json
 from mechdesign.mechanisms import KaryResponse
 from mechdesign.report import data_set
+from mechdesign.report.files import open_table
 from mechdesign.report.formats import FORMATS
 from tests.meta.test_shown import MECHANISMS
 
@@ -195,3 +196,48 @@ def test_ledgers_and_seasons_are_their_owners_alone(tmp_path, monkeypatch):
     finally:
         os.umask(mask)
     assert [os.stat(name).st_mode & 0o777 for name in ("l.json", "season.json")] == [0o600, 0o600]
+
+
+QUALTRICS = [
+    "StartDate,Q1,age",
+    'Start Date,"Have you ever\ncheated?",How old are you?',
+    '"{""ImportId"":""startDate""}","{""ImportId"":""QID1""}","{ ""ImportId"" : ""QID2""}"',
+    "2024-01-02,No,31",
+]
+MONKEY = [
+    "Respondent ID,Do you smoke?,,age",
+    ",Response,Other (please specify),Open-Ended Response",
+    "1,no,,31",
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (
+            QUALTRICS,
+            "is a Qualtrics export with three header lines; delete the lines of questions and of ImportIds",
+        ),
+        (
+            [QUALTRICS[0], *QUALTRICS[2:]],
+            "is a Qualtrics export with two header lines; delete that of ImportIds",
+        ),
+        (MONKEY, "is a SurveyMonkey export with two header lines; join them into one"),
+        (["Question,", ",Response", "1,no"], "is a SurveyMonkey export with two header lines"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command", [["init", "d.csv", "-o", "s.toml"], ["randomize", "m.json", "d.csv", "-o", "r.csv"]]
+)
+def test_exports_with_several_header_lines_are_named(mark, tmp_path, capsys, lines, said, command):
+    (tmp_path / "d.csv").write_text("\ufeff" + "\n".join(lines) + "\n", encoding="utf-8")
+    assert main(command) == 2
+    assert capsys.readouterr().err.startswith(f"mechdesign: d.csv: {said}")
+
+
+@pytest.mark.parametrize(
+    "lines", [["answer", "Response", "yes"], ["a,b", "response,x", "y,z"], ["{a},b", "1,{b}"]]
+)
+def test_other_files_are_not_taken_for_exports(mark, tmp_path, lines):
+    (tmp_path / "d.csv").write_text("\n".join(lines) + "\n")
+    assert open_table(tmp_path / "d.csv").columns == tuple(lines[0].split(","))
