@@ -66,8 +66,10 @@ class Certificate(_Judged):
     metric : bool
         For privacy: whether epsilon is per unit of distance between answers; the note also says so.
 
-    Notes ----- Nothing holds with a figure that is NaN, nor with a value, a bound or a gap that is
-    infinite: such a certificate fails and names the figure. Elsewhere infinity is a number like any other:
+    Notes
+    -----
+    Nothing holds with a figure that is NaN, nor with a value, a bound or a gap that is infinite: such a
+    certificate fails and names the figure. Elsewhere infinity is a number like any other:
     "true_epsilon = inf".
 
     Examples
