@@ -11,6 +11,7 @@ import re
 import unicodedata
 from typing import Any
 
+from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import RowError
 from mechdesign.core.numbers import plain, shown
 
@@ -102,6 +103,7 @@ def identifiers(values: Any, seen: set[str] | None = None, what: str = "users") 
     >>> identifiers([1, "ann"])
     ['1', 'ann']
     """
+    require_no_mask(values, what)
     seen = set() if seen is None else seen
     found = []
     for row, value in enumerate(values):

@@ -129,3 +129,18 @@ def test_a_frame_of_objects_with_a_masked_one():
     table = pandas.Series(np.array([1, numpy.ma.masked], dtype=object), name="city")
     with pytest.raises(RowError, match=r"column 'city'.*: is missing"):
         KaryResponse.of(2, epsilon=1.0).randomize(table)
+
+
+def test_users_and_counts_with_a_mask_are_refused():
+    hidden = numpy.ma.array([1, 2, 3], mask=[False, True, False])
+    survey = Survey.of([Question("a", labels=("x", "y"))], 2.0)
+    with pytest.raises(RowError, match="users: row 2: is missing"):
+        survey.remember({"a": ["x", "y", "x"]}, users=hidden)
+    for kind in ("kary-response", "finite-channel", "linear-queries", "event-counts"):
+        mechanism: Any = made(kind)
+        counts = numpy.ma.array(np.full(mechanism.counters, 9), mask=np.arange(mechanism.counters) == 1)
+        with pytest.raises(RowError, match="counts: row 2: is missing"):
+            mechanism.estimate_from_counts(counts)
+    oracle: Any = made("hadamard-response")
+    with pytest.raises(RowError, match="counts: row 2: is missing"):
+        oracle.estimate_from_counts(hidden, 6)

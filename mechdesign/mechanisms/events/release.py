@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.audit.event_classes import EventStates
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
@@ -225,6 +226,7 @@ class EventRelease(ReportMechanism[EventEstimate]):
         events is subtracted as far as it is known: a mean square is at least the mean. It is never taken to
         be less than what the noise has where it is least.
         """
+        require_no_mask(counts, "counts")
         users = int(counts.sum())
         first, second = self.weights.totals(counts)
         values = first / users

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.audit.patterns import audit_patterns
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
@@ -216,6 +217,7 @@ class WorkloadRelease(PatternClient):
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> QueryEstimate:
         """Return the estimates from the number of times each report was made."""
+        require_no_mask(counts, "counts")
         users = int(counts.sum())
         shares = self.value.shares_from(counts)
         rows, names = self._listed
