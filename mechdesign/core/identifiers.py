@@ -55,7 +55,7 @@ def identifier(value: Any) -> str:
     if number is not None and not isinstance(number, int):
         if number != number:
             raise ValueError("has no name")
-        if abs(number) >= EXACT:
+        if number >= EXACT or number <= -EXACT:
             raise ValueError(f"{shown(value)} may be rounded")
         number = int(number) if number == int(number) else number
     text = BLANKS.sub("", unicodedata.normalize("NFC", str(value if number is None else number)))

@@ -108,7 +108,7 @@ def _write_workbook(path: str, tables: Mapping[str, Columns]) -> int:
                 for row, value in enumerate(values, 1):
                     _write_cell(sheet, row, place, value)
         book.close()
-        temporary.write_bytes(stream.getbuffer())
+        temporary.write_bytes(stream.getvalue())
     return sum(sizes)
 
 

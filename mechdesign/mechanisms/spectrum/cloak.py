@@ -206,9 +206,9 @@ class SpectrumCloak(Mechanism):
             spot = Fraction(coordinate("x", fix["x"])), Fraction(coordinate("y", fix["y"]))
             found.setdefault(math.floor(now / Fraction(self.slot)), []).append((name, here))
             if name in before:
-                *there, radius = before[name]
+                earlier, spot_before, radius = before[name]
                 radius = max(radius, here.protection)
-                for slot, tile in visited(self.tiling, (there[0], there[1]), (now, spot), self.slot):
+                for slot, tile in visited(self.tiling, (earlier, spot_before), (now, spot), self.slot):
                     tiles = self._group(tile)
                     if tiles:
                         part = Registered(tiles, radius, self.tiling.mark)
