@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
 from mechdesign.core.errors import CertificateError, MechDesignError
 
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+
 DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RecursionError)
 """What wrong types, missing keys and matrices that cannot be inverted raise."""
 
 
-def damage_refused(read: Callable[..., Any]) -> Callable[..., Any]:
+def damage_refused(read: Callable[Given, Made]) -> Callable[Given, Made]:
     """Return a reader of a content whose errors are all of this package.
 
     Examples
@@ -27,10 +30,10 @@ def damage_refused(read: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(read)
-    def checked(*given: Any) -> Any:
+    def checked(*given: Given.args, **named: Given.kwargs) -> Made:
         try:
             with np.errstate(all="ignore"):  # what overflows fails the checks of the content
-                return read(*given)
+                return read(*given, **named)
         except MechDesignError:
             raise
         except DAMAGE as error:
