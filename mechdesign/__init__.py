@@ -43,15 +43,18 @@ def _is_command() -> bool:
 
 def _leave_at_once(number: int, frame: object) -> None:
     """End the process, which has not begun anything, until the command line has its own handler."""
+    words = {_signal.SIGINT: b"interrupted", _signal.SIGTERM: b"terminated"}
     try:  # noqa: SIM105 (contextlib takes time to import)
-        os.write(2, b"mechdesign: interrupted\n")
+        os.write(2, b"mechdesign: " + words.get(number, b"hung up") + b"\n")
     except OSError:  # no standard error
         pass
-    os._exit(130)
+    os._exit(128 + number)
 
 
-if _is_command() and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
-    _signal.signal(_signal.SIGINT, _leave_at_once)
+if _is_command():
+    for _number in (_signal.SIGINT, _signal.SIGTERM, getattr(_signal, "SIGHUP", _signal.SIGTERM)):
+        if _signal.getsignal(_number) in (_signal.default_int_handler, _signal.SIG_DFL):
+            _signal.signal(_number, _leave_at_once)
 
 from mechdesign.core.homes import register_home as _register_home  # noqa: E402 (nothing before the handler takes time)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import tempfile
 
 from hypothesis import HealthCheck, settings
 
@@ -39,3 +40,4 @@ def pytest_collection_finish() -> None:
 # from a cache, and none from further processes, unless a test asks for it.
 os.environ.pop("COLUMNS", None)
 os.environ.update(MECHDESIGN_CACHE="off", MECHDESIGN_JOBS="1")
+os.environ["XDG_STATE_HOME"] = os.path.join(tempfile.gettempdir(), "mechdesign_tests_state")

@@ -18,6 +18,9 @@ def models_folder() -> Path:
     for folder in (package / "models", package.parent / "models"):
         if folder.is_dir():
             return folder
+    if not package.is_dir():  # inside an archive
+        what = "the shipped models cannot be read from a zip archive"
+        raise ModelFileError("models", what, "install the package")
     raise ModelFileError("models", "the folder of the shipped models is missing", "reinstall the package")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mechdesign.core.documents import parse_toml
+from mechdesign.core.documents import date_in, parse_toml
 from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion, unread
 from mechdesign.core.files import read_text
 
@@ -37,7 +37,11 @@ def read_toml(path: Path) -> dict[str, Any]:
     text = ""
     try:
         text = read_text(path, LARGEST_FILE, ModelFileError)
-        return parse_toml(text, written_float)
+        document = parse_toml(text, written_float)
+        found = date_in(document)
+        if found is not None:
+            raise ModelFileError(f"{path}: {found[0]}", f"{found[1]} is a date or a time", "put it in quotes")
+        return document
     except ModelFileError:
         raise
     except OSError as error:
@@ -54,7 +58,8 @@ def _explained(message: str, text: str) -> str:
     table = re.match(TABLE_TWICE, message)
     if table:
         name = ".".join(part.strip(" '\"") for part in table[1].split(","))
-        return f"{table[2]}: the table [{name}] is there twice; put its keys into one"
+        several = f"put its keys into one, or write [[{name}]] where there may be several"
+        return f"{table[2]}: the table [{name}] is there twice; {several}"
     return f"is not valid TOML: {message}"
 
 

@@ -4,8 +4,8 @@ The whole in seconds: ``mechdesign demo``.
 On models: ``mechdesign list | show | solve | compare | check | sweep | tradeoff``.
 On mechanisms: ``mechdesign choose | build | audit | randomize | count | merge | estimate | run | ledger``.
 
-Exit codes: 0 fine, 1 mismatch, failed certificate or infeasible, 2 bad input (one line, no traceback), 130
-interrupted (one line, no traceback).
+Exit codes: 0 fine, 1 mismatch, failed certificate or infeasible, 2 bad input (one line, no traceback); 130
+interrupted, 143 terminated, 129 hung up (one line, no traceback; processes that the command started end).
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ TYPE_CHECKING = False  # typing takes time in which an interrupt would be a trac
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
-
-INTERRUPTED = 130
 
 GARBAGE = 100_000
 """New objects after which garbage is looked for: importing modules makes many objects, and no garbage."""
@@ -90,9 +88,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not isinstance(error, KeyboardInterrupt) and not interrupts.received:
             raise
         interrupts.end()
-        said = "; ".join(["mechdesign: interrupted", *getattr(error, "__notes__", ())])
-        print(said, file=sys.stderr, flush=True)
-        return INTERRUPTED
+        try:  # noqa: SIM105 (contextlib takes time to import)
+            print("; ".join([interrupts.said, *getattr(error, "__notes__", ())]), file=sys.stderr, flush=True)
+        except OSError:  # the terminal is gone
+            pass
+        return interrupts.code
     finally:
         interrupts.end()
         gc.set_threshold(*usual)
@@ -124,7 +124,12 @@ def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:
         if isinstance(error, BrokenPipeError):  # the reader of our output went away, as head does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FINE
-        if isinstance(error, (OSError, MemoryError, RecursionError)):
+        if isinstance(error, MemoryError):
+            reason = f" ({printable(error)})" if str(error) else ""
+            remedy = "give it more, make the problem smaller, or use fewer --jobs"
+            print(f"mechdesign: not enough memory{reason}; {remedy}", file=sys.stderr)
+            return BAD_INPUT
+        if isinstance(error, (OSError, RecursionError)):
             print(f"mechdesign: {type(error).__name__}: {printable(error)}", file=sys.stderr)
             return BAD_INPUT
         raise

@@ -61,7 +61,7 @@ def _count(options: argparse.Namespace) -> int:
     from mechdesign.cli.work import Work
     from mechdesign.core.errors import MechDesignError
     from mechdesign.mechanisms import load_mechanism
-    from mechdesign.mechanisms.door import missing_rule
+    from mechdesign.mechanisms.report_gaps import report_rule
     from mechdesign.report.copies import require_different
     from mechdesign.report.count_file import count_file_of
     from mechdesign.report.counting import counting_operation
@@ -75,7 +75,7 @@ def _count(options: argparse.Namespace) -> int:
     known = [option.name for option in operation.options]
     given = {name: getattr(options, name) for name in ("column", "unmarked")}
     settings = operation.settings({name: value for name, value in given.items() if value or name in known})
-    missing = missing_rule(mechanism, options.missing, tuple(options.missing_code))
+    missing = report_rule(mechanism, options.missing, tuple(options.missing_code))
     paths = data_set(options.inputs)
     require_different(paths, options.identical)
     require_output(options.output, [options.mechanism, *paths], options.force)

@@ -1,4 +1,7 @@
-"""What an interrupt does to the command line: one line and exit code 130, whenever it arrives.
+"""What ends the command line early: one line and exit code 130, 143 or 129, whenever it arrives.
+
+An interrupt comes from a terminal; schedulers, ``timeout`` and ``docker stop`` send SIGTERM; a terminal that
+is closed sends SIGHUP. All are handled in the same way.
 
 Nothing is imported here that Python has not imported already, or that takes time: until the handler is set,
 an interrupt is a traceback of Python's own.
@@ -28,8 +31,13 @@ IMPORTING = "<frozen importlib"
 """How the file names of Python's own frames begin that import a module."""
 
 
+WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+"""The signals that end a command, and what it says then; Windows has no SIGHUP."""
+SIGNALS = {int(getattr(signal, name)): word for name, word in WORDS.items() if hasattr(signal, name)}
+
+
 class Interrupts:
-    """Handles the interrupts of this process.
+    """Handles the interrupts of this process, and the other signals that are to end it.
 
     Until the command begins, nothing has to be undone, and an interrupt ends the process. After that the
     first one is a ``KeyboardInterrupt``, once, at a moment when no module is being imported: modules that
@@ -40,13 +48,17 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.received = False
+        self.number = int(signal.SIGINT)
+        self._taken: list[int] = []
         self._begun = self._ended = self._installed = False
         self._when = 0.0
 
     def install(self) -> None:
-        """Take the interrupts of this process."""
+        """Take the interrupts of this process, and other signals where nobody has said what they do."""
         self._installed = True
-        signal.signal(signal.SIGINT, self)
+        self._taken = [number for number in SIGNALS if _is_usual(signal.getsignal(number))]
+        for number in self._taken:
+            signal.signal(number, self)
         if hasattr(signal, "SIGALRM"):
             signal.signal(signal.SIGALRM, self._retry)
         self._hook, sys.unraisablehook = sys.unraisablehook, self._unraisable
@@ -59,7 +71,8 @@ class Interrupts:
         """End the work, done or given up: from here on an interrupt changes nothing."""
         self._ended = True
         if self._installed:  # Python forgets a handler of its own before its own end
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            for number in self._taken:
+                signal.signal(number, signal.SIG_IGN)
             if hasattr(signal, "setitimer"):  # one that is still to be tried again would end the process
                 signal.signal(signal.SIGALRM, signal.SIG_IGN)
                 signal.setitimer(signal.ITIMER_REAL, 0.0)
@@ -69,14 +82,24 @@ class Interrupts:
         if self._ended:
             return
         if not self._begun:
-            _leave()
+            _leave(number)
         if self.received:
             if time.monotonic() - self._when >= OBEYING:
                 _end_workers()
-                _leave()
+                _leave(number)
             return
-        self.received, self._when = True, time.monotonic()
+        self.received, self.number, self._when = True, number, time.monotonic()
         self._raise(frame)
+
+    @property
+    def said(self) -> str:
+        """The line that the command ends with."""
+        return f"mechdesign: {SIGNALS[self.number]}"
+
+    @property
+    def code(self) -> int:
+        """The exit code, as shells count it: 128 and the number of the signal."""
+        return 128 + self.number
 
     def _raise(self, frame: Any) -> None:
         while frame is not None:
@@ -107,12 +130,12 @@ class Interrupts:
             self._hook(given)
 
 
-def _leave() -> None:
+def _leave(number: int) -> None:
     try:  # noqa: SIM105 (contextlib takes time to import)
-        os.write(2, b"mechdesign: interrupted\n")
+        os.write(2, f"mechdesign: {SIGNALS[number]}\n".encode())
     except OSError:  # no standard error
         pass
-    os._exit(130)
+    os._exit(128 + number)
 
 
 def _end_workers() -> None:
@@ -121,7 +144,7 @@ def _end_workers() -> None:
     executor = getattr(home, "_executor", None)
     for process in list(getattr(executor, "_processes", None) or ()):
         try:  # noqa: SIM105
-            os.kill(process, signal.SIGTERM)
+            os.kill(process, getattr(signal, "SIGKILL", signal.SIGTERM))
         except OSError:
             pass
 
@@ -133,8 +156,13 @@ def interrupts_of(arguments: Sequence[str] | None) -> Interrupts:
     interrupts are to be ignored.
     """
     found = Interrupts()
-    handler = signal.getsignal(signal.SIGINT)
-    is_usual = handler is signal.default_int_handler or getattr(handler, "__name__", "") == "_leave_at_once"
-    if arguments is None and is_usual:  # the latter is what the package's first lines have set
+    if arguments is None and _is_usual(signal.getsignal(signal.SIGINT)):
         found.install()
     return found
+
+
+def _is_usual(handler: Any) -> bool:
+    """Whether it is Python's own handler, the system's, or what the package's first lines have set."""
+    if handler in (signal.default_int_handler, signal.SIG_DFL):
+        return True
+    return getattr(handler, "__name__", "") == "_leave_at_once"

@@ -19,7 +19,7 @@ from mechdesign.core.errors import MechDesignError
 from mechdesign.core.tables import Block
 from mechdesign.core.text import counted
 from mechdesign.mechanisms import Mechanism, load_mechanism
-from mechdesign.mechanisms.door import missing_rule
+from mechdesign.mechanisms.door import rule_for
 from mechdesign.mechanisms.operations import Option, operation_of
 from mechdesign.report.copies import require_different
 from mechdesign.report.counting import COUNTING
@@ -103,7 +103,7 @@ def execute(
     settings = operation.settings({option: getattr(options, option) for option in names})
     kept = [settings[option.name] for option in operation.options if option.kind == "path"]
     kept = [path for path in kept if path is not None]
-    missing = missing_rule(loaded, options.missing, tuple(options.missing_code))
+    missing = rule_for(loaded, operation, options.missing, tuple(options.missing_code))
     counts = operation.name in COUNTING and not operation.gives
     paths = options.inputs = data_set(options.inputs, counts)
     require_different(paths, getattr(options, "identical", False))
@@ -123,7 +123,7 @@ def execute(
                 sources = work.counted(paths, dask) if dask else work.sources(paths)
                 said = _shown(options, operation.run(sources, settings), picture, loaded, kept)
         except MechDesignError as error:
-            if error.is_about(*paths, *kept, str(output or "-o "), "-o ", "--dask"):
+            if error.is_about(*paths, *kept, (output or "-o ").rstrip("/"), "-o ", "--dask"):
                 raise
             raise error.within(options.mechanism).for_shell() from None
     notes = [missing.said(), *settings.said()]

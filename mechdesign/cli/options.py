@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NoReturn, Protocol
 
-from mechdesign.core.documents import parse_toml
+from mechdesign.core.documents import date_in, parse_toml
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
@@ -209,7 +209,8 @@ def _pairs(flag: str, settings: Sequence[str], example: str) -> dict[str, Any]:
             raise ParameterError(f"{flag} {setting}", f"expected NAME=VALUE, for instance {example}")
         try:
             parsed = parse_toml(f"value = {text}", written_float)
-            result[name.strip()] = parsed["value"] if len(parsed) == 1 else text
+            is_value = len(parsed) == 1 and date_in(parsed) is None
+            result[name.strip()] = parsed["value"] if is_value else text
         except ValueError:
             result[name.strip()] = text
     return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from mechdesign.report.randomizing import (
     require_folder,
     seeded,
 )
+from mechdesign.report.reading import FileTable
 
 RANDOMIZE = "randomize"
 
@@ -68,6 +70,18 @@ class Work:
         self.missing, self.data, self.options = missing, data, options
         self.owner: str = options.mechanism
         self.copies = Copies(getattr(options, "identical", False))
+        data.look = self._look
+
+    def _look(self, table: FileTable, is_whole: bool) -> None:
+        """Do to the beginning of the standard input what is to be done to all of it, and forget that."""
+        settings = Settings(dict(self.settings.options))
+        table.missing = replace(self.missing)
+        source: Any = table if is_whole else Header(table)
+        if self.operation.name in COUNTING:
+            server_of(self.mechanism, self.owner).count_table(source, settings)
+        elif self.operation.name == RANDOMIZE:
+            for _ in self.operation.run([source], settings):
+                pass
 
     def sources(self, paths: Sequence[str]) -> list[Any]:
         """Return the tables of the files, and the counts of those that hold counts."""

@@ -3,7 +3,9 @@
 An entry is found by what it was computed from: the arguments, a digest of the package's own source and of
 the versions of the libraries that it computes with, and one of the source of every other package whose
 classes and functions the arguments hold. Nothing that was computed by other code is ever given back. Entries
-are pickled, which is fit for a private folder only: one that others could have written to is not read.
+are pickled, and reading a pickle runs code: so each carries a seal that only the user's secret key can make
+(:mod:`mechdesign.core.user_key`), and neither one with another seal nor one that others could have written to
+is read.
 """
 
 from __future__ import annotations
@@ -23,13 +25,12 @@ from typing import Any
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.files import whole_file
 from mechdesign.core.foreign import MEASURED, pickled_with_owners, source_digest
+from mechdesign.core.user_key import SIZE, is_seal, seal_of
 
 VARIABLE = "MECHDESIGN_CACHE"
 """The environment variable that names the folder; ``off`` keeps nothing."""
 KEPT_DAYS = 30
 """Entries of other versions that were not used for this many days are removed."""
-SEAL = 32
-"""Bytes of the digest that an entry begins with."""
 FOLDER, ENTRY = re.compile(r"[0-9a-f]{16}"), re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{64}\..*\.part")
 """The names of the folders of versions and of the files in them: nothing else is ever removed."""
 
@@ -115,8 +116,8 @@ class Cache:
         # A damaged entry can raise nearly anything; it counts as missing and is written again.
         with suppress(Exception):
             content = path.read_bytes()
-            seal, text = content[:SEAL], content[SEAL:]
-            if seal == _seal(key, text):
+            seal, text = content[:SIZE], content[SIZE:]
+            if is_seal(seal, *self._sealed(key, text)):
                 return (pickle.loads(text),)
         return None
 
@@ -127,9 +128,16 @@ class Cache:
         # What cannot be pickled can raise nearly anything as well.
         with suppress(Exception):
             text = pickle.dumps(value, protocol=5)
+            seal = seal_of(*self._sealed(key, text))
+            if seal is None:
+                return
             self._make()
             with whole_file(self.folder / key, ParameterError, private=True) as temporary:
-                temporary.write_bytes(_seal(key, text) + text)
+                temporary.write_bytes(seal + text)
+
+    def _sealed(self, key: str, text: bytes) -> tuple[bytes, ...]:
+        """Return what a seal is about: the version, the key and the entry."""
+        return b"cache", self.folder.name.encode(), key.encode(), text
 
     def _make(self) -> None:
         if self.folder.is_dir():
@@ -139,11 +147,6 @@ class Cache:
             if _is_of_entries(other) and time.time() - other.stat().st_mtime > KEPT_DAYS * 86400:
                 shutil.rmtree(other, ignore_errors=True)
         self.folder.mkdir(mode=0o700, exist_ok=True)
-
-
-def _seal(key: str, text: bytes) -> bytes:
-    """Return the digest that an entry begins with: a flipped bit, or the entry of another key, is noticed."""
-    return hashlib.sha256(key.encode() + text).digest()
 
 
 def _is_of_entries(path: Path) -> bool:

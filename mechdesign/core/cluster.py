@@ -60,9 +60,7 @@ def connected(address: str, jobs: int | None = None, option: str = "--dask") -> 
             "scheduler_kwargs": {"dashboard": False},
             "silence_logs": logging.CRITICAL,
         }
-        with interrupts_held():
-            cluster = distributed.LocalCluster(**settings)
-        with cluster, distributed.Client(cluster) as client:
+        with _local(distributed, settings, place) as cluster, distributed.Client(cluster) as client:
             yield client
         return
     _require_answer(address, place)
@@ -77,6 +75,17 @@ def connected(address: str, jobs: int | None = None, option: str = "--dask") -> 
         except TimeoutError:
             raise ParameterError(place, "the cluster has no workers", "start some") from None
         yield client
+
+
+def _local(distributed: Any, settings: dict[str, Any], place: str) -> Any:
+    """Return a cluster of processes on this machine; where one of them ends at once, that is one line."""
+    try:
+        with interrupts_held():
+            return distributed.LocalCluster(**settings)
+    except Exception as error:  # what it raises cannot be listed: of its own, of asyncio, of the system
+        lines = str(error).splitlines() or [type(error).__name__]
+        what = f"the processes on this machine did not start ({lines[0]})"
+        raise MethodError(place, what, "run it again, or without --dask") from None
 
 
 def _require_answer(address: str, place: str) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 MOST_DEPTH = 100
@@ -25,6 +26,26 @@ TOKEN = re.compile(
 LONG_TEXT = re.compile(r'(?:[^"\\]|\\.|"(?!""))*"{3,5}', re.DOTALL)
 JSON_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[\[\]{}]', re.DOTALL)
 DEEP_NUMBERS = re.compile(rf"(?:\.[^.,\n]*){{{MOST_DEPTH}}}")
+
+
+def date_in(value: Any, place: str = "") -> tuple[str, str] | None:
+    """Return the place and the text of a date or a time in a document; None without any.
+
+    TOML has them without quotes, and nothing here takes one.
+
+    Examples
+    --------
+    >>> date_in(parse_toml("model.source = {at = [1979-05-27]}"))
+    ('[model] source at 1', '1979-05-27')
+    """
+    if isinstance(value, dict):
+        items: Any = ((f"{place} {key}" if place else f"[{key}]", item) for key, item in value.items())
+    elif isinstance(value, list):
+        items = ((f"{place} {number}", item) for number, item in enumerate(value, start=1))
+    else:  # of the module datetime, which takes time to import
+        is_date = hasattr(value, "isoformat") and not isinstance(value, str)
+        return (place, str(value)) if is_date else None
+    return next((found for key, item in items if (found := date_in(item, key)) is not None), None)
 
 
 def parse_toml(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
@@ -50,7 +71,8 @@ def parse_toml(text: str, parse_float: Callable[[str], Any] = float) -> dict[str
         raise ValueError(f"it has more than {MOST_ITEMS} keys, tables and lists")
     _require_shallow_toml(text)
     try:
-        return tomllib.loads(text, parse_float=parse_float)
+        with _digits_bounded():
+            return tomllib.loads(text, parse_float=parse_float)
     except RecursionError:
         raise ValueError("tables and lists are nested too deep") from None
 
@@ -110,6 +132,32 @@ def _end_of_long_text(text: str, place: int, quotes: str) -> int:
     return found.end() if found else -1
 
 
+def json_problem(error: Exception, lines: bool = True) -> str:
+    """Return what is wrong with a JSON document, in a line without advice to programmers.
+
+    Parameters
+    ----------
+    error : Exception
+        What :func:`parse_json` raised.
+    lines : bool
+        Whether the document has lines; in one of a single line only the column is said.
+
+    Examples
+    --------
+    >>> try:
+    ...     parse_json('{"a": ')
+    ... except ValueError as error:
+    ...     print(json_problem(error), "|", json_problem(error, lines=False))
+    Expecting value: line 1 column 7 | Expecting value: column 7
+    """
+    if isinstance(error, json.JSONDecodeError):
+        place = f"line {error.lineno} column {error.colno}" if lines else f"column {error.colno}"
+        return f"{error.msg.removesuffix(' at')}: {place}"
+    if isinstance(error, RecursionError):
+        return "objects and lists are nested too deep"
+    return " ".join(str(error).split())
+
+
 def parse_json(text: str) -> Any:
     """Return the content of a JSON document; its numbers are finite.
 
@@ -142,7 +190,19 @@ def parse_json(text: str) -> Any:
                 raise ValueError(f"objects and lists are nested more than {MOST_DEPTH} deep")
         elif letter in "]}":
             depth -= 1
-    return json.loads(text, parse_constant=_refused, parse_float=_finite)
+    with _digits_bounded():
+        return json.loads(text, parse_constant=_refused, parse_float=_finite)
+
+
+@contextmanager
+def _digits_bounded() -> Iterator[None]:
+    """Say in plain words that an integer has more digits than Python reads."""
+    try:
+        yield
+    except ValueError as error:
+        if "set_int_max_str_digits" in str(error):
+            raise ValueError("a number has too many digits") from None
+        raise
 
 
 def _refused(text: str) -> Any:

@@ -188,20 +188,63 @@ def unread(error: OSError) -> str:
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return a hint that names the closest known names, or all of them when there are few.
 
+    Names that differ in case, blanks, Unicode form or the order of their parts come first.
+
     Examples
     --------
     >>> suggestion("epsilom", ["epsilon", "delta"])
     "did you mean 'epsilon'?"
     >>> suggestion("views", ["frequency-oracle", "marginal-views"])
     "did you mean 'marginal-views'?"
+    >>> suggestion("no", ["Prefer not to say", "No"]), suggestion("network+disk", ["disk+network", "network"])
+    ("did you mean 'No'?", "did you mean 'disk+network'?")
+    >>> suggestion("yes ", ["no", "yes"])
+    "did you mean 'yes', without blanks around it?"
     >>> suggestion("zzz", ["epsilon", "delta"])
     'known: delta, epsilon'
     """
+    names = sorted(set(known))
+    if (alike := _alike(name, names)) is not None:
+        return alike
+    shown = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:12])
+    close = _close(name, names)
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    return f"known: {shown}{', ...' if len(names) > 12 else ''}"
+
+
+def _alike(name: str, names: list[str]) -> str | None:
+    """Return a hint to a name of the same letters: with other blanks, case, form or order."""
+    import re  # only an error needs them
+    from unicodedata import normalize
+
+    def forms(text: str) -> list[object]:
+        same = normalize("NFKC", text)
+        bare = same.strip()
+        parts = sorted(re.split(r"[^\w]+|_+", bare.casefold()))
+        return [same, bare, bare.casefold(), parts]
+
+    own = forms(name)
+    for place, end in enumerate(
+        ("; its letters are in another Unicode form", ", without blanks around it", "", "")
+    ):
+        for one in names:
+            if one != name and forms(one)[place] == own[place] and any(map(str.isalnum, name)):
+                if place == 0:
+                    return f"did you mean '{one}'{end}, rename one of them"
+                blanks = place == 2 and name != name.strip() and one == one.strip()
+                return f"did you mean '{one}'{', without blanks around it' if blanks else end}?"
+    return None
+
+
+def _close(name: str, names: list[str]) -> list[str]:
+    """Return the names that one may have meant: those of which it is a part, or the closest one."""
     from difflib import get_close_matches  # only an error needs it
 
-    names = sorted(set(known))
-    close = get_close_matches(name, names, n=1, cutoff=0.6) or [one for one in names if name and name in one]
-    if close:
-        return f"did you mean '{close[0]}'?"
-    shown = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:12])
-    return f"known: {shown}{', ...' if len(names) > 12 else ''}"
+    parts = [one for one in names if name and one.startswith(f"{name}-")]
+    if 1 < len(parts) <= 3:
+        return parts
+    found = get_close_matches(name, names, n=1, cutoff=0.6)
+    lower = {one.casefold(): one for one in names}
+    found = found or [lower[one] for one in get_close_matches(name.casefold(), lower, n=1, cutoff=0.6)]
+    return found or [one for one in names if len(name) > 2 and name in one][:1]

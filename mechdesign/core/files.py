@@ -183,7 +183,7 @@ def _shown(place: Path) -> str:
     return os.fsdecode(os.fsencode(place.name)[:SHOWN])
 
 
-def _part_prefix(place: Path) -> str:
+def part_prefix(place: Path) -> str:
     """Return how the names of the temporary files of this one place begin; those of no other begin so."""
     from hashlib import sha256  # takes time to import, and reading needs none
 
@@ -197,7 +197,7 @@ def _temporary(place: Path, private: bool) -> tuple[Path, int]:
     the lock is held, and another one is made.
     """
     while True:
-        name = place.with_name(f"{_part_prefix(place)}{os.urandom(8).hex()}{PART}")
+        name = place.with_name(f"{part_prefix(place)}{os.urandom(8).hex()}{PART}")
         handle = os.open(name, ANEW, 0o600 if private else 0o666)
         if fcntl is None:
             return name, handle
@@ -220,7 +220,7 @@ def _remove_abandoned(place: Path) -> None:
     """
     if fcntl is None:
         return
-    pattern = re.compile(re.escape(_part_prefix(place)) + "[0-9a-f]{16}" + re.escape(PART))
+    pattern = re.compile(re.escape(part_prefix(place)) + "[0-9a-f]{16}" + re.escape(PART))
     names: list[str] = []
     with suppress(OSError), os.scandir(place.parent) as entries:
         names = [entry.path for entry in entries if pattern.fullmatch(entry.name)]
@@ -271,7 +271,7 @@ def one_at_a_time(path: str | os.PathLike[str], error_class: type[MechDesignErro
     """
     require_name(path, error_class)
     place = Path(os.path.realpath(path))
-    shown = place.name if len(os.fsencode(place.name)) <= 200 else _part_prefix(place)[1:-1]
+    shown = place.name if len(os.fsencode(place.name)) <= 200 else part_prefix(place)[1:-1]
     lock = place.with_name(f".{shown}.lock")
     try:
         handle = _locked(lock, path, error_class)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.columns import mask_of
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError, suggestion
 from mechdesign.core.tables import ROWS, Block, Coded, Values
 
@@ -210,6 +211,8 @@ def _is_missing(value: Any) -> bool:
         return True
     if isinstance(value, float):
         return value != value
+    if (mask := mask_of(value)) is not None and mask.any():
+        return True
     pandas = sys.modules.get(PANDAS)
     return pandas is not None and value is pandas.NA
 

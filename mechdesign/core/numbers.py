@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.columns import is_masked
 from mechdesign.core.errors import ParameterError
 
 Number = int | float | Fraction
@@ -38,6 +40,10 @@ EXACT_BELOW = 1 << 53
 
 PLAIN_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?[ \t]*", re.ASCII)
 """How a number may be written in a text: decimal digits, a point, an exponent; no ``1_0``, no ``inf``."""
+
+
+ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+"""A place in memory, as Python shows what it cannot write."""
 
 
 # One number
@@ -92,6 +98,8 @@ def shown(value: object) -> str:
     try:
         text = repr(value)
     except Exception:  # the class of a stranger
+        text = f"a {type(value).__name__}"
+    if ADDRESS.search(text):  # which says nothing, and differs from run to run
         text = f"a {type(value).__name__}"
     text = "".join(letter if letter.isprintable() else "?" for letter in text[:61])
     return text if len(text) <= 60 else f"{text[:57]}..."
@@ -304,8 +312,7 @@ def _finite(field: str, value: Any) -> Number:
 def _read(field: str, values: Any, dimensions: int) -> NDArray[Any]:
     """Return a plain copy of an array; lists become objects, so that no entry takes another's dtype."""
     kind = type(values)
-    masked = sys.modules.get("numpy.ma")  # where nothing has imported it, there is no masked array
-    if masked is not None and issubclass(kind, masked.MaskedArray):
+    if is_masked(values):
         raise ParameterError(field, "is a masked array", "fill it, and give the numbers that are meant")
     try:
         if issubclass(kind, np.ndarray) or hasattr(kind, "__array__"):
@@ -315,7 +322,9 @@ def _read(field: str, values: Any, dimensions: int) -> NDArray[Any]:
     except (TypeError, ValueError, OverflowError, RecursionError):
         raise ParameterError(field, f"expected {shape_name(dimensions)} of numbers") from None
     if raw.ndim != dimensions:
-        raise ParameterError(field, f"expected {shape_name(dimensions)}, got {raw.ndim} dimension(s)")
+        found = f"{raw.ndim} dimension(s)" if raw.ndim else shown(values)
+        remedy = "give its values as a list" if isinstance(values, Mapping) else ""
+        raise ParameterError(field, f"expected {shape_name(dimensions)}, got {found}", remedy)
     return raw
 
 

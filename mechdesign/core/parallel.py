@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from mechdesign.core.cache import Cache
 from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.core.orphans import end_with_parent, watch_arguments
 from mechdesign.core.text import listed
 
 VARIABLE = "MECHDESIGN_JOBS"
@@ -171,6 +172,7 @@ def _elsewhere(tasks: Iterator[tuple[int, Task]], workers: int | None) -> Iterat
         pre_dispatch="n_jobs",
         batch_size=1,
         max_nbytes=None,
+        **({} if workers is None else {"initializer": end_with_parent, "initargs": watch_arguments()}),
     )
     work = (joblib.delayed(_numbered)(number, task.function, task.arguments) for number, task in tasks)
     with interrupts_held():
@@ -186,7 +188,8 @@ def interrupts_held() -> Iterator[None]:
     """Let interrupts wait; processes started meanwhile never get one, not in their first instruction either.
 
     A terminal sends an interrupt to all processes of a command. This one decides what to do, and ends the
-    others.
+    others. What else ends a command waits as well, so that no process is started half; a worker takes it
+    again when it has begun (:func:`mechdesign.core.orphans.end_with_parent`).
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
@@ -195,7 +198,7 @@ def interrupts_held() -> Iterator[None]:
     for home in ("multiprocessing.resource_tracker", "joblib.externals.loky.backend.resource_tracker"):
         with suppress(ImportError, AttributeError):
             importlib.import_module(home).ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:
         yield
     finally:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.export.address import require_address
 from mechdesign.export.checksum import checksum
 from mechdesign.export.vectors import self_check
 from mechdesign.mechanisms.base import Mechanism
@@ -16,6 +18,8 @@ from mechdesign.mechanisms.recipes import Steps
 
 FORMAT = "mechdesign-client"
 VERSION = 1
+PLACE = re.compile("@@([A-Z_]+)@@")
+"""A place in a template."""
 MARK = "mechdesign-export: "
 """What begins the text in every export from which it can be made again."""
 
@@ -40,10 +44,7 @@ class ExportSettings:
         for name, text in asdict(self).items():
             if not isinstance(text, str) or not text.isprintable():
                 raise ParameterError(name, "has a line break or a control character", "give one line")
-        if (self.post and not self.post.startswith(("https://", "http://", "/"))) or set(self.post) & set(
-            " ;,'\"<>"
-        ):
-            raise ParameterError("post", f"'{self.post}' is not an address", "give an https:// address")
+        require_address(self.post)
 
 
 def sheet(mechanism: Mechanism) -> dict[str, Any]:
@@ -101,13 +102,19 @@ def header(kind: str, settings: ExportSettings) -> str:
 
 
 def filled(text: str, parts: dict[str, str]) -> str:
-    """Return a template with its parts; a part that it does not have, or lacks, is an error."""
-    for name, part in parts.items():
-        place = f"@@{name}@@"
-        if text.count(place) != 1:
-            raise AssertionError(f"{place} stands {text.count(place)} times in the template")
-        text = text.replace(place, part)
-    return text
+    """Return a template with its parts; a part that it does not have, or lacks, is an error.
+
+    All places are filled in one pass: what a part says, such as a label, is never taken for a place.
+
+    Examples
+    --------
+    >>> filled("@@TITLE@@: @@SCRIPT@@", {"TITLE": "@@SCRIPT@@", "SCRIPT": "1"})
+    '@@SCRIPT@@: 1'
+    """
+    places = PLACE.findall(text)
+    if sorted(places) != sorted(parts):
+        raise AssertionError(f"the template has the places {sorted(places)}, and not {sorted(parts)}")
+    return PLACE.sub(lambda found: parts[found[1]], text)
 
 
 def python(mechanism: Mechanism, settings: ExportSettings) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from urllib.parse import urlsplit
 
 from mechdesign.core.errors import MethodError
+from mechdesign.export.address import origin_of
 from mechdesign.export.clients import (
     ExportSettings,
     filled,
@@ -41,7 +41,7 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
         "script-src": f"'sha256-{_digest(script)}'",
         "style-src": f"'sha256-{_digest(style)}'",
         "img-src": "data:",
-        "connect-src": _target(settings.post),
+        "connect-src": origin_of(settings.post),
         "base-uri": "'none'",
         "form-action": "'none'",
     }
@@ -92,11 +92,3 @@ def require_no_shuffler(mechanism: Mechanism) -> None:
 def _digest(text: str) -> str:
     """Return the digest by which a policy names a script or a style."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _target(post: str) -> str:
-    """Return the origin that a page may connect to, that of the address; empty for none."""
-    if not post:
-        return "'none'"
-    parts = urlsplit(post)
-    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else "'self'"

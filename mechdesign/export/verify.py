@@ -14,7 +14,6 @@ from mechdesign.export.clients import MARK, ExportSettings, client_digest, sheet
 from mechdesign.export.exporting import KINDS, MOST_BYTES, export
 from mechdesign.mechanisms.base import Mechanism
 
-HEADER = re.compile(re.escape(MARK) + r"(\{[^\n]*?\})(?=\s|-->|$)")
 SHEET = re.compile(r'\{"fingerprint":"[^\n]*"format":"mechdesign-client"[^\n]*\}')
 
 
@@ -64,10 +63,10 @@ def compare_export(mechanism: Mechanism, path: str | os.PathLike[str]) -> Export
     if text.startswith('{"format": "mechdesign-vectors"'):
         same = text == export(mechanism, "vectors")
         return ExportCheck(name, same, same)
-    head = HEADER.search(text)
-    if head is None:
+    place = text.find(MARK)
+    if place < 0:
         raise DataError(name, "is not an export", "name a file written by export")
-    settings = _settings(name, head.group(1))
+    settings = _settings(name, text[place + len(MARK) :].split("\n", 1)[0])
     kind = settings.pop("to")
     same = text == export(mechanism, kind, ExportSettings(**settings))
     return ExportCheck(name, same or _same_tables(mechanism, text), same)
@@ -75,7 +74,7 @@ def compare_export(mechanism: Mechanism, path: str | os.PathLike[str]) -> Export
 
 def _settings(name: str, text: str) -> dict[str, Any]:
     try:
-        read = json.loads(text)
+        read, _ = json.JSONDecoder().raw_decode(text)
         ExportSettings(**{key: value for key, value in read.items() if key != "to"})
         known = read["to"] in KINDS
     except (ValueError, TypeError, KeyError, AttributeError):

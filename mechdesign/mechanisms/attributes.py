@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.frames import FrameTable, is_table
 from mechdesign.core.numbers import plain, shown
@@ -174,6 +175,7 @@ class Attributes(Sealed):
             return self._encode_columns(self._of_table(FrameTable(columns, MissingRule())))
         if isinstance(columns, Mapping):
             return self._encode_columns(self._by_name(columns))
+        require_no_mask(columns, "data")
         if isinstance(columns, np.ndarray) and columns.dtype.names is not None:
             return self._encode_columns(self._by_name({name: columns[name] for name in columns.dtype.names}))
         array = columns if isinstance(columns, np.ndarray) else _rows(columns, self.count)

@@ -38,7 +38,7 @@ def run_on_tables(mechanism: Mechanism, name: str, tables: Sequence[Any], option
         given = {key: value for key, value in options.items() if key != "missing"}
         settings = settings_of(operation, given)
         _require_tables(operation, tables)
-        rule = missing_rule(mechanism, options.get("missing"))
+        rule = rule_for(mechanism, operation, options.get("missing"))
         sources = [FrameTable(table, rule) for table in tables]
         made = operation.run(sources, settings)
         if not operation.gives:
@@ -80,6 +80,18 @@ def missing_rule(mechanism: Mechanism, rule: str | None = None, codes: tuple[str
     chosen = rule or mechanism.intake.missing
     mechanism._require_missing(chosen)
     return MissingRule(chosen, codes, _takes_missing(mechanism), mechanism._missing_word)
+
+
+def rule_for(
+    mechanism: Mechanism, operation: Operation, rule: str | None = None, codes: tuple[str, ...] = ()
+) -> MissingRule:
+    """Return the treatment of rows without a value for an operation: of answers, or of reports."""
+    from mechdesign.mechanisms.collecting import mark_in
+    from mechdesign.mechanisms.report_gaps import report_rule
+
+    if any(mark_in(column.name) for column in operation.takes):
+        return report_rule(mechanism, rule, codes)
+    return missing_rule(mechanism, rule, codes)
 
 
 def _takes_missing(mechanism: Mechanism) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.channel import PrivacyAudit, require_channel
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import CertificateError, EstimationError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.randomness import BITS, TOTAL, BitSource
@@ -292,6 +293,7 @@ class FiniteChannel(FrequencyMechanism):
         from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate, project_to_simplex
         from mechdesign.mechanisms.frequency_limits import few_users, told_by_intervals, uneven
 
+        require_no_mask(counts, "counts")
         inverse, channel = self._inverse, self.channel
         users = int(counts.sum())
         shares = counts / users

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.columns import require_no_mask
 from mechdesign.core.randomness import TOTAL
 from mechdesign.core.values import frozen_value
 
@@ -64,6 +65,7 @@ class KaryEstimator:
         """
         from mechdesign.mechanisms.frequency_limits import FrequencyLimits, RepeatedLimits
 
+        require_no_mask(counts, "counts")
         users = int(counts.sum())
         (kept, outside), index, delegate = self._kinds(counts), np.empty(len(counts), dtype=np.int64), 0
         values, moments, steps, shares = [], [], [], []

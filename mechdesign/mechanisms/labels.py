@@ -12,6 +12,8 @@ from unicodedata import category
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.codes import missing_hint
+from mechdesign.core.columns import array_of, shape_of
 from mechdesign.core.errors import DataError, ParameterError, RowError, suggestion
 from mechdesign.core.numbers import shown
 from mechdesign.core.tables import Coded
@@ -81,9 +83,9 @@ class Labels(Sealed):
             with suppress(DataError):  # said again below, with the row
                 distinct: Codes = self.encode(values.values, what)
                 return distinct.take(values.codes)
-        array = np.asarray(values)
+        array = array_of(values, what)
         if array.ndim != 1:
-            raise DataError(what, f"expected one column of values, got an array of {array.ndim} dimensions")
+            raise DataError(what, f"expected one column of values, got {shape_of(array)}")
         return (
             self._encode_names(array, what) if self.names is not None else self._encode_numbers(array, what)
         )
@@ -131,11 +133,24 @@ class Labels(Sealed):
         value = array[row].item() if isinstance(array[row], np.generic) else array[row]
         count = int(wrong.sum())
         more = f" ({count} such values)" if count > 1 else ""
+        if value is None or value != value:
+            is_report = what.startswith(("reports", "messages"))
+            remedy = "use what randomize returned" if is_report else "omit users without a value"
+            raise RowError(what, row, f"is missing{more}", remedy)
+        raise RowError(what, row, f"unknown category {value!r}{more}", self._remedy(value))
+
+    def _remedy(self, value: Any) -> str:
+        """Return what to do about a value that is not a category."""
         if self.names is None:
-            remedy = f"give integers from 0 to {self.size - 1}"
-        else:
-            remedy = suggestion(str(value), self.names)
-        raise RowError(what, row, f"unknown category {value!r}{more}", remedy)
+            return f"give integers from 0 to {self.size - 1}{missing_hint(value)}"
+        text = str(value)
+        whole = WHOLE_NUMBER.fullmatch(text)
+        if whole and whole.group(1) in self.names:
+            return f"write {whole.group(1)} without a point: a column with gaps becomes one of decimals"
+        if not isinstance(value, str) and text in self.names:
+            return f"give strings: '{text}'"
+        hint = suggestion(text, self.names)
+        return hint if hint.startswith("did you mean") else f"{hint}{missing_hint(value)}"
 
     def decode(self, codes: Codes) -> NDArray[Any]:
         """Return the categories of the given numbers, as names where there are names."""

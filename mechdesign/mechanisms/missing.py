@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import RowError
+from mechdesign.core.numbers import number_of_text
 from mechdesign.core.tables import Block, Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import one_of
 from mechdesign.mechanisms.intake import MISSING, MISSING_CATEGORY
 
 Mask = NDArray[np.bool_]
+
+EMPTY_REPORT = "a report is never empty: use the file that randomize wrote, as other programs left it out"
 
 
 @dataclass
@@ -35,6 +39,8 @@ class MissingRule:
     optional : frozenset of str
         The columns of people's data that have a category for missing values; set by the operation that reads
         them. A row that lacks only such values is not dropped.
+    reports : bool
+        Whether the columns hold reports, which are never empty.
     rows : int
         How many rows were dropped or, by the rule ``category``, given the category for missing values.
     filled : int
@@ -57,11 +63,34 @@ class MissingRule:
     category: bool = False
     word: str = MISSING_CATEGORY
     optional: frozenset[str] = frozenset()
+    reports: bool = False
     rows: int = field(default=0, init=False)
     filled: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         one_of("missing", self.rule, MISSING)
+        numbers = (number_of_text(code) for code in self.codes)
+        self._numbers = frozenset(number for number in numbers if number is not None)
+
+    def is_missing(self, value: Any) -> bool:
+        """Return whether a text or a number of a table stands for no value.
+
+        Examples
+        --------
+        >>> rule = MissingRule("drop", ("NA", "-9"))
+        >>> [rule.is_missing(value) for value in ("", "NA", "-9.0", -9, "na", 9)]
+        [True, True, True, True, False, False]
+        """
+        if not isinstance(value, str):
+            return value in self._numbers
+        if value == "" or value in self.codes:
+            return True
+        return bool(self._numbers) and number_of_text(value) in self._numbers
+
+    def in_numbers(self, numbers: NDArray[Any]) -> Mask:
+        """Return which of some numbers are codes for missing values."""
+        found: Mask = np.isin(numbers, sorted(self._numbers))
+        return found
 
     def apply(
         self, block: Mapping[str, Values], missing: Mapping[str, Mask]
@@ -80,9 +109,8 @@ class MissingRule:
             name = min(found, key=lambda column: int(np.argmax(found[column])))
             count = int(found[name].sum())
             more = f" ({count} such rows here)" if count > 1 else ""
-            remedy = "leave such rows out with --missing drop"
-            remedy += ", or count them with --missing category" if self.category else ""
-            raise RowError(f"column '{name}'", int(np.argmax(found[name])), f"is missing{more}", remedy)
+            row, what = int(np.argmax(found[name])), f"is missing{more}"
+            raise RowError(f"column '{name}'", row, what, EMPTY_REPORT if self.reports else self._remedy)
         if self.rule == "category":
             self.rows += int(_any(found.values()).sum())
             return {name: _filled(values, found.get(name)) for name, values in block.items()}, None
@@ -114,10 +142,17 @@ class MissingRule:
         """Add the rows of a worker."""
         self.rows, self.filled = self.rows + tally[0], self.filled + tally[1]
 
+    @property
+    def _remedy(self) -> str:
+        remedy = "leave such rows out with --missing drop"
+        return f"{remedy}, or count them with --missing category" if self.category else remedy
+
     def said(self) -> str:
         """Return the treatment of rows in a few words; empty when there were none."""
         if self.rule == "category":
             return self._counted(self.rows)
+        if self.reports and self.rows:
+            return f"{counted(self.rows, 'row')} without a report dropped: right only if none was sent there"
         dropped = f"{counted(self.rows, 'row')} without a value dropped" if self.rows else ""
         return "; ".join(filter(None, (dropped, self._counted(self.filled))))
 

@@ -6,13 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
+from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.frames import FrameTable, is_table
 from mechdesign.core.partitions import is_partitioned, merge_partitions
 from mechdesign.core.tables import Source
 from mechdesign.mechanisms.about import other_owner, owner_entries
 from mechdesign.mechanisms.counts import require_own
-from mechdesign.mechanisms.door import in_python, missing_rule
+from mechdesign.mechanisms.door import in_python
+from mechdesign.mechanisms.report_gaps import report_rule
 from mechdesign.mechanisms.saved_counts import SavedCounts
 
 if TYPE_CHECKING:
@@ -75,10 +77,11 @@ class Server(ABC, Generic[MechanismT]):
             self.take(SavedCounts("data frame", document, question), Settings())
             return
         if not is_table(reports):
+            require_no_mask(reports, "reports")
             return self._count(reports)
         mechanism = self.mechanism
         with in_python(operation_of(mechanism.operations(), self.operation, mechanism.type)):
-            source = FrameTable(reports, missing_rule(mechanism))
+            source = FrameTable(reports, report_rule(mechanism))
             self.count_table(source, Settings({"unmarked": source.is_series}))
 
     @abstractmethod

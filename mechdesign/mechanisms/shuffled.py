@@ -27,6 +27,7 @@ from mechdesign.mechanisms.about import About
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import mark_in, mark_of, require_columns
+from mechdesign.mechanisms.damage import damage_refused
 from mechdesign.mechanisms.finite import FiniteChannel
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.kary import KaryResponse
@@ -269,6 +270,7 @@ class Shuffled(CollectingMechanism):
         return {**self.promise.as_dict(), "local": local}
 
     @classmethod
+    @damage_refused
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values; both guarantees are proven again."""
         kind = mechanism_types().get(content["local"]["type"])

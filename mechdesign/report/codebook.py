@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from mechdesign.core.documents import parse_toml
+from mechdesign.core.documents import date_in, parse_toml
 from mechdesign.core.errors import DataError, MechDesignError, UnknownNameError, suggestion, unread
 from mechdesign.core.files import read_text
 from mechdesign.core.numbers import number_of_text
@@ -79,6 +79,8 @@ def _without(item: Mapping[str, Any], keys: tuple[str, ...]) -> Table:
 
 def _of_toml(text: str) -> list[Table]:
     document = parse_toml(text)
+    if (date := date_in(document)) is not None:
+        raise DataError(date[0], f"{date[1]} is a date or a time", "put it in quotes")
     parameters = document.get("parameters")
     found = document.get("questions", parameters.get("questions") if isinstance(parameters, dict) else None)
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
@@ -17,13 +17,18 @@ from typing import IO
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report.files import open_table
+from mechdesign.report.folders import require_complete
+from mechdesign.report.formats import require_text
 from mechdesign.report.reading import FileTable
 from mechdesign.report.suffixes import DATA, JSON_LINES
 
 STANDARD_INPUT = "-"
 COUNTS = ".json"
 """How the names of files with counts end."""
-HEAD = 4
+HEAD = 1 << 20
+"""Bytes of the standard input that are looked at before the rest is copied."""
+SHARE = 0.9
+"""Part of the free space of the temporary folder that it may take."""
 OPEN_FILES = Path("/proc/self/fd")
 """Where Linux shows open files, also those without a name."""
 
@@ -81,6 +86,7 @@ def count_set(given: Sequence[str]) -> list[str]:
 
 
 def _in_folder(folder: str, counts: bool) -> list[str]:
+    require_complete(folder)
     known, found = (*DATA, *JSON_LINES), []
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name[0] not in "._")
@@ -119,6 +125,8 @@ class Opened:
     def __init__(self, until_closed: ExitStack) -> None:
         self._until_closed, self._spool = until_closed, None  # type: ExitStack, IO[bytes] | None
         self._suffix = ""
+        self.look: Callable[[FileTable, bool], None] | None = None
+        """Looks at the beginning of the standard input; at its rows as well, if they are said to be whole."""
 
     def path(self, name: str) -> str:
         """Return the path of a file; for the standard input, that of what came there."""
@@ -140,18 +148,50 @@ class Opened:
         """Copy the standard input to a file that nobody else can open, and see what format it has."""
         if sys.stdin is None or sys.stdin.closed:
             raise DataError(STANDARD_INPUT, "there is no standard input", "name a file")
-        import shutil  # most commands read files that are there
-        import tempfile
+        import tempfile  # most commands read files that are there
 
         folder = self._until_closed.enter_context(tempfile.TemporaryDirectory(prefix="mechdesign-"))
         make = tempfile.TemporaryFile if OPEN_FILES.exists() else tempfile.NamedTemporaryFile
         spool: IO[bytes] = self._until_closed.enter_context(make(dir=folder))
-        shutil.copyfileobj(sys.stdin.buffer, spool)
-        spool.flush()
-        spool.seek(0)
-        head = spool.read(HEAD)
-        self._suffix = ".parquet" if head == b"PAR1" else ".jsonl" if head.lstrip()[:1] == b"{" else ".csv"
+        head = sys.stdin.buffer.read(HEAD)
+        self._suffix = (
+            ".parquet" if head[:4] == b"PAR1" else ".jsonl" if head[:HEAD].lstrip()[:1] == b"{" else ".csv"
+        )
         self._spool = spool
+        if self._suffix != ".parquet":
+            require_text(STANDARD_INPUT, head)
+            if len(head) == HEAD:
+                self._look_at(spool, head)
+        spool.write(head)
+        _copy(spool, folder)
+
+    def _look_at(self, spool: IO[bytes], head: bytes) -> None:
+        """Refuse what begins wrong: it may be large, or have no end."""
+        cut = head.rfind(b"\n") + 1
+        spool.write(head[:cut] or head)
+        spool.flush()
+        table = open_table(self.path(STANDARD_INPUT), None, STANDARD_INPUT, self._suffix)
+        table.shows = table.needs_rows = False
+        if self.look is not None:
+            self.look(table, cut > 0 and (self._suffix != ".csv" or b'"' not in head))
+        spool.seek(0)
+        spool.truncate()
+
+
+def _copy(spool: IO[bytes], folder: str) -> None:
+    """Copy the rest of the standard input; refuse more than there is room for."""
+    import shutil
+
+    room = int(SHARE * shutil.disk_usage(folder).free)
+    while piece := sys.stdin.buffer.read(HEAD):
+        room -= len(piece)
+        if room < 0:
+            where = os.path.dirname(folder)
+            raise DataError(
+                STANDARD_INPUT, f"is larger than the room in {where}", "save it to a file, and name that"
+            )
+        spool.write(piece)
+    spool.flush()
 
 
 @contextmanager

@@ -41,7 +41,8 @@ class Order:
     options : dict
         Of the operation.
     missing : tuple
-        The rule for missing values: its name, the codes, and whether they can be a category.
+        The rule for missing values: its name, the codes, whether they can be a category and which, and
+        whether it is for reports.
     alone : bool
         Whether there is one file only; one of many may be without rows.
     """
@@ -49,7 +50,7 @@ class Order:
     text: str
     owner: str
     options: dict[str, Any]
-    missing: tuple[str, tuple[str, ...], bool]
+    missing: tuple[str, tuple[str, ...], bool, str, bool]
     alone: bool
 
     @property
@@ -85,7 +86,7 @@ def order_of(
     """Return the settings that all pieces share; refuse the standard input, which workers do not have."""
     if STANDARD_INPUT in paths:
         raise ParameterError("--dask", "workers cannot read the standard input", "save it to files")
-    rule = (missing.rule, missing.codes, missing.category)
+    rule = (missing.rule, missing.codes, missing.category, missing.word, missing.reports)
     return Order(json.dumps(mechanism.document()), owner, dict(settings.options), rule, len(paths) == 1)
 
 

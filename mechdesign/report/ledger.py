@@ -261,7 +261,7 @@ def _collected(plain: Mapping[str, Any]) -> Collected:
 def _write(path: str, ledger: Ledger) -> None:
     document = ledger.as_json()
     text = json.dumps({**document, "sha256": _digest(document)}, indent=1, allow_nan=False) + "\n"
-    with whole_file(path, ModelFileError, durable=True) as temporary:
+    with whole_file(path, ModelFileError, durable=True, private=True) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 

@@ -11,6 +11,7 @@ from mechdesign.catalog.figures import model_figures
 from mechdesign.catalog.model import Model
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.figure import Figure, design_figures
+from mechdesign.core.numbers import shown
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
@@ -122,9 +123,8 @@ def _figures_of(thing: Any) -> list[Figure]:
             )
         return design_figures(thing.problem, thing)
     if not hasattr(thing, "figures"):
-        kind = type(thing).__name__
         raise ParameterError(
-            "figure", f"a {kind} is not drawn", "give a model, a problem, a mechanism or an estimate"
+            "figure", f"{shown(thing)} cannot be drawn", "give a model, a problem, a mechanism or an estimate"
         )
     found: list[Figure] = thing.figures()
     return found

@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.mechanisms.missing import Mask
 from mechdesign.report.arrow import numbers_of
+from mechdesign.report.formats import HEAD, require_one_header, require_text
 from mechdesign.report.formulas import Unmarking
 from mechdesign.report.reading import FileTable, Raw, require_short
 
@@ -37,13 +39,17 @@ class CsvTable(FileTable):
     """
 
     def _columns(self) -> tuple[str, ...]:
+        with self._errors(), self.path.open("rb") as binary:
+            require_text(self.name, binary.read(HEAD))
         with self._errors(), self.path.open(newline="", encoding="utf-8-sig") as stream:
             start = stream.read(HEADER)
             if len(start) == HEADER and "\n" not in start and "\r" not in start:
                 raise DataError(self.name, f"its first line is longer than {HEADER} characters", "is it CSV?")
+            first = list(islice(csv.reader(io.StringIO(start, newline="")), 3))
             header = next(csv.reader(io.StringIO(start, newline=""), strict=True), None)
         if not header:
             raise DataError(self.name, "is empty", "give a header line and one line per user")
+        require_one_header(self.name, first)
         return tuple(map(Unmarking(f"{self.name}: header"), header))
 
     @contextmanager
@@ -115,7 +121,7 @@ class CsvTable(FileTable):
     def _piece(self, columns: Sequence[str], waiting: list[list[str]], part: float) -> Raw:
         values: dict[str, Values] = {}
         missing: dict[str, Mask] = {}
-        is_code = {"", *self.missing.codes}.__contains__
+        is_code = self.missing.is_missing if self.missing.codes else {""}.__contains__
         for name, written in zip(columns, waiting, strict=True):
             column = self._unmarking[name].all(written)
             values[name] = texts(column)
@@ -187,7 +193,7 @@ class CsvTable(FileTable):
         require_short(f"{self.name}: column '{name}'", coded.dictionary)
         words = [self._unmarking[name](word) for word in coded.dictionary.to_pylist()]
         codes = numbers_of(coded.indices)
-        gone = np.array([word == "" or word in self.missing.codes for word in words], dtype=np.bool_)
+        gone = np.array(list(map(self.missing.is_missing, words)), dtype=np.bool_)
         table = np.empty(len(words), dtype=object)
         table[:] = words
         return Coded(table, codes), gone[codes] if gone.any() else np.zeros(len(codes), dtype=np.bool_)

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.documents import parse_json
+from mechdesign.core.documents import json_problem, parse_json
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.plain_columns import plain_column
 from mechdesign.core.tables import Values
 from mechdesign.mechanisms.missing import Mask
+from mechdesign.report.formats import HEAD, require_text
 from mechdesign.report.reading import MOST_BYTES, FileTable, Raw
 
 LINES = 1 << 16
@@ -31,6 +32,8 @@ class JsonTable(FileTable):
     """
 
     def _columns(self) -> tuple[str, ...]:
+        with self._errors(), self.path.open("rb") as binary:
+            require_text(self.name, binary.read(HEAD))
         for _, row in self._rows():
             return tuple(row)
         raise DataError(self.name, "is empty", "give one JSON object a line")
@@ -49,9 +52,8 @@ class JsonTable(FileTable):
     def _piece(self, columns: Sequence[str], rows: list[list[Any]], part: float) -> Raw:
         values: dict[str, Values] = {}
         missing: dict[str, Mask] = {}
-        codes = ("", *self.missing.codes)
         for name, column in zip(columns, zip(*rows, strict=True), strict=True):
-            gone = [value is None or (isinstance(value, str) and value in codes) for value in column]
+            gone = [value is None or self.missing.is_missing(value) for value in column]
             values[name], missing[name] = plain_column(column), np.array(gone, dtype=np.bool_)
         return values, missing, part
 
@@ -83,11 +85,12 @@ class JsonTable(FileTable):
         if len(line) > MOST_BYTES:
             raise DataError(where, f"is longer than {MOST_BYTES} bytes", "is it JSON lines?")
         try:
-            text = line.decode("utf-8-sig")
+            text = line.decode("utf-8-sig").rstrip("\r\n")
             read = parse_json(text)
             json.loads(text, object_pairs_hook=_different)
         except (ValueError, RecursionError) as error:
-            raise DataError(where, f"is not JSON ({error})", "give one JSON object a line") from None
+            what = f"is not JSON ({json_problem(error, lines=False)})"
+            raise DataError(where, what, "give one JSON object a line") from None
         rows: Any = [read]
         if isinstance(read, dict) and read.get("format") == MESSAGE:
             rows = read.get("rows")

@@ -41,16 +41,16 @@ class ParquetTable(FileTable):
                 return tuple(self._schema.names)
         except DataError:
             raise
-        except OSError as error:
-            raise DataError(self.name, f"cannot be read ({error})", "check the path") from None
-        except ValueError as error:
-            raise DataError(self.name, f"is not a Parquet file ({error})") from None
+        except (OSError, ValueError) as error:
+            raise self._refusal(error) from None
 
     def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
         parquet = pyarrow_module("parquet", self.name)
         texts = self._require_plain(columns)
         try:
-            with parquet.ParquetFile(self.path, pre_buffer=False, read_dictionary=texts) as file:
+            with parquet.ParquetFile(
+                self.path, pre_buffer=False, read_dictionary=texts, page_checksum_verification=True
+            ) as file:
                 self._require_bounded(file, set(texts))
                 total, done = max(1, file.metadata.num_rows), 0
                 for batch in file.iter_batches(ROWS, columns=list(columns), use_threads=False):
@@ -65,10 +65,17 @@ class ParquetTable(FileTable):
                     )
         except DataError:
             raise
-        except OSError as error:
-            raise DataError(self.name, f"cannot be read ({error})", "check the path") from None
-        except ValueError as error:
-            raise DataError(self.name, f"is not a Parquet file ({error})") from None
+        except (OSError, ValueError) as error:
+            raise self._refusal(error) from None
+
+    def _refusal(self, error: Exception) -> DataError:
+        """Return the error for what pyarrow says, in a line."""
+        reason = " ".join(str(error).split())
+        if "checksum" in reason or "CRC" in reason:
+            return DataError(self.name, "is damaged: a checksum does not fit", "use a copy of it")
+        if isinstance(error, OSError):
+            return DataError(self.name, f"cannot be read ({reason})", "check the path")
+        return DataError(self.name, f"is not a Parquet file ({reason})")
 
     def _require_plain(self, columns: Sequence[str]) -> list[str]:
         """Return the columns of these that hold strings; refuse nested columns and those of bytes."""
@@ -125,6 +132,8 @@ class ParquetTable(FileTable):
         plain = (pyarrow.types.is_integer, pyarrow.types.is_floating)
         if any(test(kind) for test in plain):
             numbers = numbers_of(column)
+            if self.missing.codes:
+                missing = missing | (self.missing.in_numbers(numbers) & ~missing)
             return np.where(
                 missing, numbers.dtype.type(0), numbers
             ) if column.null_count else numbers, missing
@@ -144,7 +153,8 @@ class ParquetTable(FileTable):
         if coded.indices.null_count:  # only then: a text that is not a category is looked for row by row
             words.append("")
             codes = np.where(missing, len(words) - 1, codes)
-        gone = np.array([word in self.missing.codes for word in words], dtype=np.bool_)
+        is_code = self.missing.is_missing
+        gone = np.array([word != "" and is_code(word) for word in words], dtype=np.bool_)
         table = np.empty(len(words), dtype=object)
         table[:] = words
         return Coded(table, codes), missing | gone[codes] if gone.any() else missing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -94,7 +95,8 @@ def _write_workbook(path: str, tables: Mapping[str, Columns]) -> int:
     if max(sizes, default=0) >= MOST_ROWS:
         raise DataError(path, f"{max(sizes)} rows are more than a worksheet has", "use .csv or .parquet")
     plain = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
-    with whole_file(path, DataError) as temporary, temporary.open("wb") as stream:
+    with whole_file(path, DataError) as temporary:
+        stream = io.BytesIO()  # a full disk would break the archive where nothing can be caught
         book = package.Workbook(stream, {**plain, "in_memory": True})
         bold, taken = book.add_format({"bold": True}), set[str]()
         for title, columns in tables.items():
@@ -106,6 +108,7 @@ def _write_workbook(path: str, tables: Mapping[str, Columns]) -> int:
                 for row, value in enumerate(values, 1):
                     _write_cell(sheet, row, place, value)
         book.close()
+        temporary.write_bytes(stream.getvalue())
     return sum(sizes)
 
 

@@ -162,7 +162,9 @@ def _write_parquet(path: Path, blocks: Iterable[Block]) -> int:
             table = pyarrow.table({name: convert(values) for name, values in block.items()})
             if writer is None:  # without pyarrow's own schema, a reader finds texts, not a dictionary of them
                 own = convert is _arrow_column
-                writer = pyarrow.parquet.ParquetWriter(path, table.schema, store_schema=own)
+                writer = pyarrow.parquet.ParquetWriter(
+                    path, table.schema, store_schema=own, write_page_checksum=True
+                )
             same = table.schema.equals(writer.schema)  # to cast, much has to be imported
             group.append(table if same else table.cast(writer.schema))
             rows, waiting = rows + table.num_rows, waiting + table.num_rows

@@ -10,6 +10,7 @@ from mechdesign.catalog import load_model, models, shipped
 from mechdesign.catalog.listing import ModelLine, _listed, listed_models
 from mechdesign.catalog.load import MODEL_KEYS, SIMULATION_KEYS
 from mechdesign.catalog.shipped import models_folder
+from mechdesign.cli import main
 from mechdesign.core.errors import MechDesignError, ModelFileError, UnknownNameError
 from mechdesign.papers.claims.claim import COMPARISONS, TRENDS
 from mechdesign.papers.claims.reading import CLAIM_KEYS
@@ -184,3 +185,44 @@ def test_a_model_that_is_added_later_is_found(monkeypatch):
     assert not shipped.is_model("response/added")
     monkeypatch.setattr(shipped, "models", lambda family=None: ["response/added"])
     assert shipped.is_model("response/added")
+
+
+DATED = """
+[model]
+title = "t"
+problem = "randomized-response"
+{model}
+[parameters]
+prior = [0.5, 0.5]
+epsilon = 1.0
+{parameters}
+"""
+
+DATES = {
+    "[model] source where": ({"model": 'source = {cite = "x", where = 1979-05-27}'}, "1979-05-27"),
+    "[model] statement": ({"model": "statement = 07:32:00"}, "07:32:00"),
+    "[parameters] labels 2": ({"parameters": 'labels = ["a", 1979-05-27T07:32:00Z]'}, "1979-05-27 07:32"),
+    "[sweep] epsilon 1": ({"parameters": "[sweep]\nepsilon = [1979-05-27]"}, "1979-05-27"),
+    "[claim] 1 at x": ({"parameters": "[[claim]]\nat = {x = 1979-05-27}"}, "1979-05-27"),
+    "[data] column": ({"parameters": "[data]\ncolumn = 1979-05-27"}, "1979-05-27"),
+    "[unknown] a": ({"parameters": "[unknown]\na = 1979-05-27"}, "1979-05-27"),
+}
+
+
+@pytest.mark.parametrize("place", DATES)
+@pytest.mark.parametrize("command", [["show"], ["show", "--json"], ["check"], ["sweep"], ["solve"]])
+def test_a_date_is_refused_wherever_it_is(place, command, tmp_path, capsys):
+    parts, date = DATES[place]
+    path = tmp_path / "m.toml"
+    path.write_text(DATED.format(**{"model": "", "parameters": "", **parts}))
+    assert main([command[0], str(path), *command[1:]]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"mechdesign: {path}: {place}: {date}")
+    assert "is a date or a time; put it in quotes" in said
+
+
+def test_a_date_in_an_option_is_a_text(tmp_path, capsys):
+    path = tmp_path / "m.toml"
+    path.write_text(DATED.format(model="", parameters=""))
+    assert main(["show", str(path), "--set", "epsilon=1979-05-27"]) == 2
+    assert "epsilon: expected a number, got '1979-05-27'" in capsys.readouterr().err

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from mechdesign.cli import interrupts, main
+from mechdesign.core.parallel import Task
 from tests.support.processes import started
 
 COMMAND = [sys.executable, "-W", "error", "-m", "mechdesign"]
@@ -121,6 +122,63 @@ def test_an_interrupt_in_the_first_moments_is_no_traceback():
             process.send_signal(signal.SIGINT)
             _, error = process.communicate(timeout=60)
         assert (process.returncode, error) == (130, b"mechdesign: interrupted\n"), delay
+
+
+def sleepers(seconds: float) -> list[Task]:
+    return [Task(str(number), "", time.sleep, (seconds,)) for number in range(4)]
+
+
+AT_WORK = """
+import sys
+from mechdesign import cli
+from mechdesign.core import parallel
+from tests.cli.test_process import sleepers
+
+def work(options):
+    print("at work", flush=True)
+    parallel.run_tasks(sleepers(120.0), jobs=2, alone=0.0)
+    return 0
+
+class Options:
+    run = staticmethod(work)
+
+import mechdesign.cli.parser
+mechdesign.cli.parser.parser = lambda name: type("P", (), {"parse_args": staticmethod(lambda given: Options)})
+sys.argv = ["mechdesign"]
+cli.run()
+"""
+"""A command that waits for two worker processes, which sleep for two minutes."""
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="no such signals")
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("SIGINT", 130, b"mechdesign: interrupted\n"),
+        ("SIGTERM", 143, b"mechdesign: terminated\n"),
+        ("SIGHUP", 129, b"mechdesign: hung up\n"),
+        ("SIGKILL", -9, b""),
+    ],
+)
+def test_whatever_ends_a_command_ends_its_workers(name, code, said):
+    """Their standard output is this process's, which would wait for them to the end."""
+    with started([sys.executable, "-c", AT_WORK], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"at work\n"
+        time.sleep(2.5 if name == "SIGKILL" else 1.0)  # workers at work, or about to start
+        process.send_signal(getattr(signal, name))
+        _, error = process.communicate(timeout=30)
+    # Killed, it says nothing; a helper of Python removes its semaphores, and says that.
+    assert (process.returncode, error if said else said) == (code, said)
+
+
+def test_a_shell_that_ignores_a_hang_up_is_obeyed():
+    program = (
+        "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "from mechdesign.cli import interrupts; interrupts.interrupts_of(None)\n"
+        "print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, callable(signal.getsignal(signal.SIGTERM)))"
+    )
+    made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert made.stdout == "True True\n", made.stderr
 
 
 def wait_for_the_package(process: subprocess.Popen) -> None:

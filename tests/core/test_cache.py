@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 import pickle
@@ -13,7 +14,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.catalog import load_model
-from mechdesign.core import foreign
+from mechdesign.core import foreign, user_key
 from mechdesign.core.cache import Cache, default_cache, key_of
 from mechdesign.core.errors import MethodError, RowError
 from mechdesign.core.parallel import Task, run_tasks
@@ -75,6 +76,77 @@ def test_a_group_that_may_write_by_default_does_not_spoil_the_cache(tmp_path):
         os.umask(mask)
     assert cache.get(key_of("a")) == (1,)
     assert (cache.folder / key_of("a")).stat().st_mode & 0o077 == 0 or sys.platform == "win32"
+
+
+class Command:
+    """Runs when it is unpickled, as a forged entry would."""
+
+    def __reduce__(self):
+        return os.mkdir, (os.environ["FORGED"],)
+
+
+@pytest.fixture
+def forged(tmp_path, monkeypatch):
+    """Give an entry's place in a private folder, and the folder that is there if its code has run."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("FORGED", str(tmp_path / "ran"))
+    cache = Cache(tmp_path / "kept")
+    cache.put(key_of("a"), 1)
+    assert cache.get(key_of("a")) == (1,)
+    return cache, cache.folder / key_of("a"), tmp_path / "ran"
+
+
+def test_a_forged_entry_runs_no_code(forged, tmp_path, monkeypatch):
+    cache, entry, ran = forged
+    text = pickle.dumps(Command())
+    with monkeypatch.context() as other:
+        other.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
+        cache.put(key_of("a"), Command())  # sealed by another user's key
+        sealed_elsewhere = entry.read_bytes()
+    plain = hashlib.sha256(key_of("a").encode() + text).digest()  # what an earlier release took
+    for content in (sealed_elsewhere, plain + text, text, bytes(32) + text, b""):
+        entry.write_bytes(content)
+        assert cache.get(key_of("a")) is None
+        assert not ran.exists()
+    cache.put(key_of("a"), Command())  # one's own runs, which shows that the others would have
+    cache.get(key_of("a"))
+    assert ran.exists()
+
+
+def test_an_entry_is_good_in_its_place_only(forged):
+    cache, entry, _ = forged
+    other = Cache(cache.root)
+    (cache.folder / key_of("b")).write_bytes(entry.read_bytes())
+    (cache.folder / key_of("b")).chmod(0o600)
+    assert other.get(key_of("b")) is None
+    other.folder = cache.root / ("0" * 16)
+    other.folder.mkdir(mode=0o700)
+    (other.folder / key_of("a")).write_bytes(entry.read_bytes())
+    (other.folder / key_of("a")).chmod(0o600)
+    assert other.get(key_of("a")) is None
+    entry.write_bytes(entry.read_bytes()[:-1] + b"?")
+    assert cache.get(key_of("a")) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="modes are of Unix")
+def test_without_a_private_key_nothing_is_kept(forged, tmp_path, monkeypatch):
+    cache, entry, _ = forged
+    key = user_key.key_path()
+    assert key == tmp_path / "state" / "mechdesign" / "key"
+    assert (key.stat().st_mode & 0o777, len(key.read_bytes())) == (0o600, user_key.SIZE)
+    assert [path.name for path in key.parent.iterdir()] == ["key"]
+    entry.unlink()
+    for spoil in (lambda: key.chmod(0o640), lambda: key.write_bytes(b"short")):
+        spoil()
+        user_key._key.cache_clear()
+        cache.put(key_of("a"), 1)
+        assert not entry.exists()
+        key.chmod(0o600)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "kept" / "a file" / "below"))
+    (tmp_path / "kept" / "a file").write_text("")
+    cache.put(key_of("a"), 1)
+    assert not entry.exists()
+    assert cache.get(key_of("a")) is None
 
 
 def test_the_source_of_other_packages_counts(foreign_module):

@@ -177,3 +177,16 @@ def test_a_data_frame_of_dask_is_counted_where_it_is(cluster):
 def test_two_local_clusters_run_side_by_side():
     with connected("local", 1) as first, connected("local", 1) as second:
         assert first.scheduler.address != second.scheduler.address
+
+
+def test_processes_that_do_not_start_are_one_line(survey, monkeypatch, capsys):
+    def failing(**_: object) -> None:
+        raise RuntimeError("Nanny failed to start.\n  many more lines")
+
+    monkeypatch.setattr(distributed, "LocalCluster", failing)
+    assert main(["count", "m.json", "reports", "--dask", "local", "-o", "far.json"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "mechdesign: --dask local: the processes on this machine did not start (Nanny failed"
+    )
+    assert said.count("\n") == 1

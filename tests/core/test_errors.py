@@ -9,7 +9,7 @@ import pkgutil
 import pytest
 
 import mechdesign as md
-from mechdesign.core.errors import DataError, MechDesignError, ParameterError, RowError
+from mechdesign.core.errors import DataError, MechDesignError, ParameterError, RowError, suggestion
 
 
 def classes(base):
@@ -58,3 +58,32 @@ def test_a_switch_is_written_as_the_reader_gives_it():
         "people.csv: values: row 12, column 'age': 11 is above 10; move it to the end with --clip"
     )
     assert error.row == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "hint"),
+    [
+        ("no", ["Yes", "No", "Prefer not to say"], "did you mean 'No'?"),
+        ("NO", ["yes", "no", "no answer"], "did you mean 'no'?"),
+        ("network+disk", ["disk+network", "network", "disk"], "did you mean 'disk+network'?"),
+        ("oracle frequency", ["frequency-oracle", "oracle"], "did you mean 'frequency-oracle'?"),
+        ("yes ", ["no", "yes"], "did you mean 'yes', without blanks around it?"),
+        ("\u00a0Yes", ["no", "yes"], "did you mean 'yes', without blanks around it?"),
+        ("true_epsilon", ["true-epsilon"], "did you mean 'true-epsilon'?"),
+        (
+            "Gro\u0308\u00dfe",
+            ["Gr\u00f6\u00dfe"],
+            "did you mean 'Gr\u00f6\u00dfe'; its letters are in another Unicode form, rename one of them",
+        ),
+        (
+            "survey",
+            ["survey-design", "survey-limit", "surveys"],
+            "did you mean 'survey-design' or 'survey-limit'?",
+        ),
+        ("x", ["Prefer not to say", "maximum"], "known: Prefer not to say, maximum"),
+        ("", ["a", "b"], "known: a, b"),
+        ("+", ["-", "/"], "known: -, /"),
+    ],
+)
+def test_suggestions(name, known, hint):
+    assert suggestion(name, known) == hint

@@ -113,9 +113,9 @@ def test_processes_that_count_in_one_file_lose_nothing(tmp_path, how):
 
 def test_only_unfinished_files_of_the_same_file_are_removed(tmp_path):
     """Names that only begin alike, files of somebody's own, links and folders stay."""
-    begin = files._part_prefix(tmp_path / "tv")
+    begin = files.part_prefix(tmp_path / "tv")
     own = [".tv.mynotes.part", ".tv.state.abcdefgh.part", f"{begin}notes.part", f"{begin}{'0' * 16}.txt"]
-    own += [f"{files._part_prefix(tmp_path / 'tv.state')}{'0' * 16}{PART}"]
+    own += [f"{files.part_prefix(tmp_path / 'tv.state')}{'0' * 16}{PART}"]
     for name in own:
         (tmp_path / name).write_text("mine")
     (tmp_path / f"{begin}{'1' * 16}{PART}").symlink_to("away")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mechdesign.cli import main
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.mechanisms.labels import Labels
+from mechdesign.mechanisms.mean import Duchi
 
 NAMED, NUMBERED = Labels(3, ["no", "yes", "don't know"]), Labels(3)
 
@@ -42,7 +44,7 @@ def test_labels_that_are_digits_are_found_among_numbers():
             "row 2: unknown category 'maybe' \\(2 such values\\); known: don't know, no, yes",
         ),
         (["yes", "ye"], "row 2: unknown category 'ye'; did you mean 'yes'\\?"),
-        (["yes", None], "row 2: unknown category None"),
+        (["yes", None], "row 2: is missing"),
         (["yes", ""], "row 2: unknown category ''"),
         ([["yes"]], "one column of values"),
     ],
@@ -58,7 +60,7 @@ def test_unknown_names_are_refused_naming_the_row(values, text):
         ([0, 1, 3], "row 3: unknown category 3; give integers from 0 to 2"),
         ([0, -1], "row 2: unknown category -1"),
         ([0.5], "row 1: unknown category 0.5"),
-        ([1.0, float("nan")], "row 2: unknown category nan"),
+        ([1.0, float("nan")], "row 2: is missing"),
         ([float("inf")], "row 1: unknown category inf"),
         ([1e300, 0.0], "row 1: unknown category 1e\\+300"),
         (["1e300"], "row 1: '1e300' is not a code"),
@@ -92,5 +94,59 @@ def test_names_that_cannot_serve_are_refused(names, text):
 def test_what_equals_a_whole_number_is_no_label_of_digits(value):
     labels, column = Labels(3, ["0", "1", "no"]), np.array(["no", 1, value, "0"], dtype=object)
     assert labels.encode(column[[0, 1, 3]]).tolist() == [2, 1, 0]
-    with pytest.raises(DataError, match=rf"row 3: unknown category {value!r}"):
+    said = "is missing" if value != value else f"unknown category {value!r}"
+    with pytest.raises(DataError, match=f"row 3: {said}"):
         labels.encode(column)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (1.0, "unknown category 1.0; write 1 without a point: a column with gaps becomes one of decimals"),
+        ("1.0", "unknown category '1.0'; write 1 without a point"),
+        (2.5, "unknown category 2.5; known: "),
+        (True, "unknown category True; give strings: 'True'"),
+        ("N/A", "known: 1, 5, True; if it stands for a missing value, --missing-code 'N/A'"),
+        (".", "if it stands for a missing value, --missing-code '.'"),
+        (" ", "if it stands for a missing value, --missing-code ' '"),
+        ("-", "if it stands for a missing value, --missing-code '-'"),
+        ("1 ", "did you mean '1', without blanks around it?"),
+    ],
+)
+def test_what_to_do_about_a_value_that_is_no_label(value, said):
+    with pytest.raises(DataError) as caught:
+        Labels(3, ["1", "5", "True"]).encode(np.array(["5", value], dtype=object))
+    assert said in str(caught.value)
+    assert str(caught.value).startswith("answers: row 2: ")
+
+
+def test_a_number_that_questionnaires_use_for_no_answer_is_named():
+    duchi = Duchi(1.0, 0.0, 5000.0)
+    for value in (-9, -999, -1, -88.0):
+        with pytest.raises(
+            DataError, match=rf"name it with --missing-code={value:g} if it stands .* clip=True$"
+        ):
+            duchi.randomize([1, value])
+    with pytest.raises(DataError, match=r"5001 is outside .*; correct it, or move values"):
+        duchi.randomize([1, 5001])
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_a_code_for_missing_is_a_number_however_it_is_written(kind, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Duchi(1.0, -100.0, 5000.0).save("m.json")
+    values = ["1.5", "-9.0", "-9", "200", "-90"]
+    if kind == "csv":
+        (tmp_path / "d.csv").write_text("\n".join(["x", *values]) + "\n")
+    elif kind == "jsonl":
+        (tmp_path / "d.jsonl").write_text("".join(f'{{"x": {value}}}\n' for value in values))
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        table = pytest.importorskip("pyarrow").table({"x": [float(value) for value in values]})
+        parquet.write_table(table, "d.parquet")
+    command = ["randomize", "m.json", f"d.{kind}", "-o", "r.csv", "--missing-code=-9"]
+    assert main(command) == 2
+    assert "column 'x': row 2: is missing (2 such rows here)" in capsys.readouterr().err
+    assert main([*command, "--missing", "drop"]) == 0
+    assert "2 rows without a value dropped" in capsys.readouterr().out
+    assert len((tmp_path / "r.csv").read_text().split()) == 4

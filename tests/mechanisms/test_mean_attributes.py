@@ -197,7 +197,7 @@ def test_tables_that_do_not_fit():
     good = data(5, 2)
     cases = {
         "3 columns for 2 attributes": data(5, 3),
-        "1 dimensions": [0.5, 0.5],
+        "1 dimension": [0.5, 0.5],
         "row 4, column 'pulse': NaN": np.where(np.arange(10).reshape(5, 2) == 7, np.nan, good),
         "row 2, column 'steps': 3 is outside [-1, 1]": np.where(np.arange(10).reshape(5, 2) == 2, 3.0, good),
         "row 1: 'x' is not a number": [["x", 1.0]],

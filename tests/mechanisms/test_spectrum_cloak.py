@@ -11,7 +11,7 @@ from mechdesign.audit.polygon import in_rectangle, polygon_area, squared_distanc
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.core.tables import MemoryTable
 from mechdesign.mechanisms.operations import Settings
-from mechdesign.mechanisms.spectrum import SpectrumCloak, tile
+from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase, tile
 from mechdesign.mechanisms.spectrum.cut import CutTiling
 from mechdesign.mechanisms.spectrum.registered import read_registered
 from mechdesign.mechanisms.spectrum.tile import Tiling, tiles_the_plane
@@ -192,3 +192,32 @@ def test_the_file_gives_back_the_same_cloak_and_every_change_is_refused(tmp_path
 def test_bad_parameters_are_one_line(change, text):
     with pytest.raises(ParameterError, match=text):
         SpectrumCloak(**{"cell": 1.0, "protection": 1.0, **change})
+
+
+@pytest.mark.parametrize("other", [{"origin": (50.0, 0.0)}, {"cell": 3.0}, {"origin": (0.0, 1e-9)}])
+def test_tiles_of_another_tiling_are_refused_as_objects_too(other):
+    """They would protect another place than the owner's, with a certificate that holds."""
+    cloak = SpectrumCloak(**{"cell": 2.0, "protection": 1.0, **other})
+    database = SpectrumDatabase([{"name": "tv"}, {"name": "am"}], price=0.1, cell=2.0)
+    registered = cloak.register([{"name": "tv", "x": 50.0, "y": 0.0}])
+    own = SpectrumCloak(cell=2.0, protection=1.0)
+    moves = [{"name": "tv", "time": t, "x": 50.0 + t, "y": 0.0} for t in (0.0, 2.0)]
+    times = [{"name": "tv", "start": 0.0, "end": 1.0, "x": 50.0, "y": 0.0}]
+    for found in (registered, cloak.visits(moves)[0], cloak.sessions(times)[0]):
+        with pytest.raises(DataError, match=r"channel 'tv': tile of another tiling .*register with the cell"):
+            database.register({"am": own.registration(0.0, 0.0), **found})
+    assert database.registered() == {"tv": None, "am": None}, "nothing is registered"
+    with pytest.raises(DataError, match="tile of another tiling"):
+        registered["tv"].joined(own.registration(50.0, 0.0))
+    database.register(own.register([{"name": "tv", "x": 50.0, "y": 0.0}]))
+    assert database.room("tv", 50.0, 0.0) < 0.0
+
+
+def test_between_two_rows_of_a_moving_owner_the_larger_radius_holds():
+    cloak = SpectrumCloak(cell=2.0, protection=[1.0, 2.0, 3.0], slot=100.0)
+    rows = [(0.0, 3.0), (450.0, 1.0), (850.0, 2.0)]
+    fixes = [{"name": "van", "time": t, "x": t / 50.0, "y": 0.0, "protection": radius} for t, radius in rows]
+    found = {slot: item["van"].protection for slot, item in cloak.visits(fixes).items()}
+    assert found == {0: 3.0, 1: 3.0, 2: 3.0, 3: 3.0, 4: 3.0, 5: 2.0, 6: 2.0, 7: 2.0, 8: 2.0}
+    back = [{**fix, "time": 850.0 - fix["time"]} for fix in reversed(fixes)]
+    assert sorted(item["van"].protection for item in cloak.visits(back).values()) == sorted(found.values())

@@ -149,7 +149,7 @@ def test_plot_saves_what_it_returns(tmp_path):
 @pytest.mark.parametrize(
     ("thing", "text"),
     [
-        (3, "a int is not drawn; give a model"),
+        (3, "3 cannot be drawn; give a model"),
         (md.JointCollection(attributes=[2, 2], epsilon=1.0), "nothing to draw of JointCollection"),
     ],
 )

@@ -152,7 +152,7 @@ class Season:
         """Write the state; it is on the disk, whole, when this returns."""
         content = self.as_json()
         document = {"format": FORMAT, "version": VERSION, "content": content, "sha256": _digest(content)}
-        with whole_file(path, ModelFileError, durable=True) as temporary:
+        with whole_file(path, ModelFileError, durable=True, private=True) as temporary:
             temporary.write_text(json.dumps(document, allow_nan=False) + "\n", encoding="utf-8")
 
     @classmethod

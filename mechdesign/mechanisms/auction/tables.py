@@ -12,6 +12,7 @@ import numpy as np
 
 from mechdesign.core.errors import DataError, MethodError, ParameterError, RowError
 from mechdesign.core.files import one_at_a_time
+from mechdesign.core.identifiers import identifier_or
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import integer
@@ -164,6 +165,9 @@ def _bids(source: Source) -> dict[str, Bid]:
                     raise RowError("users", row, "has no name", "give one")
                 if name != name.strip():
                     raise RowError("users", row, f"'{name}' begins or ends with a space", "remove the space")
+                if name != identifier_or(name):
+                    what = f"'{name}' and '{identifier_or(name)}' are one user"
+                    raise RowError("users", row, what, "write the latter in every slot")
                 bids[name] = Bid(float(amounts[SENSING][row]), float(amounts[PRIVACY][row]), lists[row])
     return bids
 

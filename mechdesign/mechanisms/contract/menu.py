@@ -15,6 +15,7 @@ from mechdesign.audit.exponential import float_down
 from mechdesign.audit.incentives import audit_menu
 from mechdesign.audit.menu_bound import Sellers, least_menu_error, least_payment
 from mechdesign.core.certificate import WITHIN, Certificate
+from mechdesign.core.columns import array_of
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.figure import Figure
@@ -168,7 +169,7 @@ class ContractMenu(Mechanism):
         return np.where(numbers == NOT_BUYING, 0.0, self.items[numbers, 1])
 
     def _checked_items(self, chosen: Any) -> Items:
-        numbers = np.asarray(chosen)
+        numbers = array_of(chosen, "items")
         if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
             raise DataError("items", "expected a list of item numbers, as choose returns them")
         if ((numbers < NOT_BUYING) | (numbers >= len(self.items))).any():

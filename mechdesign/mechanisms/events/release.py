@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.audit.event_classes import EventStates
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
@@ -23,6 +24,7 @@ from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector, user_count
 from mechdesign.mechanisms.collecting import column_operations
+from mechdesign.mechanisms.damage import damage_refused
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.events.estimate import EventEstimate
 from mechdesign.mechanisms.events.limits import ClassCurves, slot_limits
@@ -224,6 +226,7 @@ class EventRelease(ReportMechanism[EventEstimate]):
         The standard errors are those of the score test at the estimates: the second moment of the decoded
         reports is moved to what users with these averages can have.
         """
+        require_no_mask(counts, "counts")
         users = int(counts.sum())
         values, squares = (total / users for total in self.weights.totals(counts))
         limits = slot_limits(self._curves, values, squares, users, population)
@@ -286,6 +289,7 @@ class EventRelease(ReportMechanism[EventEstimate]):
         }
 
     @classmethod
+    @damage_refused
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
         slots, events = int(content["slots"]), int(content["most"])

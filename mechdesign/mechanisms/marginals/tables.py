@@ -18,7 +18,7 @@ from mechdesign.core.tables import Block, Source, Values
 from mechdesign.core.validation import integer
 from mechdesign.mechanisms.collecting import collect, marked
 from mechdesign.mechanisms.cross_table import AskedTables
-from mechdesign.mechanisms.door import in_python, missing_rule
+from mechdesign.mechanisms.door import in_python
 from mechdesign.mechanisms.figures import in_pictures
 from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
 from mechdesign.mechanisms.marginals.layout import REPORT, VIEW, Drawn
@@ -39,6 +39,7 @@ from mechdesign.mechanisms.operations import (
     operation_of,
 )
 from mechdesign.mechanisms.oracles.oracle import Oracle
+from mechdesign.mechanisms.report_gaps import report_rule
 from mechdesign.mechanisms.several_columns import MARGINAL, asked_attributes, encoded, people, with_reports
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def estimated_from_table(
 ) -> ReleasedMarginals:
     """Return the release from a data frame with columns of views and of reports."""
     with in_python(operation_of(release_operations(mechanism), "estimate", mechanism.type)):
-        source = FrameTable(reports, missing_rule(mechanism))
+        source = FrameTable(reports, report_rule(mechanism))
         return collected(mechanism, [source], Settings({"penalty": penalty}), population)
 
 

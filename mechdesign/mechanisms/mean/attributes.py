@@ -33,6 +33,7 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, one_of, privacy_epsilon, user_count
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.collecting import marked
+from mechdesign.mechanisms.damage import damage_refused
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import CHUNK
 from mechdesign.mechanisms.intake import Intake
@@ -321,6 +322,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         }
 
     @classmethod
+    @damage_refused
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
         kind = mechanism_types()[content["inner"]["type"]]

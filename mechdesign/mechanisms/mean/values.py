@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.codes import NUMBERS_FOR_MISSING, missing_hint
+from mechdesign.core.columns import array_of, shape_of
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.numbers import number_of_text, plain, shown
 from mechdesign.core.tables import Coded
@@ -94,11 +96,17 @@ class Domain:
             return
         outside = (column < self.low) | (column > self.high)
         row = _first(outside)
+        remedy = "correct it, or move values to the nearest end"
+        if column[row] in NUMBERS_FOR_MISSING:
+            code = f"--missing-code={column[row]:g}"
+            remedy = (
+                f"name it with {code} if it stands for a missing value, or move values to the nearest end"
+            )
         raise RowError(
             "values",
             row,
             f"{column[row]:.10g} is outside [{self.low:g}, {self.high:g}]{_more(outside)}",
-            "correct it, or move values to the nearest end",
+            remedy,
             "clip",
         )
 
@@ -130,10 +138,10 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
     if isinstance(values, Coded) and dimensions == 1:
         with suppress(DataError):  # said again below, with the row
             return as_floats(values.values, 1, what).take(values.codes)
-    raw = np.asarray(values)
+    raw = array_of(values, what)
     if raw.ndim != dimensions:
         wanted = "one column of numbers" if dimensions == 1 else "a table (users x attributes)"
-        raise DataError(what, f"expected {wanted}, got an array of {raw.ndim} dimensions")
+        raise DataError(what, f"expected {wanted}, got {shape_of(raw)}")
     if raw.dtype.kind in "iuf":
         floats: Array = raw.astype(np.float64, copy=False)
         return floats
@@ -145,9 +153,7 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
         found = number_of_text(value) if isinstance(value, str) else _number(value)
         if found is None:
             row = place // raw.shape[1] if raw.ndim == 2 else place
-            remedy = "correct or omit the row"
-            if isinstance(value, str) and value.strip().isalpha():
-                remedy += f"; if it stands for a missing value, --missing-code {value.strip()}"
+            remedy = f"correct or omit the row{missing_hint(value)}"
             raise RowError(what, row, f"{shown(value)} is not a number", remedy)
         numbers[place] = found
     return numbers.reshape(raw.shape)

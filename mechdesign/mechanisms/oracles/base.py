@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes, pairs_of_classes
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.numbers import plain_int
@@ -109,6 +110,7 @@ class SupportOracle(Oracle):
 
     def estimate_from_counts(self, counts: Codes, users: int, population: bool = False) -> FrequencyEstimate:
         """Return the estimate from the server's counters."""
+        require_no_mask(counts, "counts")
         names = tuple(self.labels.shown())
         return self._estimator.estimate(self.supports(counts, users), users, names, population)
 

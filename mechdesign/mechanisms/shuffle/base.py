@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.columns import array_of
 from mechdesign.core.errors import CertificateError, DataError, RowError
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.forecast import Forecast
@@ -226,7 +227,7 @@ class Protocol(ProtocolClient):
 
     def _checked_messages(self, messages: Any) -> Messages:
         """Return messages as an int64 array of the right width; refuse what is outside the alphabet."""
-        kind = messages if isinstance(messages, np.ndarray) else np.asarray(messages)
+        kind = array_of(messages, "messages")
         if kind.ndim == 1:
             kind = kind.reshape(-1, 1)
         if kind.ndim != 2 or kind.shape[1] != len(self.columns):

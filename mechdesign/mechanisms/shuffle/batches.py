@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.channel import PrivacyAudit, audit_channel
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.columns import array_of
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.marks import Line
@@ -113,7 +114,7 @@ class BatchShuffler(Mechanism):
         rng : int or numpy Generator, optional
             For repeatable simulations; the system's generator by default.
         """
-        given = np.asarray(messages)
+        given = array_of(messages, "messages")
         if given.ndim not in (1, 2) or len(given) > MOST_MESSAGES:
             raise DataError(
                 "messages", f"expected a row each, at most {MOST_MESSAGES} of them", "split the batch"

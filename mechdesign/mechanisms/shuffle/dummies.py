@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.blanket import blanket_divergence
+from mechdesign.audit.shuffle_rows import rows_attack
 from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.values import frozen_value, kept, kept_after
@@ -49,7 +50,9 @@ class Dummies(Noise):
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return about the fewest dummies whose divergence is proven to be small enough."""
         most = allowed.most(cls.limit)
-        found = fewest_dummies(partial(cls, promise, size), most)
+        refuted = rows_attack(promise.honest_users * most, Fraction(2, size), 1, promise.epsilon)
+        # In no time, where looking at the divergence of fewer dummies first takes seconds.
+        found = None if refuted > promise.delta else fewest_dummies(partial(cls, promise, size), most)
         if found is None:
             too_few(promise, most, cls.limit, lambda other: cls(other, size, most, TOTAL).holds)
         return found

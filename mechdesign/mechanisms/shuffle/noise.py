@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import MethodError
+from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.numbers import wholes
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.validation import integer
@@ -207,6 +207,10 @@ def least_weight(
     return made(found)
 
 
+MOST_TRIED = 1 << 36
+"""Dummies beyond which nothing is tried as a remedy: looking at them takes a second and more."""
+
+
 def fewest_dummies(
     made: Callable[[int, int], NoiseT],
     most: int,
@@ -242,9 +246,15 @@ def too_few(
     promise: Promise, most: int, limit: int, possible: Callable[[Promise], bool], where: str = ""
 ) -> NoReturn:
     """Raise OutOfReachError for dummies that are too few, saying what would do; at ``limit`` no more help."""
+
+    def looked(other: Promise) -> bool:
+        if other.honest_users * most > MOST_TRIED:
+            raise ParameterError("users", "too many to be tried as a remedy")
+        return possible(other)
+
     raise OutOfReachError(
         f"dummies are too few, {most} of each of {promise.honest_users} users{where}",
-        remedy=f"{remedy(promise, possible)}{', or more messages' if most < limit else ''}",
+        remedy=f"{remedy(promise, looked)}{', or more messages' if most < limit else ''}",
     )
 
 

@@ -24,7 +24,7 @@ LEAST_DELTA = 1e-30
 LEAST_EPSILON = 2.0**-20
 LARGEST_EPSILON = 40.0
 
-PATIENCE = 2.0
+PATIENCE = 0.5
 """Seconds of this process for which a remedy is looked for: it is a courtesy next to the answer."""
 
 CALIBRATIONS = ("exact", "published")
@@ -246,5 +246,6 @@ def remedy(promise: Promise, possible: Callable[[Promise], bool], digits: int = 
     if ways:
         return f"give {', or '.join(ways)}"
     if unknown or time.process_time() - start > PATIENCE:
-        return "give many more users, or a much larger epsilon"
+        more = "many more users, or " if 2 * promise.users < MOST_USERS else ""
+        return f"give {more}a much larger epsilon"
     return "no number of users and no epsilon would do"

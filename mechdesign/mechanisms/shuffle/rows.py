@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass, binomial_mass
 from mechdesign.audit.shuffle_rows import rows_attack, rows_divergence
-from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.errors import DataError
 from mechdesign.core.numbers import plain_int
 from mechdesign.core.randomness import TOTAL, BitSource
 from mechdesign.core.text import counted
@@ -24,9 +24,6 @@ from mechdesign.mechanisms.shuffle.dummies import MOST_TRIALS, with_dummies
 from mechdesign.mechanisms.shuffle.noise import Allowed, Messages, Noise, chance, fewest_dummies, too_few
 from mechdesign.mechanisms.shuffle.promise import Promise
 from mechdesign.mechanisms.shuffle.tasks import HistogramProtocol
-
-MOST_TRIED = 1 << 38
-"""Dummies of a row beyond which more users are not tried as a remedy: looking at them takes many seconds."""
 
 
 @frozen_value()
@@ -79,8 +76,6 @@ class Rows(Noise):
         most = allowed.most(MOST_TRIALS, shaped.rows)
 
         def enough(other: Promise, count: int) -> bool:
-            if other.users > promise.users and other.users * most > MOST_TRIED:
-                raise ParameterError("users", "too many to be tried as a remedy")
             full = cls.shaped(other, size, 1, 1).full
             noise = cls.shaped(other, size, count, full)
             coin, number = Fraction(2 * full, TOTAL), other.honest_users * count

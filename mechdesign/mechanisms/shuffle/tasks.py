@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.columns import array_of
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.randomness import TOTAL, BitSource
@@ -110,7 +111,7 @@ class CountProtocol(TotalProtocol):
 
     def _read_values(self, values: Any) -> NDArray[np.int64]:
         """Return zeros and ones; True and False are taken as well."""
-        array = np.asarray(values)
+        array = array_of(values, "values")
         read = BITS.encode(array.astype(np.int64) if array.dtype.kind == "b" else values, "values")
         self._require_users(len(read))
         return read

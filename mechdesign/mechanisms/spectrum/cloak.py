@@ -133,7 +133,7 @@ class SpectrumCloak(Mechanism):
 
     def registration(self, x: float, y: float, protection: float | None = None) -> Registered:
         """Return the registration of one owner; its location is compared with its tiles again, exactly."""
-        found = Registered(self._tiles_of(x, y), self._class_of(protection))
+        found = Registered(self._tiles_of(x, y), self._class_of(protection), self.tiling.mark)
         if self.tiling.nearest(found.tiles, x, y) != 0:
             raise CertificateError("cloak", "a location outside its own tile", "report this as a bug")
         return found
@@ -181,7 +181,8 @@ class SpectrumCloak(Mechanism):
         """Return registrations by slot of owners who move: the union of the tiles that each visits in it.
 
         Between two rows of a name it moves straight and evenly. Paths that meet the same closed tiles in each
-        slot are registered equally; nothing else separates them. It does not say that the owner's place at
+        slot are registered equally; nothing else separates them. Between two rows the larger of their
+        protection radii holds. It does not say that the owner's place at
         a moment stays spread over a tile: who changes tiles is near their edge.
 
         Parameters
@@ -197,7 +198,7 @@ class SpectrumCloak(Mechanism):
         {0: ((0, 0), (1, 0)), 1: ((1, 0), (2, 0))}
         """
         found: dict[int, list[tuple[str, Registered]]] = {}
-        before: dict[str, tuple[Fraction, Vertex]] = {}
+        before: dict[str, tuple[Fraction, Vertex, float]] = {}
         for fix in given:
             place = {key: fix[key] for key in fix if key not in ("name", "time")}
             name, here = str(fix["name"]), self.registration(**place)
@@ -205,11 +206,14 @@ class SpectrumCloak(Mechanism):
             spot = Fraction(coordinate("x", fix["x"])), Fraction(coordinate("y", fix["y"]))
             found.setdefault(math.floor(now / Fraction(self.slot)), []).append((name, here))
             if name in before:
-                for slot, tile in visited(self.tiling, before[name], (now, spot), self.slot):
+                earlier, spot_before, radius = before[name]
+                radius = max(radius, here.protection)
+                for slot, tile in visited(self.tiling, (earlier, spot_before), (now, spot), self.slot):
                     tiles = self._group(tile)
                     if tiles:
-                        found.setdefault(slot, []).append((name, Registered(tiles, here.protection)))
-            before[name] = now, spot
+                        part = Registered(tiles, radius, self.tiling.mark)
+                        found.setdefault(slot, []).append((name, part))
+            before[name] = now, spot, here.protection
         return {slot: united(parts) for slot, parts in sorted(found.items())}
 
     def _group(self, tile: Tile) -> tuple[Tile, ...]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, ParameterError, UnknownNameError, suggestion
+from mechdesign.core.errors import CertificateError, DataError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.marks import Line, Points
@@ -123,10 +123,17 @@ class SpectrumDatabase(Mechanism):
         ------
         UnknownNameError
             For a channel that the database does not have; nothing is then registered.
+        DataError
+            For tiles of another tiling, such as those of a cloak with another origin.
         """
-        for name in owners:
+        for name, owner in owners.items():
             if name not in self.owners:
                 raise UnknownNameError("name", f"no channel '{name}'", suggestion(name, self.owners))
+            if owner is not None:
+                try:
+                    owner.require_tiling(self.tiling.mark)
+                except DataError as error:
+                    raise error.within(f"channel '{name}'") from None
         state = self.state.copy()
         state.registered |= owners
         state.last = {}  # the same queries may get other answers now

@@ -7,7 +7,7 @@ of side and origin, for tiles of another tiling would protect another place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,10 +44,13 @@ class Registered:
         Sorted, each once; their union contains the owner.
     protection : float
         The radius within which the owner must not be disturbed.
+    tiling : str
+        The digest of the tiling whose tiles these are; empty where nobody has said it.
     """
 
     tiles: tuple[Tile, ...]
     protection: float
+    tiling: str = field(default="", repr=False, compare=False)
 
     @classmethod
     def of(cls, where: str, given: Mapping[str, Any]) -> Registered:
@@ -87,8 +90,18 @@ class Registered:
 
     def joined(self, other: Registered) -> Registered:
         """Return the union: the tiles of both, and the larger protection."""
+        other.require_tiling(self.tiling)
         tiles = tuple(sorted({*self.tiles, *other.tiles}))
-        return Registered(tiles, max(self.protection, other.protection))
+        tiling = self.tiling or other.tiling
+        return Registered(tiles, max(self.protection, other.protection), tiling)
+
+    def require_tiling(self, mark: str) -> None:
+        """Raise DataError where these are tiles of another tiling: they would protect another place."""
+        if self.tiling and mark and self.tiling != mark:
+            raise DataError(
+                f"tile of another tiling ({self.tiling:.20}, this one is {mark})",
+                remedy="register with the cell and the origin of this database",
+            )
 
 
 def tiles_of(field: str, given: Any) -> tuple[Tile, ...]:
@@ -157,11 +170,10 @@ def read_registered(
             name, mark = str(columns["name"][row]), str(columns["tiling"][row])
             names.add(name)
             if mark != tiling.mark:
-                raise DataError(
-                    at,
-                    f"tile of another tiling ({mark:.20}, this one is {tiling.mark})",
-                    "register with the cell and the origin of this database",
-                )
+                try:
+                    Registered((), 1.0, mark or "none").require_tiling(tiling.mark)
+                except DataError as error:
+                    raise error.within(at) from None
             if has_slots and _integer(at, columns["slot"][row]) != slot:
                 continue
             tile = [_integer(at, columns[key][row]) for key in ("column", "row")]

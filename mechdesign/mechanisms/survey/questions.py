@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.columns import mask_of, with_gaps
 from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
 from mechdesign.core.numbers import shown
 from mechdesign.core.tables import Coded
@@ -351,8 +352,8 @@ class Questions(Sealed):
             for name in self.names:
                 if name not in known:
                     raise DataError("data", f"no column '{name}'", suggestion(name, known))
-            return [data[name] for name in self.names]
-        rows = [list(row) for row in data]
+            return [with_gaps(data[name]) for name in self.names]
+        rows = [[None if mask_of(entry) is not None else entry for entry in row] for row in data]
         for place, row in enumerate(rows):
             if len(row) != len(self):
                 raise RowError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, ModelFileError, RowError, UnknownNameError, suggestion, unread
 from mechdesign.core.files import one_at_a_time, read_text, whole_file
+from mechdesign.core.identifiers import identifier_or, identifiers
 from mechdesign.core.numbers import shown
 from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.text import counted
 from mechdesign.mechanisms.about import other_owner, owner_entries
-from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.survey.parts import Answers
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class RememberedReports:
         self.survey = survey
         self.path: Path | None = None
         self._kept: dict[str, str] = dict(kept or {})
+        self._names = _by_identifier(self._kept)
         survey.aggregator().update(np.array(list(self._kept.values()), dtype=str))
 
     def __len__(self) -> int:
@@ -90,13 +91,15 @@ class RememberedReports:
         UnknownNameError
             For a user who has none yet.
         """
-        asked = self.users if users is None else names_of(users)
+        if users is None:
+            return np.array(list(self._kept.values()), dtype=str)
+        asked = identifiers(users)
         for user in asked:
-            if user not in self._kept:
+            if user not in self._names:
                 raise UnknownNameError(
                     "users", f"no report of {shown(user)}", suggestion(user, self.users) or NOT_DRAWN_YET
                 )
-        return np.array([self._kept[user] for user in asked], dtype=str)
+        return np.array([self._kept[self._names[user]] for user in asked], dtype=str)
 
     def ask(
         self, users: Sequence[Any], answers: Any, rng: Rng = None, clip: bool = False
@@ -106,7 +109,8 @@ class RememberedReports:
         Parameters
         ----------
         users : sequence
-            Who they are, one a row of the answers; their texts tell them apart.
+            Who they are, one a row of the answers. 1, 1.0, "1" and "1 " are one user, and so are two ways to
+            write one letter; large floats, which may be rounded, are refused.
         answers, rng, clip
             See :meth:`Survey.randomize`.
 
@@ -116,7 +120,7 @@ class RememberedReports:
             For an answer that is not possible, a user who appears twice, or as many users as answers are not.
         """
         encoded = self.survey.questions.encode(answers, clip)
-        return self.drawn(names_of(users), encoded, self.survey.source(rng, PURPOSE))
+        return self.drawn(identifiers(users), encoded, self.survey.source(rng, PURPOSE))
 
     def drawn(self, users: Sequence[str], answers: Answers, source: BitSource) -> NDArray[np.str_]:
         """Return a report of each user for encoded answers."""
@@ -135,10 +139,11 @@ class RememberedReports:
 
     def _draw(self, users: Sequence[str], answers: Answers, source: BitSource) -> int:
         """Draw the reports that are not there yet, and return how many."""
-        rows = np.array([row for row, user in enumerate(users) if user not in self._kept], dtype=np.int64)
+        rows = np.array([row for row, user in enumerate(users) if user not in self._names], dtype=np.int64)
         if len(rows):
             made = self.survey.draw([column[rows] for column in answers], source)
             self._kept |= {users[row]: str(text) for row, text in zip(rows.tolist(), made, strict=True)}
+            self._names |= {users[row]: users[row] for row in rows.tolist()}
         return len(rows)
 
     # File
@@ -179,10 +184,11 @@ class RememberedReports:
     def _join(self, path: Path) -> None:
         """Take the users of the file in; nobody may have two reports."""
         there = _read(self.survey, path)
-        for user, report in there.items():
-            if self._kept.get(user, report) != report:
+        for name, user in _by_identifier(there).items():
+            if name in self._names and self._kept[self._names[name]] != there[user]:
                 raise DataError(path, f"holds another report of user {shown(user)}", "load it before you ask")
-        self._kept = there | self._kept
+        self._kept = there | {user: self._kept[user] for user in self._kept if user not in there}
+        self._names = _by_identifier(self._kept)
 
     def _write(self, path: Path) -> None:
         document = {"format": FORMAT, **owner_entries(self.survey), "reports": self._kept}
@@ -195,23 +201,12 @@ class RememberedReports:
             temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def names_of(users: Sequence[Any], seen: set[str] | None = None) -> list[str]:
-    """Return the strings that identify users; refuse one that is empty, or appears twice here or before.
-
-    Examples
-    --------
-    >>> names_of([1, "ann"])
-    ['1', 'ann']
-    """
-    found = [str(user) for user in users]
-    seen = set() if seen is None else seen
-    for row, name in enumerate(found):
-        if name in ("", MISSING_CATEGORY, "None", "nan"):
-            raise RowError("users", row, "has no name", "give each row an identifier of its user")
-        if name in seen:
-            raise RowError("users", row, f"user {shown(name)} appears twice", "give one row per user")
-        seen.add(name)
-    return found
+def _by_identifier(users: Iterable[str]) -> dict[str, str]:
+    """Return the users of a file by their identifiers; of two forms of one the first counts."""
+    names: dict[str, str] = {}
+    for user in users:
+        names.setdefault(identifier_or(user), user)  # a file of an earlier release took any text
+    return names
 
 
 def _sum_of(document: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.guarantee import Guarantee
+from mechdesign.core.identifiers import identifiers
 from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon, user_count
@@ -37,7 +38,7 @@ from mechdesign.mechanisms.survey.kinds import best_part, part_of
 from mechdesign.mechanisms.survey.parts import Answers, SurveyPart
 from mechdesign.mechanisms.survey.planned import expected_errors, part_information
 from mechdesign.mechanisms.survey.questions import Question, Questions
-from mechdesign.mechanisms.survey.remembered import PURPOSE, RememberedReports, names_of
+from mechdesign.mechanisms.survey.remembered import PURPOSE, RememberedReports
 from mechdesign.mechanisms.survey.server import SurveyCounts
 from mechdesign.mechanisms.survey.tables import survey_operations
 from mechdesign.mechanisms.survey.wanted import Wanted, singles, wanted_of
@@ -225,7 +226,7 @@ class Survey(SurveyClient):
             What tells the users apart, one a row; by default numbers from 0, as on a device with one user.
         """
         encoded, kept = self.questions.encode(answers, clip), RememberedReports(self)
-        names = names_of(range(len(encoded[0])) if users is None else users)
+        names = identifiers(range(len(encoded[0])) if users is None else users)
         kept.drawn(names, encoded, self.source(rng, PURPOSE))
         return kept
 

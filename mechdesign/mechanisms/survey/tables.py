@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.identifiers import identifiers
 from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import ROWS, Block, Source
 from mechdesign.mechanisms.collecting import (
@@ -24,7 +25,7 @@ from mechdesign.mechanisms.missing import let_lack
 from mechdesign.mechanisms.operations import CLIP, COLUMN, SEED, Column, Operation, Option, Settings
 from mechdesign.mechanisms.several_columns import people
 from mechdesign.mechanisms.survey.parts import Answers
-from mechdesign.mechanisms.survey.remembered import PURPOSE, RememberedReports, names_of
+from mechdesign.mechanisms.survey.remembered import PURPOSE, RememberedReports
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.survey.survey import Survey
@@ -71,7 +72,7 @@ def _remembered(mechanism: Survey, sources: Sequence[Source], settings: Settings
     blocks: list[Answers] = []
     for block, answers in _answers(mechanism, sources, settings, [key]):
         with located(source, key):
-            users += names_of(np.asarray(block[key]).tolist(), seen)
+            users += identifiers(np.asarray(block[key]).tolist(), seen)
         blocks.append(answers)
     joined = [np.concatenate(columns) for columns in zip(*blocks, strict=True)]
     kept = RememberedReports.load(mechanism, state) if os.path.exists(state) else RememberedReports(mechanism)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import ClassAudit
 from mechdesign.audit.patterns import audit_patterns
 from mechdesign.core.certificate import Certificate
+from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
@@ -23,6 +24,7 @@ from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, one_of, privacy_epsilon, probability_vector, user_count
 from mechdesign.mechanisms.collecting import column_operations, count_outside
+from mechdesign.mechanisms.damage import damage_refused
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.frequency_estimate import project_to_simplex
 from mechdesign.mechanisms.frequency_limits import few_users
@@ -215,6 +217,7 @@ class WorkloadRelease(PatternClient):
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> QueryEstimate:
         """Return the estimates from the number of times each report was made."""
+        require_no_mask(counts, "counts")
         users = int(counts.sum())
         shares = self.value.shares_from(counts)
         rows, names = self._listed
@@ -383,6 +386,7 @@ class WorkloadRelease(PatternClient):
         }
 
     @classmethod
+    @damage_refused
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
         workload = Workload(content["workload"], content["query_weights"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mechdesign.audit.shuffle_sums import MOST_USERS
 from mechdesign.core.certificate import Certificate, optimality as closeness
 from mechdesign.core.solution import Solution
 from mechdesign.problems.shuffle.exact import exact_delta, why_not_exact
@@ -52,7 +53,17 @@ def central_privacy(setting: Setting, epsilon: float) -> Certificate:
         False,
         {"proven_delta": bound, "attacked_delta": reached, "delta": setting.delta, "users": setting.users},
         {"attack": text} if reached > setting.delta else {},
+        limits_of(setting, epsilon),
     )
+
+
+def limits_of(setting: Setting, epsilon: float) -> str:
+    """Return what is not computed at a setting, so that its epsilon is larger than need be; else nothing."""
+    if 0.0 < setting.local_epsilon <= epsilon:
+        return "not amplified: no smaller epsilon is proven for this delta and number of users"
+    if setting.users > MOST_USERS:
+        return f"proven for {MOST_USERS} users, which more users keep as well; attacks are not computed"
+    return ""
 
 
 def attack_certificate(solution: Solution[Any]) -> Certificate:

@@ -11,6 +11,7 @@ from mechdesign.cli import main
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.problems.shuffle.parameters import honest_users
+from mechdesign.problems.shuffle.verdicts import central_privacy, limits_of
 
 BINARY = {"name": "k-ary", "size": 2}
 TERNARY = {"name": "k-ary", "size": 3}
@@ -237,3 +238,24 @@ def test_epsilons_have_their_ranges_too():
 def test_the_shell_says_it_in_one_line(change, capsys):
     assert main(["solve", "shuffle/certified_any", "--set", change]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("users", "epsilon", "note"),
+    [
+        (10**10, 0.5, "proven for 1000000000 users, which more users keep as well; attacks are not computed"),
+        (10**10, 1.0, "not amplified: no smaller epsilon is proven for this delta and number of users"),
+        (1000, 1.0, "not amplified: no smaller epsilon is proven for this delta and number of users"),
+        (10**5, 0.5, ""),
+    ],
+)
+def test_limits_of_the_computation_are_said(users, epsilon, note):
+    setting = md.ShuffleAmplification(users=users, local_epsilon=1.0, delta=1e-300).setting
+    assert limits_of(setting, epsilon) == note
+
+
+def test_the_certificate_has_the_note():
+    problem = md.ShuffleAmplification(users=1000, local_epsilon=1.0, delta=1e-300)
+    certificate = central_privacy(problem.setting, 1.0)
+    assert certificate.holds
+    assert "not amplified" in str(certificate)

@@ -24,7 +24,7 @@ MOST_LISTED = 8
 TRIES = 8
 
 SAID = {
-    "mean": "mean error relative to answers in clear",
+    "mean": "mean squared error relative to answers in clear",
     "worst": "largest ratio of an error to its target",
     "users": "users needed for all target errors",
     "epsilon": "least epsilon for all target errors",

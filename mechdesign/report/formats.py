@@ -1,0 +1,83 @@
+"""Files that are not tables of text: recognized by their first bytes, with how to convert them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from mechdesign.core.errors import DataError
+
+HEAD = 16
+"""Bytes by which a format is recognized."""
+
+EXPAND = "decompress it first"
+SAVE = "save it as CSV in UTF-8"
+
+FORMATS = {
+    b"\x1f\x8b": ("compressed by gzip", f"{EXPAND}: gunzip"),
+    b"BZh": ("compressed by bzip2", f"{EXPAND}: bunzip2"),
+    b"\xfd7zXZ\x00": ("compressed by xz", f"{EXPAND}: unxz"),
+    b"\x28\xb5\x2f\xfd": ("compressed by zstd", f"{EXPAND}: unzstd"),
+    b"PK\x03\x04": ("a spreadsheet (.xlsx, .ods) or another ZIP archive", f"{SAVE}, or unzip it"),
+    b"\xd0\xcf\x11\xe0": ("an old spreadsheet (.xls)", SAVE),
+    b"PAR1": ("Parquet", "name it .parquet"),
+    b"ARROW1": ("an Arrow file (Feather)", "save it as Parquet"),
+    b"$FL2": ("an SPSS file", SAVE),
+    b"$FL3": ("an SPSS file", SAVE),
+    b"<stata_dta>": ("a Stata file", SAVE),
+    b"SQLite format 3": ("an SQLite database", "export the table as CSV"),
+    b"%PDF-": ("a PDF file", "give the table itself, as CSV"),
+    b"\xff\xfe": ("text in UTF-16", SAVE),
+    b"\xfe\xff": ("text in UTF-16", SAVE),
+}
+"""How files begin, what they are, and what to do."""
+
+
+def require_text(name: str, head: bytes) -> None:
+    r"""Raise DataError for a file that begins like one of another format than text.
+
+    Examples
+    --------
+    >>> require_text("ages.csv", b"age\n31\n")
+    >>> require_text("ages.csv.gz", b"\x1f\x8b\x08\x00")
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: ages.csv.gz: is compressed by gzip; decompress it first: gunzip
+    """
+    for start, (kind, remedy) in FORMATS.items():
+        if head.startswith(start):
+            raise DataError(name, f"is {kind}", remedy)
+
+
+IMPORT = re.compile(r'\s*\{\s*"ImportId"\s*:')
+"""How the cells of the third line of a Qualtrics export begin."""
+
+RESPONSES = ("response", "open-ended response")
+"""Cells of the second line of a SurveyMonkey export."""
+
+
+def require_one_header(name: str, lines: Sequence[Sequence[str]]) -> None:
+    """Raise DataError for the first lines of a file with further headers, which would be users' answers.
+
+    Examples
+    --------
+    >>> require_one_header("q.csv", [["Q1"], ["Do you smoke?"], ['{"ImportId":"QID1"}']])
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: q.csv: is a Qualtrics export with three header lines; delete the ...
+    """
+    for number, cells in enumerate(lines[1:3], start=2):
+        if any(IMPORT.match(cell) for cell in cells):
+            what = f"is a Qualtrics export with {'three' if number == 3 else 'two'} header lines"
+            remedy = (
+                "delete the lines of questions and of ImportIds"
+                if number == 3
+                else "delete that of ImportIds"
+            )
+            raise DataError(name, what, remedy)
+    if len(lines) > 1 and len(lines[0]) == len(lines[1]):
+        header, second = ([cell.strip().casefold() for cell in cells] for cells in lines[:2])
+        is_second = any(cell in RESPONSES for cell in second)
+        if is_second and ("" in header or "" in second or header[0] == "respondent id"):
+            remedy = "join them into one, with a name for every column"
+            raise DataError(name, "is a SurveyMonkey export with two header lines", remedy)
