@@ -66,7 +66,8 @@ class Store:
         for part in self.folder.glob("*.part"):
             part.unlink()
         if self.reports.exists() and self._head()["survey"] != survey:
-            raise DataError(self.folder, "holds reports of another mechanism or survey", "give another --folder")
+            what = "holds reports of another mechanism or survey"
+            raise DataError(self.folder, what, "give another --folder")
         used = self._used()
         marks = {_hashed(token): "-" for token in tokens} | used
         lines = "".join(f"{name} {mark}\n" for name, mark in sorted(marks.items()))

@@ -36,11 +36,11 @@ class MissingRule:
         Whether missing values can be a category here, for the remedy that errors name.
     word : str
         The category in which missing values are counted.
+    reports : bool
+        Whether the columns hold reports, which are never empty.
     optional : frozenset of str
         The columns of people's data that have a category for missing values; set by the operation that reads
         them. A row that lacks only such values is not dropped.
-    reports : bool
-        Whether the columns hold reports, which are never empty.
     rows : int
         How many rows were dropped or, by the rule ``category``, given the category for missing values.
     filled : int
@@ -62,8 +62,8 @@ class MissingRule:
     codes: tuple[str, ...] = ()
     category: bool = False
     word: str = MISSING_CATEGORY
-    optional: frozenset[str] = frozenset()
     reports: bool = False
+    optional: frozenset[str] = frozenset()
     rows: int = field(default=0, init=False)
     filled: int = field(default=0, init=False)
 
