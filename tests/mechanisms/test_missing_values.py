@@ -100,5 +100,5 @@ def test_reports_have_no_category_for_missing_values(tmp_path, capsys):
     reports.to_csv(tmp_path / "r.csv", index=False)
     mechanism.save(tmp_path / "m.json")
     assert main(["estimate", str(tmp_path / "m.json"), str(tmp_path / "r.csv"), "--missing", "drop"]) == 0
-    assert "1 row without a value dropped" in capsys.readouterr().out
+    assert "1 row without a report dropped" in capsys.readouterr().out
     assert np.asarray(reports).shape == (4, 2)
