@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 MOST_DEPTH = 100
@@ -25,6 +26,34 @@ TOKEN = re.compile(
 LONG_TEXT = re.compile(r'(?:[^"\\]|\\.|"(?!""))*"{3,5}', re.DOTALL)
 JSON_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[\[\]{}]', re.DOTALL)
 DEEP_NUMBERS = re.compile(rf"(?:\.[^.,\n]*){{{MOST_DEPTH}}}")
+
+
+class WrittenNumber(float):
+    """The double next to a number in a text that has more digits than a double, with the text.
+
+    It is a double like any other; an epsilon is read from the text. See :func:`written_float`.
+    """
+
+    text: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return written_float, (self.text,)
+
+
+def written_float(text: str) -> float:
+    """Return the double of a text; one with the text where the double's own decimal is another number.
+
+    Examples
+    --------
+    >>> type(written_float("0.1")) is float, written_float("1.09861228866810969").text
+    (True, '1.09861228866810969')
+    """
+    number = float(text)
+    if not math.isfinite(number) or Decimal(text.replace("_", "")) == Decimal(repr(number)):
+        return number
+    found = WrittenNumber(number)
+    found.text = text.replace("_", "")
+    return found
 
 
 def parse_toml(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
