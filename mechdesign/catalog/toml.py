@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mechdesign.core.documents import date_in, parse_toml
+from mechdesign.core.documents import date_in, parse_toml, written_float
 from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion, unread
 from mechdesign.core.files import read_text
 
@@ -32,8 +32,6 @@ def read_toml(path: Path) -> dict[str, Any]:
     ModelFileError
         When the file cannot be read or is not valid TOML; a key that is there twice is named with its line.
     """
-    from mechdesign.core.exact import written_float  # with numpy
-
     text = ""
     try:
         text = read_text(path, LARGEST_FILE, ModelFileError)

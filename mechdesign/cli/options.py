@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NoReturn, Protocol
 
-from mechdesign.core.documents import date_in, parse_toml
+from mechdesign.core.documents import date_in, parse_toml, written_float
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
@@ -200,8 +200,6 @@ def options_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def _pairs(flag: str, settings: Sequence[str], example: str) -> dict[str, Any]:
     """Return names and values; a value that is not TOML is a string."""
-    from mechdesign.core.exact import written_float  # with numpy
-
     result = {}
     for setting in settings:
         name, equals, text = setting.partition("=")

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import Any
 
 MOST_DEPTH = 100
@@ -46,6 +47,34 @@ def date_in(value: Any, place: str = "") -> tuple[str, str] | None:
         is_date = hasattr(value, "isoformat") and not isinstance(value, str)
         return (place, str(value)) if is_date else None
     return next((found for key, item in items if (found := date_in(item, key)) is not None), None)
+
+
+class WrittenNumber(float):
+    """The double next to a number in a text that has more digits than a double, with the text.
+
+    It is a double like any other; an epsilon is read from the text. See :func:`written_float`.
+    """
+
+    text: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return written_float, (self.text,)
+
+
+def written_float(text: str) -> float:
+    """Return the double of a text; one with the text where the double's own decimal is another number.
+
+    Examples
+    --------
+    >>> type(written_float("0.1")) is float, written_float("1.09861228866810969").text
+    (True, '1.09861228866810969')
+    """
+    number = float(text)
+    if not math.isfinite(number) or Decimal(text.replace("_", "")) == Decimal(repr(number)):
+        return number
+    found = WrittenNumber(number)
+    found.text = text.replace("_", "")
+    return found
 
 
 def parse_toml(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:

@@ -11,39 +11,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from mechdesign.core.documents import WrittenNumber
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import fraction_of_text, rational, shown
 
 LARGEST_DENOMINATOR = 1000
 """Quotients with at most this denominator are read out of a double that is the nearest to one of them."""
-
-
-class WrittenNumber(float):
-    """The double next to a number in a text that has more digits than a double, with the text.
-
-    It is a double like any other; an epsilon is read from the text. See :func:`written_float`.
-    """
-
-    text: str
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return written_float, (self.text,)
-
-
-def written_float(text: str) -> float:
-    """Return the double of a text; one with the text where the double's own decimal is another number.
-
-    Examples
-    --------
-    >>> type(written_float("0.1")) is float, written_float("1.09861228866810969").text
-    (True, '1.09861228866810969')
-    """
-    number = float(text)
-    if not math.isfinite(number) or Decimal(text.replace("_", "")) == Decimal(repr(number)):
-        return number
-    found = WrittenNumber(number)
-    found.text = text.replace("_", "")
-    return found
 
 
 def exact_number(field: str, value: Any) -> Fraction:

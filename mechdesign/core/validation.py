@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.documents import WrittenNumber
 from mechdesign.core.errors import ParameterError, suggestion
-from mechdesign.core.exact import WrittenNumber, stated
+from mechdesign.core.exact import stated
 from mechdesign.core.numbers import double, doubles, frozen, plain_int, shown
 
 Array = NDArray[np.float64]
