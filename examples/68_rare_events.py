@@ -1,4 +1,4 @@
-"""Rare events in many slots: the best report, next to the one that reports the whole state."""
+"""Rare events in many slots: the best report of its class, next to the one about the whole state."""
 
 import tempfile
 from pathlib import Path

@@ -27,6 +27,7 @@ from mechdesign.problems.workload.event_counts.problem import EventCounts
 from mechdesign.problems.workload.event_counts.symmetric import PatternClasses, best_classes
 from mechdesign.problems.workload.linear_queries import all_columns, columns
 from mechdesign.problems.workload.linear_queries.outcomes import variables_of as pattern_variables
+from mechdesign.problems.workload.linear_queries.prices import QueryPrices
 
 NEGLIGIBLE = 1e-9
 
@@ -127,7 +128,7 @@ def _few_states(problem: EventCounts) -> Outcome:
     queries = problem.queries
     found = all_columns.run(queries) if all_columns.why_not(queries) is None else columns.run(queries)
     prices = found.prices
-    own = None if prices is None else AllPatternPrices(problem, prices.worth)
+    own = AllPatternPrices(problem, prices.worth) if isinstance(prices, QueryPrices) else None
     return changed(found, prices=own, notes={"states": problem.states.size, **found.notes})
 
 

@@ -66,8 +66,9 @@ def _program(states: EventStates, shares: Array, epsilon: float, points: list[De
         objective.append(np.append(earned, 0.0))
         equal.append(csr_array(np.hstack([rows, np.zeros((len(rows), 1))])))
         identity, ones = np.eye(size), np.ones((size, 1))
-        upper.append(np.vstack([np.hstack([identity, -ones]), np.hstack([-identity, shrink * ones])]))
-    private = csr_array(block_diag([csr_array(block) for block in upper]))
+        private_rows = [np.hstack([identity, -ones]), np.hstack([-identity, shrink * ones])]
+        upper.append(csr_array(np.vstack(private_rows)))
+    private = csr_array(block_diag(upper))
     count = private.shape[1]
     return LinearProgram(
         objective=np.concatenate(objective),
