@@ -29,6 +29,9 @@ from mechdesign.core.numbers import Number, plain, rational, rationals, shown
 from mechdesign.core.text import counted
 from mechdesign.core.validation import one_of
 
+SINGLE = "there is a single type, so nothing is compared"
+"""Why a certificate about pairs of types does not hold."""
+
 Numbers = Sequence[int | float | Fraction | Decimal] | NDArray[np.float64]
 
 
@@ -160,6 +163,8 @@ def incentive_compatibility(menu: MenuNumbers) -> Certificate:
     >>> incentive_compatibility(menu_numbers([1, 2], [3.0, 1.0], [3.5, 2.0])).witness
     {'type': 0, 'theta': 1, 'own_item': 0, 'better_item': 1, 'gain': 0.5}
     """
+    if len(menu.types) < 2:
+        return Certificate("incentive_compatibility", False, True, note=SINGLE)
     envelope = upper_envelope(menu)
     if not envelope:
         return Certificate("incentive_compatibility", True, True, {"worst_gain": 0.0}, {}, "nothing is sold")
@@ -250,6 +255,8 @@ def monotonicity(types: Numbers, epsilon: Numbers) -> Certificate:
             f"has {counted(len(levels), 'entry')} for {counted(len(theta), 'type')}",
             "give one per type",
         )
+    if len(theta) < 2:
+        return Certificate("monotonicity", False, True, note=SINGLE)
     # Of a type that occurs several times the largest epsilon counts, and then its least one.
     order = sorted(range(len(theta)), key=lambda place: (theta[place], -levels[place]))
     least: int | None = None  # the least epsilon of the types that are strictly lower
@@ -295,12 +302,13 @@ def audit_menu(
     Returns
     -------
     tuple of Certificate
+        Of a single type, nothing is certified about others: neither incentive compatibility nor monotonicity.
     """
     known = one_of("information", information, ("incomplete", "complete"))
     menu = menu_numbers(types, epsilon, payment, cost)
     certificates = [_individual_rationality(menu)]
-    if known == "incomplete":
+    if known == "incomplete" and len(menu.types) > 1:
         certificates.append(incentive_compatibility(menu))
     if budget is not None:
         certificates.append(within_budget(counts, payment, budget))
-    return (*certificates, monotonicity(types, epsilon))
+    return (*certificates, monotonicity(types, epsilon)) if len(menu.types) > 1 else tuple(certificates)

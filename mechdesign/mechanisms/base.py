@@ -34,7 +34,7 @@ from mechdesign.mechanisms.about import SEALED_FROM, About, WithAbout, survey_di
 from mechdesign.mechanisms.door import WithTables
 from mechdesign.mechanisms.intake import MISSING_CATEGORY, Intake
 from mechdesign.mechanisms.kinds import derived, import_all, import_naming
-from mechdesign.mechanisms.written import converted, digest, read, written
+from mechdesign.mechanisms.written import converted, digest, read, still_stated, written
 
 if TYPE_CHECKING:
     from mechdesign.core.figure import Figure
@@ -387,7 +387,7 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
         raise ModelFileError(path, f"content is damaged ({error})", AGAIN) from None
     if failed:
         raise CertificateError(f"{path}: refused", failed[0], AGAIN)
-    if document.get("certificates") != written:
+    if still_stated(document, written) != written:
         raise CertificateError(f"{path}: refused", "its certificates are not its content's", AGAIN)
     if mechanism.content() != content:
         raise CertificateError(f"{path}: refused", "the content holds more than the mechanism runs on", AGAIN)

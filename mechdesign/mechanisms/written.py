@@ -22,6 +22,9 @@ EXACT = 1 << 53
 
 NUMBER = re.compile(r"-?[0-9]{16,4000}", re.ASCII)
 LIKE_A_NUMBER = re.compile(r"=*-?[0-9]{16,}", re.ASCII)
+LAST_WITH_VACUOUS = 2
+"""The last version of files with certificates about the pairs of a single type."""
+
 NUMERIC = ("content", "certificates", "data")
 """The parts of a file that hold numbers."""
 
@@ -80,3 +83,12 @@ def require_total(content: Mapping[str, Any]) -> None:
     total = plain_int("total", content["total"])
     if total != TOTAL:
         raise CertificateError("total", f"is {total}, not 2**62")
+
+
+def still_stated(document: Mapping[str, Any], stated: list[Any]) -> Any:
+    """Return the certificates of a file; of an old one, without those about an empty set, which are gone."""
+    listed = document.get("certificates")
+    if document["version"] > LAST_WITH_VACUOUS or not isinstance(listed, list):
+        return listed
+    properties = [entry["property"] for entry in stated]
+    return [entry for entry in listed if isinstance(entry, dict) and entry.get("property") in properties]

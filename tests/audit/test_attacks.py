@@ -262,7 +262,8 @@ def test_negative_counts_do_not_make_room_in_the_budget():
 
 def test_numbers_beyond_doubles_give_a_verdict():
     """Individual rationality is missed by 10**300 * 10**300, which is not a double."""
-    certificates = audit_menu([1e300], [1e300], [1e300], [1e300], 1e300)
+    twice = [1e300, 1e300]
+    certificates = audit_menu(twice, twice, twice, twice, 1e300)
     assert [certificate.holds for certificate in certificates] == [False, True, False, True]
     assert certificates[0].figures["least_utility"] == -np.inf
     assert certificates[2].figures["total_payment"] == np.inf
@@ -273,7 +274,7 @@ def test_monotonicity_compares_every_pair_also_of_tied_types(items):
     types, epsilon = [item[0] for item in items], [item[1] / 2 for item in items]
     expected = all(b[1] <= a[1] for a in items for b in items if a[0] < b[0])
     certificate = monotonicity(types, epsilon)
-    assert certificate.holds == expected
+    assert certificate.holds == (expected and len(items) > 1), "of a single type nothing holds"
     if not expected:
         witness = certificate.witness
         assert witness["lower_type"] < witness["higher_type"]

@@ -8,8 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from mechdesign.audit.incentives import audit_menu, menu_numbers, upper_envelope, within_budget
-from mechdesign.core.errors import ParameterError
+import mechdesign as md
+from mechdesign.audit.incentives import (
+    audit_menu,
+    incentive_compatibility,
+    menu_numbers,
+    monotonicity,
+    upper_envelope,
+    within_budget,
+)
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.mechanisms.base import mechanism_of
 
 EIGHTHS = st.integers(0, 40).map(lambda n: n / 8)
 MENUS = st.lists(
@@ -40,21 +49,40 @@ def test_verdicts_and_worst_cases_equal_brute_force(rows):
         for j in range(len(types))
         if items[j] != (0, 0)
     }
-    rationality, compatibility, budget, monotone = audit_menu(
-        types, [1] * len(types), epsilon, payment, 9.5, cost
-    )
+    found = audit_menu(types, [1] * len(types), epsilon, payment, 9.5, cost)
+    judged = {item.property: item for item in found}
+    rationality, budget = judged.pop("individual_rationality"), judged.pop("budget")
     assert rationality.holds == (min(own) >= 0)
     assert rationality.figures["least_utility"] == float(min(own))
+    assert budget.holds == (sum(exact[2]) <= Fraction(19, 2))
+    if len(types) == 1:  # there is nobody to imitate, and nobody to compare with
+        assert judged == {}
+        return
+    compatibility, monotone = judged["incentive_compatibility"], judged["monotonicity"]
     worst = max([Fraction(0), *gains.values()])
     assert compatibility.holds == (worst == 0)
     assert compatibility.figures["worst_gain"] == float(worst)
     if worst > 0:
         named = gains[compatibility.witness["type"], compatibility.witness["better_item"]]
         assert named == worst
-    assert budget.holds == (sum(exact[2]) <= Fraction(19, 2))
     order = sorted(zip(types, epsilon, strict=True))
     rises = any(high > low and b > a for (a, low), (b, high) in itertools.pairwise(order))
     assert monotone.holds != rises or len(set(types)) < len(types)
+
+
+def test_nothing_is_certified_of_a_single_type():
+    """Neither by the judges alone, nor in a menu; files that once said so are still read."""
+    assert not incentive_compatibility(menu_numbers([1.0], [1.0], [1.0])).holds
+    assert not monotonicity([1.0], [1.0]).holds
+    menu = md.solve(md.PrivacyContract(types=[1], counts=[100], budget=1000, data_range=10)).mechanism()
+    stated = [item.property for item in menu.certificates()]
+    assert stated == ["individual_rationality", "budget", "optimality"]
+    document = menu.document() | {"version": 2}
+    former = {"property": "monotonicity", "holds": True, "exact": True, "witness": None}
+    document["certificates"] = [*document["certificates"], former]
+    assert mechanism_of(document, "old.json") == menu
+    with pytest.raises(CertificateError, match="certificates are not its content's"):
+        mechanism_of(document | {"version": 3}, "new.json")
 
 
 def test_one_unit_in_the_last_place_is_seen():
