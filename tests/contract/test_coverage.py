@@ -25,16 +25,25 @@ from mechdesign.mechanisms.base import mechanism_types
 PROMISE, REPETITIONS, USERS, SURVEYED = 0.93, 200, 60, 300
 
 FEWER = {
-    **dict.fromkeys(("attribute-sampling", "harmony"), 15),
+    **dict.fromkeys(("attribute-sampling", "harmony", "kary-response"), 15),
     "joint-response": 6,
     **dict.fromkeys(("marginal-release", "prhr", "pucm"), 12),
     **dict.fromkeys(("hist-mm", "hist-rr", "set-response", "range-tree"), 40),
     **dict.fromkeys(
-        ("distinct-parity", "hist-dump", "hist-flip", "hist-kr", "murs", "rsum-dsg", "rsum-rr", "solh"), 50
+        (
+            "distinct-parity",
+            "hist-dump",
+            "hist-flip",
+            "hist-kr",
+            "murs",
+            "rsum-dsg",
+            "rsum-pure",
+            "rsum-rr",
+            "solh",
+        ),
+        50,
     ),
-    **dict.fromkeys(
-        ("event-counts", "kary-response", "linear-queries", "cnt-pure", "rsum-kr", "rsum-rm"), 100
-    ),
+    **dict.fromkeys(("event-counts", "linear-queries", "cnt-pure", "rsum-kr", "rsum-rm"), 100),
 }
 """Repetitions of types whose clients or estimators take long."""
 
