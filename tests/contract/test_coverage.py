@@ -28,7 +28,7 @@ FEWER = {
     **dict.fromkeys(("attribute-sampling", "harmony", "kary-response"), 15),
     "joint-response": 6,
     **dict.fromkeys(("marginal-release", "prhr", "pucm"), 12),
-    **dict.fromkeys(("hist-mm", "hist-rr", "set-response", "range-tree"), 40),
+    **dict.fromkeys(("hist-mm", "hist-rr", "set-response", "range-tree", "uniformity-dump"), 40),
     **dict.fromkeys(
         (
             "distinct-parity",
@@ -50,7 +50,7 @@ FEWER = {
 QUICKER = {"joint-response": partial(joint, penalty=30.0, reference="uniform")}
 """Measurements without what takes long and has no part in an interval."""
 
-MORE_USERS = {"aut": 300, "put": 300}
+MORE_USERS = {"aut": 300, "put": 300, "uniformity-dump": 300}
 """Users of types that fewer are too few for."""
 
 
