@@ -94,14 +94,15 @@ def users_within(half: float, scores: QueryScores, tail: float) -> int:
         The probability of each side.
     """
     parts = scores.for_types[:, :, 0]
-    second, third, fourth = parts[:, int(parts[0].argmax())].tolist()
+    second, third, fourth = map(float, parts[:, int(parts[0].argmax())])
     step = float(rare_step(0.0, np.array(second), np.array(fourth)))
 
     def is_enough(users: int) -> bool:
         limits = WorstLimits(second / users, abs(third) / users**2, fourth / users**3, step / users)
         return float(limits.distances(tail)[0]) <= half
 
-    few, enough = 0, math.ceil(normal_quantile(1.0 - tail) ** 2 * second / half**2)
+    few: int = 0
+    enough: int = math.ceil(normal_quantile(1.0 - tail) ** 2 * second / half**2)
     while not is_enough(max(enough, 1)):
         few, enough = enough, 2 * max(enough, 1)
     while enough - few > 1:

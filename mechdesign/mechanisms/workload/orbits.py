@@ -162,7 +162,8 @@ class OrbitValue:
 
     def query_errors(self, rows: Array) -> Array:
         """Return the variance of the score of each query for each type, shape (n, p)."""
-        return np.maximum(self.query_moments(rows, (2,))[0] - rows.T**2, 0.0)
+        found: Array = np.maximum(self.query_moments(rows, (2,))[0] - rows.T**2, 0.0)
+        return found
 
     def query_moments(self, rows: Array, orders: tuple[int, ...] = ORDERS) -> Array:
         """Return the moments about 0 of the score of each query for each type, shape (orders, n, p)."""
