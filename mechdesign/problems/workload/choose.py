@@ -110,11 +110,7 @@ def choose_ordered(epsilon: float, users: int, levels: int) -> OrderedRanking:
     if problem.epsilon == 0.0:
         raise ParameterError("epsilon", "a report contains no information at 0", "set epsilon > 0")
     best = solve(problem)
-    left = (best.gap or 0.0) / best.value
-    proven = (
-        "proven to have the least error" if left < EXACT else f"proven within {left:.1%} of the least error"
-    )
-    found = [_ranked("linear-queries", best, number, levels, f"made for cumulative shares, {proven}")]
+    found = [_ranked("linear-queries", best, number, levels, f"made for cumulative shares, {_proven(best)}")]
     for method, reason in REASONS.items():
         try:
             found.append(_ranked(method, solve(problem, method), number, levels, reason))
@@ -122,6 +118,16 @@ def choose_ordered(epsilon: float, users: int, levels: int) -> OrderedRanking:
             continue
     ranked = sorted(found, key=lambda candidate: candidate.error)
     return OrderedRanking(problem.epsilon, number, levels, tuple(ranked))
+
+
+def _proven(best: Solution[WorkloadRelease]) -> str:
+    """Return how near the squared error is to the least one, as far as the bound tells."""
+    if not best.bound:
+        return "how near to the least error is not known"
+    left = best.gap / best.bound
+    return (
+        "proven to have the least error" if left < EXACT else f"proven within {left:.1%} of the least error"
+    )
 
 
 def _ranked(

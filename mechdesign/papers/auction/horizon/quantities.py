@@ -53,7 +53,7 @@ def quantities(problem: AuctionHorizon, solution: Solution[Any]) -> dict[str, An
             found[f"forced_{what}"] = float(amounts.mean())
         found["paid_saved"] = 1.0 - found["online_paid"] / found["forced_paid"]
         found["saved"] = 1.0 - found["online_cost"] / found["forced_cost"]
-    if solution.bound is not None:
+    if solution.bound:
         deadline = play(problem, "deadline", paying=False)
         found["offline_cost"] = solution.value / slots
         found["price_of_not_knowing"] = float(deadline.costs.sum()) / solution.bound

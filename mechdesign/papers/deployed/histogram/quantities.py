@@ -19,6 +19,6 @@ def quantities(problem: DeployedHistogram, solution: Solution[Any]) -> dict[str,
         "attacked_delta": problem.attacked_delta(local),
         "keeps_delta": problem.proven_delta(local) <= problem.delta,
     }
-    if solution.bound is not None:
+    if solution.bound:
         found["times_the_bound"] = (solution.value / solution.bound) ** 2
     return found

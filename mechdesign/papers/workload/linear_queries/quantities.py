@@ -78,4 +78,4 @@ def trace_bound(centered: Array, epsilon: float) -> float:
     share = np.arange(1, size) / size
     most = float((share * (1 - share) * (power - 1) ** 2 / (1 + (power - 1) * share) ** 2).max())
     levels = np.maximum(np.linalg.eigvalsh(centered), 0.0)
-    return float(np.sqrt(levels).sum()) ** 2 / (size * most) - float(levels.sum()) / size
+    return max(0.0, float(np.sqrt(levels).sum()) ** 2 / (size * most) - float(levels.sum()) / size)

@@ -177,7 +177,7 @@ class JointCollection(Problem[JointResponse]):
         return self.objective({"redraw": f, "keep": q, "add": p})
 
     def _optimality(self, solution: Solution[Any], deployed: float) -> Certificate:
-        excess = math.inf if solution.bound is None else deployed / solution.bound - 1.0
+        excess = deployed / solution.bound - 1.0 if solution.bound else math.inf
         figures = {"gap": solution.gap, "deployed_value": deployed, "relative_excess": excess}
         return self.optimality(solution, excess, 1.0, figures=figures)
 
