@@ -13,7 +13,6 @@ from benchmarks.defaults_grid import GRID, problems
 from mechdesign.problems import problem_classes
 from tests.support.auctions import least_weight, small_slots
 
-
 WITHOUT_RIVALS = {"deployed-histogram", "location-noise", "survey-design"}
 """Problems whose other methods are of another class, or less exact than the default."""
 
