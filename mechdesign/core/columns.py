@@ -141,12 +141,12 @@ def with_gaps(values: Any) -> Any:
     return column
 
 
-def shape_of(array: NDArray[Any]) -> str:
+def dimensions_of(array: NDArray[Any]) -> str:
     """Return the shape of an array in words.
 
     Examples
     --------
-    >>> shape_of(np.zeros((2, 3)))
+    >>> dimensions_of(np.zeros((2, 3)))
     'an array of 2 dimensions'
     """
     return f"an array of {counted(array.ndim, 'dimension')}" if array.ndim else "a single value; give a list"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.codes import missing_hint
-from mechdesign.core.columns import array_of, shape_of
+from mechdesign.core.columns import array_of, dimensions_of
 from mechdesign.core.errors import DataError, ParameterError, RowError, suggestion
 from mechdesign.core.numbers import shown
 from mechdesign.core.tables import Coded
@@ -85,7 +85,7 @@ class Labels(Sealed):
                 return distinct.take(values.codes)
         array = array_of(values, what)
         if array.ndim != 1:
-            raise DataError(what, f"expected one column of values, got {shape_of(array)}")
+            raise DataError(what, f"expected one column of values, got {dimensions_of(array)}")
         return (
             self._encode_names(array, what) if self.names is not None else self._encode_numbers(array, what)
         )

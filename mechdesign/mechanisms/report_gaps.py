@@ -14,12 +14,12 @@ import numpy as np
 from mechdesign.core.codes import READ_AS_MISSING
 from mechdesign.core.errors import MechDesignError, ParameterError, RowError
 from mechdesign.core.numbers import number_of_text
-from mechdesign.mechanisms.missing import MissingRule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mechdesign.mechanisms.base import Mechanism
+    from mechdesign.mechanisms.missing import MissingRule
 
 BITS = re.compile(r"x[0-9a-fA-F]+", re.ASCII)
 """How a report of bits is written."""
@@ -41,6 +41,8 @@ def report_rule(mechanism: Mechanism, rule: str | None = None, codes: Sequence[s
     ParameterError
         For a category, for a code that is a report, and for dropping where an empty field may be a report.
     """
+    from mechdesign.mechanisms.missing import MissingRule  # build only looks at labels
+
     if rule == "category":
         raise ParameterError("--missing category", "is for answers; a report has no category", "omit it")
     for code in codes:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.codes import NUMBERS_FOR_MISSING, missing_hint
-from mechdesign.core.columns import array_of, shape_of
+from mechdesign.core.columns import array_of, dimensions_of
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.numbers import number_of_text, plain, shown
 from mechdesign.core.tables import Coded
@@ -141,7 +141,7 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
     raw = array_of(values, what)
     if raw.ndim != dimensions:
         wanted = "one column of numbers" if dimensions == 1 else "a table (users x attributes)"
-        raise DataError(what, f"expected {wanted}, got {shape_of(raw)}")
+        raise DataError(what, f"expected {wanted}, got {dimensions_of(raw)}")
     if raw.dtype.kind in "iuf":
         floats: Array = raw.astype(np.float64, copy=False)
         return floats
