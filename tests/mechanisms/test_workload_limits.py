@@ -8,7 +8,8 @@ import pytest
 import mechdesign as md
 from benchmarks.coverage_workload import drawn_counts
 from mechdesign.mechanisms.events.limits import ClassCurves
-from mechdesign.mechanisms.intervals import quantile_ends, rare_step
+from mechdesign.mechanisms.intervals import rare_step
+from mechdesign.mechanisms.quantile_ends import quantile_ends
 from mechdesign.mechanisms.workload.weights import FEW
 
 QUANTILE = 1.959964

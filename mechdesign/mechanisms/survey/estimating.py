@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import few_users
-from mechdesign.mechanisms.intervals import quantile_ends
 from mechdesign.mechanisms.mean.estimates import MeanEstimate
 from mechdesign.mechanisms.plausible import implausible
+from mechdesign.mechanisms.quantile_ends import quantile_ends
 from mechdesign.mechanisms.survey.combined import (
     CombinedLimits,
     Evidence,

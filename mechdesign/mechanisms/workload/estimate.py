@@ -14,7 +14,8 @@ from mechdesign.core.figure import Figure
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.mechanisms.estimate import ListedEstimate
-from mechdesign.mechanisms.intervals import quantile_ends, tail_of
+from mechdesign.mechanisms.intervals import tail_of
+from mechdesign.mechanisms.quantile_ends import quantile_ends
 from mechdesign.solvers.isotonic import increasing_blocks
 from mechdesign.solvers.nonnegative import nonnegative_quadratic
 
