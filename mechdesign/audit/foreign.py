@@ -171,9 +171,25 @@ class ForeignChannel:
         return entries - sums, MARGIN * largest
 
 
+LEADING = 64
+"""Bits of an integer that its logarithm is taken from."""
+
+
 def _log2(value: Fraction) -> float:
-    """Return the binary logarithm of a positive fraction of any size."""
-    return math.log2(value.numerator) - math.log2(value.denominator)
+    """Return the binary logarithm of a positive fraction of any size.
+
+    Its error is a few units of the result, not of the logarithms of numerator and denominator, which are
+    much larger than their difference where both are long: their exponents are subtracted as integers.
+    """
+    (above, up), (below, down) = _leading(value.numerator), _leading(value.denominator)
+    return math.log2(above) - math.log2(below) + (up - down)
+
+
+def _leading(number: int) -> tuple[float, int]:
+    """Return a positive integer as a double from 1/2 to 1 and an exponent of two."""
+    length = number.bit_length()
+    shift = max(0, length - LEADING)
+    return math.ldexp(float(number >> shift), shift - length), length
 
 
 def _sized(shape: tuple[int, ...]) -> tuple[int, int]:

@@ -296,3 +296,24 @@ def test_masked_arrays_are_refused() -> None:
     for kind in (float, int):
         with pytest.raises((ParameterError, DataError), match="masked array"):
             ForeignChannel(np.ma.array([[1, 2], [2, 1]], mask=[[0, 1], [0, 0]], dtype=kind))
+
+
+@pytest.mark.parametrize("digits", [300, 1000, 3000])
+def test_long_decimals_that_nearly_agree_are_told_apart(digits):
+    """Logarithms of long numerators and denominators are far less exact than their difference."""
+    source = random.Random(digits)
+    scale = 10**digits
+
+    def near(percent: int, place: int) -> Fraction:
+        return Fraction(percent * scale // 100 + source.randrange(10 ** (digits - place)), scale)
+
+    for _ in range(60 if digits < 3000 else 15):
+        last = [Fraction(1, 10), Fraction(1, 5)], [Fraction(1, 10), Fraction(4, 5)]
+        rows = [
+            [near(45, 12), near(45, 12), *last[0]],
+            [near(5, 13), near(5, 13), *last[1]],
+        ]
+        sums = [sum(row) for row in rows]
+        shares = [[entry / total for entry in row] for row, total in zip(rows, sums, strict=True)]
+        ratios = [max(a / b, b / a) for a, b in zip(*shares, strict=True)]
+        assert ForeignChannel(rows)._largest()[0] == max(ratios)

@@ -286,7 +286,7 @@ def _made_up(model) -> list[SweepRow]:
 
 def _solution(model, values, value: float) -> Solution:
     return Solution(
-        model.problem, "made-up", "analytic", "optimal", value, 0.9 * value, {}, {}, 0.01, notes=values
+        model.problem, "made-up", "analytic", "feasible", value, 0.9 * value, {}, {}, 0.01, notes=values
     )
 
 
