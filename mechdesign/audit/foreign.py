@@ -32,6 +32,9 @@ from mechdesign.core.text import counted
 MARGIN = 2.0**-46
 """Of a logarithm, per unit of the largest one; doubles err by less than a tenth of it."""
 
+MOST_COMMON = 400_000
+"""Bits of the common denominator of a row; sums of many quotients take too long beyond."""
+
 MOST_EXACT = 2_000_000
 """Entries that are not doubles: each is a fraction of its own."""
 
@@ -239,8 +242,19 @@ def _fractions(rows: Any) -> list[list[Fraction]]:
             if entry < 0:
                 where = f"row {number}, column {place}"
                 raise DataError(where, f"{rounded_text(entry, 6)} is negative", "give probabilities >= 0")
+        _require_common(f"row {number}", fractions)
         found.append(fractions)
     return found
+
+
+def _require_common(where: str, fractions: Sequence[Fraction]) -> None:
+    """Raise DataError for a row whose sum has too long a denominator."""
+    common = 1
+    for denominator in {entry.denominator for entry in fractions}:
+        common = math.lcm(common, denominator)
+        if common.bit_length() > MOST_COMMON:
+            what = "its quotients have a common denominator of more than 120000 digits"
+            raise DataError(where, what, "write them as decimals, or over one denominator")
 
 
 def _names(what: str, names: Sequence[str] | None, size: int) -> list[str]:
