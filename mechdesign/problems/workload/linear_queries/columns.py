@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.mechanisms.workload.weights import kept_and_repaired
 from mechdesign.problems.workload.linear_queries import few, symmetric
 from mechdesign.problems.workload.linear_queries.all_columns import MOST_TYPES, with_mirror_images
-from mechdesign.problems.workload.linear_queries.blocks import block_patterns
+from mechdesign.problems.workload.linear_queries.blocks import MOST_PATTERNS, block_patterns
 from mechdesign.problems.workload.linear_queries.fields import arcs, field_sets
 from mechdesign.problems.workload.linear_queries.outcomes import (
     best_bound,
@@ -31,6 +32,7 @@ from mechdesign.problems.workload.linear_queries.outcomes import (
 )
 from mechdesign.problems.workload.linear_queries.pricing import DualPrices, shaken
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
+from mechdesign.problems.workload.linear_queries.simple import best_simple
 from mechdesign.problems.workload.linear_queries.simple_reports import best_subset
 
 LARGEST = 128
@@ -45,6 +47,9 @@ FAR = 0.1
 
 LITTLE = 1e-4
 """The search without a bound ends with a round that gains a smaller part of the error."""
+
+WORTH_A_LOOK = 1e-3
+"""The gap, as a part of the bound, from which simple reports are tried as well."""
 
 NEGLIGIBLE = 1e-7
 """Columns with a smaller part of the largest weight leave the master program."""
@@ -194,10 +199,18 @@ def _priced(
         found, more = _by_own_prices(pool, found, rng)
         rounds += more
     sets, amounts = pool.amounts(pool.keep(found, 1e-6))
-    notes = {"patterns": len(sets), "rounds": rounds}
-    return outcome(
-        problem, sets, amounts, bound, "column generation, patterns priced by local search", notes=notes
-    )
+    solver = "column generation, patterns priced by local search"
+    notes: dict[str, Any] = {"rounds": rounds}
+    if pool.error(found) > (1.0 + WORTH_A_LOOK) * proven:
+        rival = best_simple(problem)
+        if rival is not None and rival.error < pool.error(found):
+            notes["taken"] = rival.name
+            if len(rival.sets) > MOST_PATTERNS * problem.queries.size:
+                notes["patterns"] = len(rival.sets)
+                return outcome(problem, rival.sets, rival.amounts, bound, solver, notes=notes, weighed=False)
+            pool.add(rival.sets)
+            sets, amounts = pool.amounts(pool.keep(pool.solve(1e-8), 1e-8))
+    return outcome(problem, sets, amounts, bound, solver, notes={"patterns": len(sets), **notes})
 
 
 def _between(
