@@ -9,8 +9,9 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.solve import find_method
+from mechdesign.problems.workload.linear_queries.blocks import partitions_of
 from mechdesign.problems.workload.linear_queries.designs import affine_sets, cell_sets
-from mechdesign.problems.workload.linear_queries.mixture import best_chances, partitions_of
+from mechdesign.problems.workload.linear_queries.mixture import best_chances
 from mechdesign.problems.workload.linear_queries.simple_reports import best_subset_size, spread_of
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +19,8 @@ from mechdesign.mechanisms.workload.master import Basis, Master, Weighted
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.mechanisms.workload.weights import kept_and_repaired
 from mechdesign.problems.workload.linear_queries import few, symmetric
-from mechdesign.problems.workload.linear_queries.all_columns import (
-    MOST_TYPES,
-    with_mirror_images,
-)
+from mechdesign.problems.workload.linear_queries.all_columns import MOST_TYPES, with_mirror_images
+from mechdesign.problems.workload.linear_queries.blocks import MOST_PATTERNS, block_patterns
 from mechdesign.problems.workload.linear_queries.fields import arcs, field_sets
 from mechdesign.problems.workload.linear_queries.outcomes import (
     best_bound,
@@ -33,6 +32,8 @@ from mechdesign.problems.workload.linear_queries.outcomes import (
 )
 from mechdesign.problems.workload.linear_queries.pricing import DualPrices, shaken
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
+from mechdesign.problems.workload.linear_queries.simple import best_simple
+from mechdesign.problems.workload.linear_queries.simple_reports import best_subset
 
 LARGEST = 128
 """Types up to which the master program is solved: it works with matrices of n^4/16 numbers or more."""
@@ -40,6 +41,15 @@ LARGEST = 128
 ROUNDS, EXACT_ROUNDS = 40, 60
 WORST = 120
 """Patterns that enter the master program per round where all are priced."""
+
+FAR = 0.1
+"""Bounds below this part of the error of subset selection do not guide the search."""
+
+LITTLE = 1e-4
+"""The search without a bound ends with a round that gains a smaller part of the error."""
+
+WORTH_A_LOOK = 1e-3
+"""The gap, as a part of the bound, from which simple reports are tried as well."""
 
 NEGLIGIBLE = 1e-7
 """Columns with a smaller part of the largest weight leave the master program."""
@@ -100,6 +110,17 @@ class Pool:
         """Return the patterns that the dual numbers price worst among all, and the largest ratio."""
         return self.prices(found).worst_of_all(WORST)
 
+    def reached(
+        self, prices: DualPrices, weights: Array, flips: tuple[float, ...], rng: np.random.Generator
+    ) -> Sets:
+        """Return the worst patterns that local search reaches from those in use, with entries flipped."""
+        size = self.problem.queries.size
+        likely = self.sets[np.argsort(-weights)[: 40 * size]]
+        starts = np.vstack([shaken(likely, share, rng) for share in flips])
+        found = np.unique(prices.climbed(starts), axis=0)
+        worst: Sets = found[np.argsort(-prices.ratios(found))[: 30 * size]]
+        return worst
+
     def error(self, found: Weighted) -> float:
         """Return the average error of what was found."""
         return found.value - float(self.shares @ np.diag(self.centered))
@@ -130,9 +151,13 @@ def run(problem: LinearQueries, gap: float | None = None, seed: int = 0) -> Outc
     rng = np.random.default_rng(seed)
     basis = Basis.of(problem.design_gram, problem.shares)
     bound, solver, dual = spectral_bound(problem)
-    count = 60 * problem.queries.size
-    drawn = field_sets(*solver.moments(dual), math.exp(problem.epsilon), count, rng)
-    pool = Pool(problem, basis, np.vstack([drawn, arcs(problem.queries.size)]))
+    first = arcs(problem.queries.size)
+    is_near = can_enumerate(problem) or problem.proven(bound) > FAR * best_subset(problem)[1]
+    if is_near:
+        count = 60 * problem.queries.size
+        drawn = field_sets(*solver.moments(dual), math.exp(problem.epsilon), count, rng)
+        first = np.vstack([drawn, first])
+    pool = Pool(problem, basis, first)
     if can_enumerate(problem):
         return _exact(problem, pool, bound)
     return _priced(problem, pool, bound, problem.optimal_within if gap is None else gap, rng)
@@ -168,23 +193,60 @@ def _priced(
 ) -> Outcome:
     proven = problem.proven(bound)
     found, rounds = pool.solve(1e-3), 0
+    if proven > FAR * best_subset(problem)[1]:
+        found, rounds = _between(pool, found, bound, gap, rng)
+    if pool.error(found) > (1.0 + gap) * proven:
+        found, more = _by_own_prices(pool, found, rng)
+        rounds += more
+    sets, amounts = pool.amounts(pool.keep(found, 1e-6))
+    solver = "column generation, patterns priced by local search"
+    notes: dict[str, Any] = {"rounds": rounds}
+    if pool.error(found) > (1.0 + WORTH_A_LOOK) * proven:
+        rival = best_simple(problem)
+        if rival is not None and rival.error < pool.error(found):
+            notes["taken"] = rival.name
+            if len(rival.sets) > MOST_PATTERNS * problem.queries.size:
+                notes["patterns"] = len(rival.sets)
+                return outcome(problem, rival.sets, rival.amounts, bound, solver, notes=notes, weighed=False)
+            pool.add(rival.sets)
+            sets, amounts = pool.amounts(pool.keep(pool.solve(1e-8), 1e-8))
+    return outcome(problem, sets, amounts, bound, solver, notes={"patterns": len(sets), **notes})
+
+
+def _between(
+    pool: Pool, found: Weighted, bound: WorkloadBound, gap: float, rng: np.random.Generator
+) -> tuple[Weighted, int]:
+    """Price patterns between the master program's dual and the bound's until the gap is closed."""
+    proven, rounds = pool.problem.proven(bound), 0
     while pool.error(found) > (1.0 + gap) * proven and rounds < ROUNDS:
         rounds += 1
         weights = pool.keep(found, 1e-4 if rounds > 1 else 1e-3)
         prices = pool.prices(found).between(bound, 0.5)
-        likely = pool.sets[np.argsort(-weights)[: 40 * problem.queries.size]]
-        starts = np.vstack([shaken(likely, 0.1, rng), shaken(likely, 0.3, rng)])
-        reached = np.unique(prices.climbed(starts), axis=0)
-        order = np.argsort(-prices.ratios(reached))[: 30 * problem.queries.size]
-        added = pool.add(reached[order])
+        added = pool.add(pool.reached(prices, weights, (0.1, 0.3), rng))
         found = pool.solve(1e-4 if pool.error(found) > (1.0 + 4.0 * gap) * proven else 1e-5)
         if not added:  # solved in any case: fewer columns are left than the weights before were for
             break
-    sets, amounts = pool.amounts(pool.keep(found, 1e-6))
-    notes = {"patterns": len(sets), "rounds": rounds}
-    return outcome(
-        problem, sets, amounts, bound, "column generation, patterns priced by local search", notes=notes
-    )
+    return found, rounds
+
+
+def _by_own_prices(pool: Pool, found: Weighted, rng: np.random.Generator) -> tuple[Weighted, int]:
+    """Add blocks of types, then patterns that the master program's dual prices badly, while that helps.
+
+    Where a bound is far from the optimum its dual says little of which patterns are good.
+    """
+    pool.keep(found, 1e-4)
+    pool.add(block_patterns(pool.problem))
+    best, rounds = pool.solve(1e-4), 0
+    while rounds < ROUNDS:
+        rounds += 1
+        weights = pool.keep(best, 1e-4)
+        flips = (2.0 / pool.problem.queries.size, 0.1, 0.3)
+        added = pool.add(pool.reached(pool.prices(best), weights, flips, rng))
+        found = pool.solve(1e-5)
+        gained, best = pool.error(best) - pool.error(found), found
+        if not added or gained < LITTLE * pool.error(found):
+            break
+    return best, rounds
 
 
 def why_not(problem: LinearQueries) -> str | None:

@@ -8,24 +8,21 @@ tr(G M^-1) is convex in the chances w, so the best ones are found quickly, and n
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
 from mechdesign.mechanisms.workload.weights import kept_and_repaired
 from mechdesign.problems.workload.linear_queries import sampled
+from mechdesign.problems.workload.linear_queries.blocks import partitions_of
 from mechdesign.problems.workload.linear_queries.designs import cell_sets
 from mechdesign.problems.workload.linear_queries.outcomes import infeasible, outcome
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.solvers.interior import ProgramState, minimised
-
-Labels = NDArray[np.int64]
 
 MOST_NEWTON = 400
 """Types up to which the chances are found by Newton steps."""
@@ -37,8 +34,6 @@ FEWEST = 16
 
 LEAST = 1e-4
 """Kinds of reports with a smaller chance are left out."""
-
-MOST_KINDS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,45 +153,6 @@ def _by_steps(program: _Mixing) -> Array:
             break
         chances, error = moved, below
     return np.asarray(chances)
-
-
-def partitions_of(problem: LinearQueries) -> list[tuple[str, Labels]]:
-    """Return the partitions of the types into blocks, named, the finest last.
-
-    Examples
-    --------
-    >>> problem = LinearQueries(workload={"name": "prefix", "size": 6}, epsilon=1.0)
-    >>> [name for name, _ in partitions_of(problem)]
-    ['2 blocks', '4 blocks', '6 blocks']
-    """
-    sizes = _sizes(problem)
-    named = problem.queries.named is not None and problem.queries.given["name"] == "marginals"
-    levels = [[1, size] if named else _levels(size) for size in sizes]
-    chosen = list(itertools.product(*levels))
-    if named:
-        order = int(problem.queries.given["order"])
-        whole = tuple(sizes)
-        chosen = [part for part in chosen if sum(count > 1 for count in part) == order or part == whole]
-    chosen = sorted((part for part in chosen if math.prod(part) > 1), key=math.prod)[-MOST_KINDS:]
-    places = np.unravel_index(np.arange(math.prod(sizes)), sizes)
-    found = []
-    for part in chosen:
-        blocks = [place * count // size for place, count, size in zip(places, part, sizes, strict=True)]
-        found.append((f"{'x'.join(map(str, part))} blocks", np.ravel_multi_index(tuple(blocks), part)))
-    return found
-
-
-def _sizes(problem: LinearQueries) -> tuple[int, ...]:
-    """Return the numbers of values of the attributes; one attribute where the types are no table."""
-    if problem.queries.named is not None and "sizes" in problem.queries.given:
-        return tuple(int(size) for size in problem.queries.given["sizes"])
-    return (problem.queries.size,)
-
-
-def _levels(size: int) -> list[int]:
-    """Return 1, 2, 4, ... and the size itself."""
-    powers = [1 << level for level in range(size.bit_length())]
-    return [count for count in powers if count < size] + [size]
 
 
 def why_not(problem: LinearQueries) -> str | None:
