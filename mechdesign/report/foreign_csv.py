@@ -181,8 +181,9 @@ def _are_whole(sums: Sequence[Fraction]) -> bool:
 
 
 def _are_counted(numbers: Sequence[Fraction]) -> bool:
-    """Whether numbers count from 0 or 1."""
-    return list(numbers) in (list(range(len(numbers))), list(range(1, len(numbers) + 1)))
+    """Whether numbers are whole and count up by one: 0, 1, 2, or ages, or years."""
+    start = numbers[0]
+    return start.denominator == 1 and list(numbers) == [start + place for place in range(len(numbers))]
 
 
 def _require_no_index(numbers: Rows, sums: Sequence[Fraction], corner: str | None) -> None:

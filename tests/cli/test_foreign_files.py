@@ -184,7 +184,7 @@ TABLES = {
     "nested": ("rows = [[[1], 1.0], [1.0, 1.0]]", "[1] is not a number"),
     "percent": ('rows = [["90%", "10%"], [1.0, 1.0]]', "such as 0.75 for 75%"),
     "one": ("rows = [[0.5, 0.5]]", "has one answer, so nothing is compared"),
-    "digits": (f"rows = [[{'9' * 5000}, 1], [1, 1]]", "has an integer of too many digits"),
+    "digits": (f"rows = [[{'9' * 5000}, 1], [1, 1]]", "too many digits"),
     "no_name": ('answers = ["", "b"]\nrows = [[1, 2], [2, 1]]', "answers: a name is empty"),
     "exponent": ("rows = [[1e-100001, 1], [1, 1]]", "has an exponent beyond 100000"),
 }
