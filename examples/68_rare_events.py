@@ -30,7 +30,7 @@ print(estimate)
 low, high = estimate.interval(0.999)
 truth = np.zeros(12)
 truth[[0, 4, 7]] = 0.017, 0.003, 0.005
-assert best.status == "optimal"
+assert best.status == "feasible"  # of its class, whose bound it reaches
 assert best.gap < 1e-3 * best.value
 assert kary.value > 2.0 * best.value
 assert ((low <= truth) & (truth <= high)).all()

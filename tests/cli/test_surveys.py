@@ -138,12 +138,12 @@ def test_waves_are_collections_of_a_ledger_and_the_same_file_twice_is_said(capsy
     assert [entry["survey"] for entry in entries] == ["wave-2026", "wave-2027", "wave-2026"]
 
 
-def test_a_ledger_without_identities_stays_of_version_1(capsys):
+def test_a_ledger_without_identities_names_no_survey(capsys):
     md.solve(md.load_model("yes_no.toml").problem).mechanism().save("old.json")
     said(capsys, "ledger", "open", "l.json", "--survey", "Panel", "--epsilon", "9")
     said(capsys, "ledger", "collect", "l.json", "old.json", "--group", "staff")
     document = json.loads(Path("l.json").read_text())
-    assert document["version"] == 1
+    assert document["version"] == 2
     assert "survey" not in document["groups"]["staff"][0]
     assert main(["ledger", "collect", "l.json", "old.json", "--group", "staff"]) == 0
     assert "a mechanism without the identity of a survey was entered before" in capsys.readouterr().err

@@ -193,7 +193,7 @@ def message(survey, **more):
     report = survey.randomize(["yes"], rng=1)
     said = {"format": "mechdesign-report", "version": 1, "fingerprint": survey.fingerprint}
     named = {"survey": survey.about.id} if survey.about.id else {}
-    return {**said, **named, "rows": [{survey.recipe().columns[0]: report[0]}], **more}
+    return {**said, **named, "rows": [{survey.recipe().columns[0]: str(report[0])}], **more}
 
 
 @pytest.mark.parametrize("mine", ["smoke", "plain"])

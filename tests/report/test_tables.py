@@ -25,8 +25,12 @@ def test_what_is_not_shown_is_counted():
 @pytest.mark.parametrize(
     ("slug", "method", "words"),
     [
-        ("auction/setting_one_slot", None, "at most 0.0974 (0.37 %) from the optimum; --method milp solves"),
-        ("auction/essential_user", None, "proven optimal by its bound"),
+        (
+            "auction/setting_one_slot",
+            "greedy",
+            "at most 0.0974 (0.37 %) from the optimum; --method milp solves",
+        ),
+        ("auction/essential_user", "greedy", "proven optimal by its bound"),
         ("marginals/best_oracle", "hadamard", "at most 14 (40 %) from the optimum"),
         (
             "marginals/census_views",

@@ -89,7 +89,7 @@ def test_what_is_refused(tmp_path):
     rival = next(item for item in rivals if item.reports()[0] != kept.reports(["ann"])[0])
     with pytest.raises(DataError, match="holds another report of user 'ann'; load it before you ask"):
         rival.save(path)
-    with pytest.raises(DataError, match="belongs to a different survey"):
+    with pytest.raises(DataError, match="belongs to a different mechanism or survey"):
         RememberedReports.load(Survey.of(ASKED, 1.0), path)
     document = json.loads(path.read_text())
     document["reports"]["ann"] = kept.reports(["bob"])[0] + "0"

@@ -77,7 +77,7 @@ def test_places_are_randomized_from_the_shell(built, tmp_path, capsys):
     data.write_text("name,x,y\n" + "anna,1.0,2.0\nben,3.9,0.1\n" * 20)
     assert main(["randomize", built, str(data), "-o", str(out)]) == 0
     header, reports = read(out)
-    mark = md.load_mechanism(built).fingerprint[:12]
+    mark = md.load_mechanism(built).survey_digest[:12]
     assert header == [f"x__m{mark}", f"y__m{mark}"]
     assert reports.shape == (40, 2)
     steps = reports / (1 / 16)

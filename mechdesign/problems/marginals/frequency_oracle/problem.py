@@ -87,7 +87,7 @@ class FrequencyOracle(Problem[Oracle]):
     Examples
     --------
     >>> import mechdesign as md
-    >>> solution = md.solve(md.FrequencyOracle(categories=64, epsilon=1.0))
+    >>> solution = md.solve(md.FrequencyOracle(categories=64, epsilon=1.0, max_excess=0))
     >>> dict(solution.variables), round(solution.value, 6), solution.status
     ({'oracle': 'subset-selection', 'size': 17}, 3.537193, 'optimal')
     """
