@@ -12,7 +12,7 @@ within the limit: whoever is beyond that is within the other one, and so has thi
 
 Where mechanisms promise pairs of epsilon and delta, the sums of these are a third account. It uses the same
 delta as the filter, so that only one of the two is open to a group: the one in which more collections like
-the first have room, which no result can influence.
+the first have room, which no result can influence, or the pairs where the filter has no room for the first.
 """
 
 from __future__ import annotations
@@ -170,22 +170,23 @@ def decided(
         by_sum, by_filter = _by_sums(guarantee_of(collected), limit), _by_filter(collected, limit, shuffled)
         return (by_filter, FILTER) if by_filter < by_sum else (by_sum, THE_SUM)
     pure = _by_sums(guarantee_of(collected), changed(limit, delta=Fraction(0)))
-    pairs = _by_pairs(promised(collected), limit)
+    known = promised(collected)
+    if known is None:
+        return _by_sums(guarantee_of(collected), limit), THE_SUM
+    pairs = _by_pairs(known, limit)
     return (pairs, PROMISES) if pairs < pure else (pure, THE_SUM)
 
 
 def _by_promises(first: Collected, limit: Guarantee, shuffled: bool) -> bool:
     """Whether of collections like the first at least as many have room by what they promise."""
-    if first.promise is None:
-        return False
-    one = [changed(first, times=1)]
-    by_filter = _by_filter(one, limit, shuffled)
+    by_filter = _by_filter([changed(first, times=1)], limit, shuffled)
+    if by_filter > 1.0:  # the filter is never open: what it adds up only grows
+        return first.delta == 0.0 < limit.delta
     pairs = first.promise
-    rooms = [
-        most // each for most, each in ((limit.epsilon, pairs.epsilon), (limit.delta, pairs.delta)) if each
-    ]
-    room = min(rooms) if rooms else math.inf
-    return room > 0 and (by_filter > 1.0 or (by_filter > 0.0 and room >= math.floor(1 / Fraction(by_filter))))
+    if pairs is None or by_filter == 0.0:
+        return False
+    rooms = ((limit.epsilon, pairs.epsilon), (limit.delta, pairs.delta))
+    return min(most // each for most, each in rooms if each) >= math.floor(1 / Fraction(by_filter))
 
 
 def _by_sums(sums: Guarantee | None, limit: Guarantee) -> float:

@@ -13,7 +13,7 @@ import pytest
 from mechdesign.audit.account import PROMISES, Collected, total
 from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.losses import losses_of, no_loss, pure_losses
-from mechdesign.audit.renyi_filter import FILTER, decided, filter_of, pure_cost, shuffled_cost, used
+from mechdesign.audit.renyi_filter import FILTER, THE_SUM, decided, filter_of, pure_cost, shuffled_cost, used
 from mechdesign.audit.shuffled import Randomizer, profile, proven
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.values import changed
@@ -217,4 +217,8 @@ def test_only_one_of_the_accounts_with_a_delta_is_open_to_a_group():
     infinite = Collected.of("i", Guarantee("0.1", "1e-6"))
     assert used([pair, infinite], "1", "1e-6", False) > 1.0
     assert used([infinite], "1", "1e-6", False) <= 1.0
+    large = Collected.of("l", Guarantee("0.9"))
+    assert decided([large, pair], "1", "1e-6", False) == (1.0, PROMISES)
+    assert decided([large, infinite], "1", "1e-6", False) == (1.0, THE_SUM)
+    assert used([large, pair, pair], "1", "1e-6", False) > 1.0
     assert decided([changed(pair, times=10)], "11", "1e-6", False)[1] != PROMISES
