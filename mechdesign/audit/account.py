@@ -25,6 +25,7 @@ from mechdesign.core.validation import in_range, integer
 from mechdesign.core.values import changed, frozen_value, kept
 
 NOTHING = "no report"
+PROMISES = "the sum of what is promised"
 
 LARGEST = 700.0
 """A report with a larger epsilon reveals everything, as far as totals with a delta go."""
@@ -55,6 +56,8 @@ class Collected:
     guarantee : Guarantee, optional
         Of one of them, exactly, where epsilon and delta are its numbers rounded up; by default the numbers
         are taken as the doubles that they are.
+    promise : Guarantee, optional
+        Where epsilon has delta 0 and another epsilon with a delta was promised: that pair, proven.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Collected:
     users: int = 0
     size: int = 0
     guarantee: Guarantee | None = None
+    promise: Guarantee | None = None
 
     @classmethod
     def of(cls, name: str, guarantee: Guarantee, **others: Any) -> Collected:
@@ -80,8 +84,16 @@ class Collected:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the numbers as plain values, without the exact guarantee."""
-        return {name: value for name, value in vars(self).items() if name != "guarantee"}
+        """Return the numbers as plain values, without the exact guarantees."""
+        return {name: value for name, value in vars(self).items() if name not in ("guarantee", "promise")}
+
+    @property
+    def as_promised(self) -> Collected:
+        """The same reports, counted by the pair of epsilon and delta that is promised."""
+        if self.promise is None:
+            return self
+        numbers = {"epsilon": float_up(self.promise.epsilon), "delta": float_up(self.promise.delta)}
+        return changed(self, **numbers, guarantee=self.promise, promise=None)
 
     @property
     def together(self) -> Guarantee | None:
@@ -148,11 +160,28 @@ def total(collected: Sequence[Collected], within: float = 0.0, shuffled: bool = 
     exact = sum((_delta(one) for one in collected), Fraction(0))
     epsilon, delta = (math.inf if found is None else float_up(found.epsilon)), min(1.0, float_up(exact))
     composed, by = (epsilon, "the sum") if exact <= allowed else (math.inf, "nothing")
+    pairs = promised(collected)
+    if pairs is not None and pairs.delta <= allowed and float_up(pairs.epsilon) < composed:
+        composed, by = float_up(pairs.epsilon), PROMISES
     if within > 0.0 and delta < within:
         least = _composed(collected, within, shuffled)
         if least < composed:
             composed, by = least, "distribution of the total loss"
     return Total(epsilon, delta, within, composed, by, all(one.exact for one in collected), found)
+
+
+def promised(collected: Sequence[Collected]) -> Guarantee | None:
+    """Return the exact sum of the promised pairs of epsilon and delta; None where there are none.
+
+    Examples
+    --------
+    >>> one = Collected.of("m.json", Guarantee("0.7"), promise=Guarantee("0.1", "1e-7"), times=10)
+    >>> print(promised([one]))
+    epsilon = 1, delta = 0.000001, all reports of a user
+    """
+    if all(one.promise is None for one in collected):
+        return None
+    return guarantee_of([one.as_promised for one in collected])
 
 
 def guarantee_of(collected: Sequence[Collected]) -> Guarantee | None:

@@ -106,12 +106,15 @@ def audit_channel(
     bound = exp_lower(epsilon)
     least, delta_witness = set_wise_delta(weights, bound)
     entry = entry_wise_delta(weights, bound)
+    written = exp_written(epsilon) if delta > 0 and notion == "ldp" else bound
+    also = least if written == bound else set_wise_delta(weights, written)[0]
     return PrivacyAudit(
         proof=Proof(
             Guarantee(epsilon, delta, notion),
             true_bound(digits, epsilon, entry == 0),
             entry if notion == "entry-wise" else least,
             ordered_pairs(len(weights)) if pairs is None else pairs,
+            written_delta=also if notion == "ldp" else None,
         ),
         witness=epsilon_witness,
         true_epsilon_digits=digits,

@@ -14,6 +14,7 @@ from mechdesign.audit.exponential import float_up
 from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
+from mechdesign.core.exact import largest_reading, written_number
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.numbers import plain_int
 from mechdesign.core.values import frozen_value
@@ -84,9 +85,9 @@ def compose(one: Certificate, reports: int, epsilon: float, delta: float) -> Com
     """
     if one.proof is None:
         raise CertificateError("privacy", "no audit has proven it", "audit the mechanism of one report")
-    promise = Guarantee(
-        epsilon, delta, one.proof.promise.notion, one.proof.promise.distance, f"{reports} reports together"
-    )
+    kind = one.proof.promise
+    numbers = largest_reading(epsilon), largest_reading(delta)
+    promise = Guarantee(*numbers, kind.notion, kind.distance, f"{reports} reports together")
     single = one.proof.true_up()
     proof = composed(promise, [one.proof] * plain_int("reports", reports))
     return ComposedAudit(proof, one.witness, float(one.proof.promise.epsilon), reports, single, one.note)
@@ -118,13 +119,18 @@ def composed(promise: Guarantee, parts: list[Proof]) -> Proof:
     pairs = None if len(known) < len(parts) else sum(known)
     if true is not None and true - rounding <= promise.epsilon and all(part.holds for part in parts):
         return Proof(promise, true, pairs=pairs, exact=exact, rounding=rounding)
-    least = None
+    least = written = None
     if all(part.holds for part in parts):
         total = Guarantee.total([part.proven for part in parts])
+        as_decimals = Guarantee.total([part.as_written for part in parts])
+        if total.epsilon > promise.epsilon:
+            total = as_decimals
         least = total.delta if total.epsilon <= promise.epsilon else None
+        if as_decimals.epsilon <= written_number(promise.epsilon):
+            written = as_decimals.delta
     elif true is not None and true - rounding <= promise.epsilon:
         true = None  # a part that breaks its own promise proves nothing
-    return Proof(promise, true, least, pairs, exact, rounding)
+    return Proof(promise, true, least, pairs, exact, rounding, written)
 
 
 def weakest(promise: Guarantee, parts: list[Proof]) -> Proof:
@@ -144,6 +150,9 @@ def weakest(promise: Guarantee, parts: list[Proof]) -> Proof:
     deltas = [Fraction(0) if part.is_pure else part.least_delta for part in own]
     pure = all(part.is_pure for part in own)
     least = None if pure or None in deltas else max(delta for delta in deltas if delta is not None)
+    less = written_number(promise.epsilon)
+    written = [part.as_written for part in own if part.holds]
+    kept = written and len(written) == len(own) and all(each.epsilon <= less for each in written)
     counts = [part.pairs for part in own if part.pairs is not None]
     return Proof(
         promise,
@@ -152,4 +161,5 @@ def weakest(promise: Guarantee, parts: list[Proof]) -> Proof:
         None if len(counts) < len(own) else sum(counts) if all(counts) else 0,
         all(part.exact for part in own),
         max((part.rounding for part in own), default=Fraction(0)),
+        max(each.delta for each in written) if kept else None,
     )

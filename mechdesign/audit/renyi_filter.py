@@ -9,6 +9,10 @@ most B, and all together have epsilon and delta when
 
 (Canonne, Kamath, Steinke 2020, proposition 12). Collections may also go on while the sum of the epsilons is
 within the limit: whoever is beyond that is within the other one, and so has this delta.
+
+Where mechanisms promise pairs of epsilon and delta, the sums of these are a third account. It uses the same
+delta as the filter, so that only one of the two is open to a group: the one in which more collections like
+the first have room, which no result can influence, or the pairs where the filter has no room for the first.
 """
 
 from __future__ import annotations
@@ -22,17 +26,20 @@ from functools import lru_cache
 
 import numpy as np
 
-from mechdesign.audit.account import LARGEST, Collected, guarantee_of
+from mechdesign.audit.account import LARGEST, PROMISES, Collected, guarantee_of, promised
 from mechdesign.audit.exponential import float_down, float_up
 from mechdesign.audit.losses import losses_to
 from mechdesign.audit.shuffled import Randomizer, profile
 from mechdesign.core.guarantee import Exact, Guarantee
+from mechdesign.core.values import changed
 
 DIGITS = 40
 """Significant digits of divergences and budgets; the last one is rounded up, or down."""
 ORDERS = np.geomspace(1.01, 2000.0, 4000)
 """Orders among which the one of a limit is chosen, all above 1."""
 TAIL = 1e-12
+THE_SUM = "the sum"
+FILTER = "a Renyi filter"
 PLACES = 400
 
 
@@ -142,17 +149,66 @@ def used(collected: Sequence[Collected], epsilon: Exact, delta: Exact, shuffled:
     >>> round(used([Collected("m.json", 0.1, times=365)], 11.0, 1e-6, False), 3)
     0.993
     """
+    return decided(collected, epsilon, delta, shuffled)[0]
+
+
+def decided(
+    collected: Sequence[Collected], epsilon: Exact, delta: Exact, shuffled: bool
+) -> tuple[float, str]:
+    """Return the part of a limit that is used, and the account that says so.
+
+    Examples
+    --------
+    >>> one = Collected.of("m.json", Guarantee("0.7"), promise=Guarantee("0.1", "0.3"))
+    >>> decided([one], "0.1", "0.3", False)
+    (1.0, 'the sum of what is promised')
+    """
     if not collected:
-        return 0.0
+        return 0.0, THE_SUM
+    limit = Guarantee(epsilon, delta)
+    if not _by_promises(collected[0], limit, shuffled):
+        by_sum, by_filter = _by_sums(guarantee_of(collected), limit), _by_filter(collected, limit, shuffled)
+        return (by_filter, FILTER) if by_filter < by_sum else (by_sum, THE_SUM)
+    pure = _by_sums(guarantee_of(collected), changed(limit, delta=Fraction(0)))
+    known = promised(collected)
+    if known is None:
+        return _by_sums(guarantee_of(collected), limit), THE_SUM
+    pairs = _by_pairs(known, limit)
+    return (pairs, PROMISES) if pairs < pure else (pure, THE_SUM)
+
+
+def _by_promises(first: Collected, limit: Guarantee, shuffled: bool) -> bool:
+    """Whether of collections like the first at least as many have room by what they promise."""
+    by_filter = _by_filter([changed(first, times=1)], limit, shuffled)
+    if by_filter > 1.0:  # the filter is never open: what it adds up only grows
+        return first.delta == 0.0 < limit.delta
+    pairs = first.promise
+    if pairs is None or by_filter == 0.0:
+        return False
+    rooms = ((limit.epsilon, pairs.epsilon), (limit.delta, pairs.delta))
+    return min(most // each for most, each in rooms if each) >= math.floor(1 / Fraction(by_filter))
+
+
+def _by_sums(sums: Guarantee | None, limit: Guarantee) -> float:
+    if sums is None or sums.delta > limit.delta:
+        return math.inf
+    return float_up(sums.epsilon / limit.epsilon)
+
+
+def _by_pairs(sums: Guarantee | None, limit: Guarantee) -> float:
+    """Return the larger part of the two numbers of a limit with a delta."""
+    if sums is None or limit.delta == 0:
+        return math.inf
+    return float_up(max(sums.epsilon / limit.epsilon, sums.delta / limit.delta))
+
+
+def _by_filter(collected: Sequence[Collected], limit: Guarantee, shuffled: bool) -> float:
     found = math.inf
-    limit, sums = Guarantee(epsilon, delta), guarantee_of(collected)
-    if sums is not None and sums.delta <= limit.delta:
-        found = float_up(sums.epsilon / limit.epsilon)
     if limit.delta > 0 and all(one.delta == 0.0 and one.epsilon <= LARGEST for one in collected):
         chosen = filter_of(float_down(limit.epsilon), float_down(limit.delta))
         if chosen.budget > 0.0:
             costs = (one.times * Fraction(_cost(one, chosen.order, shuffled)) for one in collected)
-            found = min(found, float_up(sum(costs, Fraction(0)) / Fraction(chosen.budget)))
+            found = float_up(sum(costs, Fraction(0)) / Fraction(chosen.budget))
     return found
 
 

@@ -137,12 +137,12 @@ def _collect(options: argparse.Namespace) -> int:
     )
     ledger, allowed = record_collection(options.ledger, options.group, entry, options.survey)
     group = ledger.named(options.group)
-    total, part = ledger.total(group), ledger.used(group)
+    total, (part, by) = ledger.total(group), ledger.decided(group)
     if options.json:
         plain = encode(total.as_json())
         print_json({"allowed": allowed, "group": group, "used": part, "total": plain})
     elif allowed:
-        print(f"{options.ledger}: group '{group}': {said(total)}; {_part(part)} of the limit used")
+        print(f"{options.ledger}: group '{group}': {said(total)}; {_part(part, by)}")
     earlier = [one for one in ledger.groups[group][:-1] if one.is_again(entry)]
     if allowed and earlier:
         what = mechanism.about.survey if entry.survey else "a mechanism without the identity of a survey"
@@ -190,13 +190,16 @@ def _show(options: argparse.Namespace) -> int:
     if rows:
         print(table(["group", "when", "mechanism", "times", "epsilon"], rows))
     for group in ledger.groups:
-        print(f"{group}: {said(ledger.total(group))}; {_part(ledger.used(group))} of the limit used")
+        print(f"{group}: {said(ledger.total(group))}; {_part(*ledger.decided(group))}")
     return FINE
 
 
-def _part(used: float) -> str:
-    """Return a part as a percentage that is rounded up."""
-    return f"{math.ceil(used * 1000.0 - 1e-9) / 10.0:g}%"
+def _part(used: float, by: str) -> str:
+    """Return the part of the limit that is used, as a percentage that is rounded up, and by which account."""
+    from mechdesign.audit.renyi_filter import FILTER
+
+    how = f", by {FILTER}" if by == FILTER else ""
+    return f"{math.ceil(used * 1000.0 - 1e-9) / 10.0:g}% of the limit used{how}"
 
 
 def _excess(ledger: Ledger, total: Total) -> str:
@@ -212,5 +215,7 @@ def _excess(ledger: Ledger, total: Total) -> str:
 
 
 def _limit(ledger: Ledger) -> str:
+    from mechdesign.core.exact import probability_text
+
     where = " after the shufflers" if ledger.shuffled else ""
-    return f"epsilon = {ledger.epsilon:g}, delta = {ledger.delta:g}{where}"
+    return f"epsilon = {ledger.epsilon:g}, delta = {probability_text(ledger.limit.delta)}{where}"

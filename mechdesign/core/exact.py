@@ -55,6 +55,44 @@ def as_written(number: float) -> Fraction:
     return min(exact, decimal, short if float(short) == plain else exact)
 
 
+def largest_reading(number: float) -> Fraction:
+    """Return the larger of a double and its shortest decimal: what promises of parts may add up to.
+
+    Examples
+    --------
+    >>> largest_reading(0.3) == Fraction(3, 10) > Fraction(0.3), largest_reading(0.1) == Fraction(0.1)
+    (True, True)
+    """
+    plain = float(number)
+    return max(Fraction(plain), Fraction(Decimal(repr(plain))))
+
+
+def written_number(value: Fraction) -> Fraction:
+    """Return what a double may stand for at least; a number that is not a double was written as it is.
+
+    Examples
+    --------
+    >>> written_number(Fraction(0.1)), written_number(Fraction(3, 10))
+    (Fraction(1, 10), Fraction(3, 10))
+    """
+    plain = float_up(value)
+    return as_written(plain) if math.isfinite(plain) and Fraction(plain) == value else value
+
+
+def probability_text(value: Fraction | float) -> str:
+    """Return a probability to six digits, or with as many as tell it from 1.
+
+    Examples
+    --------
+    >>> probability_text(1e-6), probability_text(0.9999999), probability_text(1 - Fraction(1, 10**30))
+    ('1e-06', '0.9999999', '1 - 1e-30')
+    """
+    text = f"{float(value):g}"
+    if float(text) < 1.0 or value >= 1:
+        return text
+    return repr(float(value)) if float(value) < 1.0 else f"1 - {float(1 - Fraction(value)):g}"
+
+
 def stated(value: Any, field: str = "epsilon") -> float:
     """Return the double that a written number is kept as: one that stands for no more than was written.
 

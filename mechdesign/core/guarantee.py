@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.exact import exact_number, float_up
+from mechdesign.core.exact import exact_number, float_up, probability_text, written_number
 from mechdesign.core.numbers import fraction_of_text, plain_int, shown
 from mechdesign.core.text import counted
 from mechdesign.core.validation import one_of
@@ -204,7 +204,7 @@ class Guarantee(_Promise):
         >>> Guarantee(1, delta=0.5).in_short
         'epsilon = 1, delta = 0.5'
         """
-        delta = f", delta = {float(self.delta):g}" if self.delta else ""
+        delta = f", delta = {probability_text(self.delta)}" if self.delta else ""
         return f"epsilon = {float(self.epsilon):g}{delta}"
 
     @classmethod
@@ -255,6 +255,7 @@ class _Known:
     pairs: int | None
     exact: bool
     rounding: Fraction
+    written_delta: Fraction | None
 
 
 class Proof(_Known):
@@ -275,6 +276,8 @@ class Proof(_Known):
         Whether it is without tolerance.
     rounding : number
         By how much rounding may have made the true epsilon too large; 0 where it is exact.
+    written_delta : number, optional
+        The least delta for the promised epsilon as it was written, which may be below the double.
 
     Raises
     ------
@@ -301,6 +304,7 @@ class Proof(_Known):
         pairs: int | None = None,
         exact: bool = True,
         rounding: Exact = 0,
+        written_delta: Exact | None = None,
     ) -> None:
         super().__init__(
             promise,
@@ -309,6 +313,7 @@ class Proof(_Known):
             None if pairs is None else _pairs("pairs", pairs),
             exact,
             _epsilon("rounding", rounding),
+            None if written_delta is None else _delta("written_delta", written_delta),
         )
         self._require_agreement()
 
@@ -365,6 +370,16 @@ class Proof(_Known):
                 self.promise, epsilon=min(self.true_epsilon, self.promise.epsilon), delta=Fraction(0)
             )
         return changed(self.promise, delta=self.least_delta or Fraction(0))
+
+    @property
+    def as_written(self) -> Guarantee:
+        """What is proven for the promised epsilon as it was written; refused where it does not hold."""
+        known, less = self.proven, written_number(self.promise.epsilon)
+        if known.epsilon <= less:
+            return known
+        if self.written_delta is not None:
+            return changed(self.promise, epsilon=less, delta=self.written_delta)
+        return known.at(less) if known.delta else known
 
     @property
     def reason(self) -> str:

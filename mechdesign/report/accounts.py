@@ -11,7 +11,7 @@ from typing import Any
 from mechdesign.audit.account import Collected, Total, total
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MechDesignError, ParameterError
-from mechdesign.core.exact import as_written
+from mechdesign.core.exact import probability_text, written_number
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.values import changed
 from mechdesign.mechanisms.base import Mechanism
@@ -57,7 +57,16 @@ def collected_of(mechanism: Mechanism, name: str, times: int = 1) -> Collected:
     if isinstance(mechanism, Shuffled):
         users, size = mechanism.promise.honest_users, mechanism.randomizer.size
     one = _counted(certificate.proof, certificate)
-    return Collected.of(name, one, times=times, exact=certificate.exact, users=users, size=size)
+    others = {"times": times, "exact": certificate.exact, "users": users, "size": size}
+    return Collected.of(name, one, promise=_pair(certificate.proof), **others)
+
+
+def _pair(proof: Proof) -> Guarantee | None:
+    """Return the promised epsilon with the delta that it needs, where one report counts without a delta."""
+    if proof.true_epsilon is None or proof.promise.notion != "ldp" or proof.promise.delta == 0:
+        return None
+    found = proof.as_written
+    return found if found.delta > 0 else None
 
 
 def _counted(proof: Proof, certificate: Certificate) -> Guarantee:
@@ -67,15 +76,14 @@ def _counted(proof: Proof, certificate: Certificate) -> Guarantee:
     least delta for it; of reports that are private entry by entry, with that over sets of reports.
     """
     promise, true = proof.promise, proof.true_epsilon
-    written = as_written(float(promise.epsilon))
+    written = written_number(promise.epsilon)
     if true is not None:
         least = true if proof.exact else min(true, written)
         return changed(promise, epsilon=least, delta=Fraction(0), notion="ldp")
     if promise.notion == "entry-wise":
         delta = Fraction(float(certificate.figures["least_delta"]))
         return changed(promise, delta=delta, notion="ldp").at(written)
-    found = proof.proven
-    return found.at(written) if found.delta > 0 else found
+    return proof.as_written
 
 
 @dataclass(frozen=True)
@@ -114,7 +122,7 @@ class Account:
         lines = []
         for one in self.collected:
             times = "" if one.times == 1 else f" {one.times} times"
-            delta = f", delta = {one.delta:g}" if one.delta else ""
+            delta = f", delta = {probability_text(one.delta)}" if one.delta else ""
             mixed = f"; reports of {one.users} honest users are shuffled" if one.users else ""
             lines.append(f"{one.name}{times}: epsilon = {one.epsilon:g}{delta}{mixed}")
         lines.append(f"all reports of a user together: {said(self.own)}")
@@ -132,9 +140,9 @@ def said(found: Total) -> str:
     'epsilon = 36.5, delta = 0 (exact); epsilon = 10.31, delta = 1e-06 (distribution of the total loss)'
     """
     exact = " (exact)" if found.exact and found.delta == 0.0 else " (the sum)"
-    text = f"epsilon = {found.epsilon:g}, delta = {found.delta:g}{exact}"
+    text = f"epsilon = {found.epsilon:g}, delta = {probability_text(found.delta)}{exact}"
     if found.within > 0.0 and found.composed < found.epsilon > float(_up(found.composed)):
-        text += f"; epsilon = {_up(found.composed)}, delta = {found.within:g} ({found.by})"
+        text += f"; epsilon = {_up(found.composed)}, delta = {probability_text(found.within)} ({found.by})"
     return text
 
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mechdesign.audit.account import Collected, Total, total
-from mechdesign.audit.renyi_filter import used
+from mechdesign.audit.account import PROMISES, Collected, Total, total
+from mechdesign.audit.renyi_filter import decided
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, ParameterError, unread
 from mechdesign.core.exact import exact_number
@@ -88,8 +88,11 @@ class Ledger:
         return float(self.limit.delta)
 
     def total(self, group: str) -> Total:
-        """Return the sums of what a group has revealed."""
-        return total([entry.collected for entry in self.groups.get(group, ())])
+        """Return the sums of what a group has revealed, in the account that decides."""
+        collected = [entry.collected for entry in self.groups.get(group, ())]
+        if self.decided(group)[1] == PROMISES:
+            collected = [one.as_promised for one in collected]
+        return total(collected)
 
     def with_entry(self, group: str, entry: Entry) -> Ledger:
         """Return the ledger with one more collection."""
@@ -98,8 +101,12 @@ class Ledger:
 
     def used(self, group: str) -> float:
         """Return the part of the limit that a group has used, however its collections were chosen."""
+        return self.decided(group)[0]
+
+    def decided(self, group: str) -> tuple[float, str]:
+        """Return the part of the limit that a group has used, and the account that says so."""
         collected = [entry.collected for entry in self.groups.get(group, ())]
-        return used(collected, self.limit.epsilon, self.limit.delta, self.shuffled)
+        return decided(collected, self.limit.epsilon, self.limit.delta, self.shuffled)
 
     def named(self, group: str) -> str:
         """Return the name under which a group is kept: that of one it has, or a new one.
@@ -249,13 +256,13 @@ def _bare(group: str) -> str:
 
 def _written(collected: Collected) -> dict[str, Any]:
     """Return reports as plain values, with their exact guarantee where it is known."""
-    exact = collected.guarantee
-    return {**collected.as_json(), **({} if exact is None else {"guarantee": exact.as_json()})}
+    exact = {"guarantee": collected.guarantee, "promise": collected.promise}
+    return {**collected.as_json(), **{key: each.as_json() for key, each in exact.items() if each is not None}}
 
 
 def _collected(plain: Mapping[str, Any]) -> Collected:
-    exact = plain.get("guarantee")
-    return Collected(**{**plain, "guarantee": None if exact is None else Guarantee.from_json(exact)})
+    exact = {key: Guarantee.from_json(plain[key]) for key in ("guarantee", "promise") if plain.get(key)}
+    return Collected(**{**plain, **exact})
 
 
 def _write(path: str, ledger: Ledger) -> None:

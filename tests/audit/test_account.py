@@ -10,12 +10,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mechdesign.audit.account import Collected, total
+from mechdesign.audit.account import PROMISES, Collected, total
 from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.losses import losses_of, no_loss, pure_losses
-from mechdesign.audit.renyi_filter import filter_of, pure_cost, shuffled_cost, used
+from mechdesign.audit.renyi_filter import FILTER, THE_SUM, decided, filter_of, pure_cost, shuffled_cost, used
 from mechdesign.audit.shuffled import Randomizer, profile, proven
 from mechdesign.core.guarantee import Guarantee
+from mechdesign.core.values import changed
 
 
 def exact_delta(epsilons: list[float], epsilon: float) -> float:
@@ -204,3 +205,20 @@ def test_deltas_add_as_they_are_written():
     assert used(parts, 10, "1e-6", False) == 1.0
     assert total(parts, 1e-6).composed == 10.0
     assert total([Collected.of("m", Guarantee(1, "1.01e-7"), times=10)], 1e-6).by == "nothing"
+
+
+def test_only_one_of_the_accounts_with_a_delta_is_open_to_a_group():
+    """Which one depends on the first collection alone: a result that is seen later does not choose."""
+    pair = Collected.of("m", Guarantee("0.2"), promise=Guarantee("0.1", "1e-7"))
+    many = [Collected.of("s", Guarantee("0.001"), times=2000)]
+    assert decided([pair], "1", "1e-6", False) == (0.1, PROMISES)
+    assert used(many, "1", "1e-6", False) < 1.0 < used([pair, *many], "1", "1e-6", False)
+    assert decided([*many, pair], "1", "1e-6", False)[1] == FILTER
+    infinite = Collected.of("i", Guarantee("0.1", "1e-6"))
+    assert used([pair, infinite], "1", "1e-6", False) > 1.0
+    assert used([infinite], "1", "1e-6", False) <= 1.0
+    large = Collected.of("l", Guarantee("0.9"))
+    assert decided([large, pair], "1", "1e-6", False) == (1.0, PROMISES)
+    assert decided([large, infinite], "1", "1e-6", False) == (1.0, THE_SUM)
+    assert used([large, pair, pair], "1", "1e-6", False) > 1.0
+    assert decided([changed(pair, times=10)], "11", "1e-6", False)[1] != PROMISES

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import mechdesign as md
 from mechdesign.audit.account import Collected
 from mechdesign.cli import main
 from mechdesign.mechanisms import KaryResponse
@@ -136,6 +137,7 @@ def test_a_ledger_that_does_not_fit(capsys):
 
 LOOP = """
 import sys
+import mechdesign as md
 from mechdesign.audit.account import Collected
 from mechdesign.report.ledger import entry_of, record_collection
 for number in range(int(sys.argv[2])):
@@ -172,3 +174,46 @@ def test_two_processes_write_one_after_the_other():
         "a": 15,
         "b": 15,
     }
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "times", "limit"),
+    [
+        (0.1, 0.3, 1, ("0.1", "0.3")),
+        (0.1, 1e-7, 10, ("1", "1e-6")),
+        (1 / 7, 1e-7, 7, ("1", "7e-7")),
+        (0.5, 0.1, 2, ("1", "0.2")),
+    ],
+)
+def test_what_mechanisms_promise_with_a_delta_fills_a_limit_and_is_what_is_printed(
+    epsilon, delta, times, limit, capsys
+):
+    problem = md.RandomizedResponse(prior=[0.5, 0.5], epsilon=epsilon, delta=delta)
+    md.solve(problem).mechanism().save("m.json")
+    assert run("ledger", "open", "l.json", "--survey", "S", "--epsilon", limit[0], "--delta", limit[1]) == 0
+    for _ in range(times):
+        assert run("ledger", "collect", "l.json", "m.json", "--group", "a") == 0
+    total = f"epsilon = {float(limit[0]):g}, delta = {float(limit[1]):g}"
+    assert f"{total} (the sum); 100% of the limit used\n" in capsys.readouterr().out
+    assert run("ledger", "show", "l.json") == 0
+    assert f"a: {total} (the sum); 100% of the limit used\n" in capsys.readouterr().out
+    assert run("ledger", "collect", "l.json", "m.json", "--group", "a") == 1
+    assert "refused" in capsys.readouterr().err
+    assert run("audit", "m.json", "--times", str(times), "--delta", limit[1], "--json") == 0
+    assert json.loads(capsys.readouterr().out)["total"]["composed"] <= float(limit[0])
+
+
+def test_the_sum_of_what_is_promised_is_a_total_of_an_account(capsys):
+    problem = md.RandomizedResponse(prior=[0.5, 0.5], epsilon=0.1, delta=0.3)
+    md.solve(problem).mechanism().save("m.json")
+    assert run("audit", "m.json", "--times", "1", "--delta", "0.3") == 0
+    assert "; epsilon = 0.1, delta = 0.3 (the sum of what is promised)\n" in capsys.readouterr().out
+    assert run("audit", "m.json", "--times", "1", "--delta", "0.29") == 0
+    assert "promised" not in capsys.readouterr().out
+
+
+def test_a_renyi_filter_is_named_where_it_decides_and_a_delta_next_to_1_is_not_1(capsys):
+    assert run("ledger", "open", "l.json", "--survey", "S", "--epsilon", "11", "--delta", "0.9999999") == 0
+    assert "limit epsilon = 11, delta = 0.9999999\n" in capsys.readouterr().out
+    assert run("ledger", "collect", "l.json", "daily.json", "--times", "365", "--group", "a") == 0
+    assert "of the limit used, by a Renyi filter\n" in capsys.readouterr().out

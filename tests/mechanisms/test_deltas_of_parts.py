@@ -15,7 +15,7 @@ from mechdesign.core.randomness import TOTAL
 from mechdesign.mechanisms import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.mechanisms.base import digest, mechanism_of
 from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.mean import AttributeSampling
+from mechdesign.mechanisms.mean import AttributeSampling, Duchi
 from mechdesign.mechanisms.mean.grid import GridMean
 from mechdesign.mechanisms.shuffle.promise import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
@@ -167,3 +167,67 @@ def test_a_release_with_a_part_that_breaks_its_promise_does_not_hold():
     assert composed(Guarantee("0.2"), [sound, sound]).holds
     with pytest.raises(MechDesignError):
         composed(Guarantee(1, notion="central"), [sound])
+
+
+TWO = Questions([Question("a", labels=("x", "y")), Question("b", labels=("x", "y"))])
+SUMS = [
+    (0.1, 0.2, 0.3),
+    (0.1, 0.6, 0.7),
+    (0.2, 0.4, 0.6),
+    (0.5, 0.1, 0.6),
+    (1.1, 2.2, 3.3),
+    (0.05, 0.1, 0.15),
+]
+
+
+def of_two(first, second, epsilon, delta=0.0):
+    parts = [TablePart(TWO, [place], each) for place, each in enumerate((first, second))]
+    return Survey(TWO, epsilon, [parts], delta=delta)
+
+
+@pytest.mark.parametrize(("first", "second", "whole"), SUMS)
+def test_parts_whose_decimals_add_up_to_the_decimal_of_a_survey_are_within_it(first, second, whole):
+    parts = KaryResponse.of(2, first), KaryResponse.of(2, second)
+    survey = of_two(*parts, whole)
+    written = Fraction(repr(whole))
+    assert survey.audit().proof.true_epsilon <= survey.guarantee.epsilon <= max(written, Fraction(whole))
+    assert mechanism_of(survey.document(), "s.json").fingerprint == survey.fingerprint
+    assert collected_of(survey, "s.json").guarantee.epsilon <= written
+    with pytest.raises(CertificateError, match="not private as stated"):
+        of_two(*parts, np.nextafter(whole, 0.0))
+
+
+def response(epsilon, delta):
+    problem = md.RandomizedResponse(prior=[0.5, 0.5], epsilon=epsilon, delta=delta)
+    return md.solve(problem).mechanism()
+
+
+def test_pairs_of_parts_add_as_decimals():
+    parts = response(0.1, 0.1), response(0.2, 0.2)
+    survey = of_two(*parts, 0.3, 0.3)
+    pair = collected_of(survey, "s.json").promise
+    assert pair.within(survey.guarantee)
+    assert survey.guarantee.epsilon == survey.guarantee.delta == Fraction(3, 10)
+    for epsilon, delta in ((np.nextafter(0.3, 0.0), 0.3), (0.3, np.nextafter(0.3, 0.0))):
+        with pytest.raises(CertificateError):
+            of_two(*parts, epsilon, delta)
+
+
+def test_reports_about_several_attributes_add_as_decimals():
+    inner = Duchi(0.1)
+    assert AttributeSampling(inner, 4, 3, epsilon=0.3).audit().holds
+    assert not AttributeSampling(inner, 4, 3, epsilon=np.nextafter(0.3, 0.0)).audit().holds
+
+
+def test_the_least_delta_for_the_decimal_is_that_of_the_channel():
+    """At the double it is smaller: the pair that is counted has to be true of the decimal."""
+    from mechdesign.audit.channel import set_wise_delta
+    from mechdesign.audit.exponential import exp_lower
+
+    made = response(0.1, 1e-7)
+    found, double = made.audit().proof.as_written, made.audit().proof.proven
+    own, high, low = (made.weights.own, made.weights.high, made.weights.low)
+    rows = np.array([[own + high, low], [low, own + high]], dtype=np.int64)
+    assert found.epsilon == Fraction(1, 10) < double.epsilon
+    assert found.delta == set_wise_delta(rows, exp_lower(Fraction(1, 10)))[0] > double.delta
+    assert found.delta <= Fraction(1, 10**7)

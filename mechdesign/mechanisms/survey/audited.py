@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mechdesign.audit.composition import composed, weakest
 from mechdesign.audit.exponential import float_up
 from mechdesign.audit.finding import PrivacyFinding
+from mechdesign.core.exact import largest_reading
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.types import PrivacyVerdict
 from mechdesign.core.values import frozen_value
@@ -50,8 +51,11 @@ class SurveyAudit(PrivacyFinding):
 
 
 def promise_of(survey: Survey) -> Guarantee:
-    """Return what a survey promises for all reports of a user together."""
-    return Guarantee(survey.epsilon, survey.delta, covers=COVERS)
+    """Return what a survey promises for all reports of a user together.
+
+    Parts of 0.1 and 0.2 are within 0.3: the decimal is meant where the double is below it.
+    """
+    return Guarantee(largest_reading(survey.epsilon), largest_reading(survey.delta), covers=COVERS)
 
 
 def audit_of(survey: Survey) -> SurveyAudit:
