@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import random
+import resource
 import runpy
 import secrets
 import signal
@@ -175,6 +176,94 @@ def test_a_report_longer_than_its_place_and_more_reports_than_places(store_modul
     store.used[store_module._hashed("a")] = False
     assert store.take("a", [{"a": 3}]) == 204
     assert len(store.lines()) == 4
+
+
+def reopened(store_module, store, tokens):
+    os.close(store.lock)
+    again = store_module.Store(store.folder)
+    again.open("f" * 64, tokens)
+    return again
+
+
+def test_a_disk_that_is_full_ends_nothing(store_module, tmp_path, monkeypatch, capsys):
+    store = store_module.Store(tmp_path / "kept")
+    store.open("f" * 64, ["a", "b", "c"])
+    part = store._part
+    monkeypatch.setattr(store, "_part", lambda *_: part(tmp_path / "none" / "reports.bin", b""))
+    long = [{"a": "x" * 3000}]
+    assert store.take("a", long, b"1" * 16) == 500  # the file would have to grow
+    assert store.take("b", [{"a": 1}], b"2" * 16) == 204
+    monkeypatch.undo()
+    assert store.take("a", long, b"1" * 16) == 204
+    assert sorted(store.lines()) == sorted(map(json.dumps, [*long, {"a": 1}]))
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert said[0].startswith("a report was not stored: ")
+
+
+@pytest.mark.parametrize("name", ["fsync", "replace"])
+def test_after_any_failure_the_same_report_is_sent_again_and_counts_once(
+    store_module, tmp_path, monkeypatch, name
+):
+    store = store_module.Store(tmp_path / "kept")
+    store.open("f" * 64, ["a", "b"])
+    rows = [{"a": "x" * (3000 if name == "replace" else 3)}]
+
+    def fail(*_):
+        raise RuntimeError("any error")
+
+    monkeypatch.setattr(store_module.os, name, fail)
+    assert [store.take("a", rows, b"1" * 16) for _ in range(2)] == [500, 500]
+    monkeypatch.undo()
+    assert store.take("a", rows, b"1" * 16) == 204
+    assert store.take("b", rows, b"2" * 16) == 204
+    assert store.lines() == [json.dumps(*rows)] * 2
+
+
+def test_a_file_that_may_not_grow_leaves_no_part(store_module, tmp_path):
+    store = store_module.Store(tmp_path / "kept")
+    store.open("f" * 64, ["a", "b"])
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+        assert store.take("a", [{"a": "x" * 3000}]) == 500
+        assert store.take("b", [{"a": 1}]) == 204
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+    assert not list(store.folder.glob("*.part"))
+    assert store.take("a", [{"a": "x" * 3000}]) == 204
+
+
+def test_a_number_that_repeats_with_something_else_is_refused(store_module, tmp_path):
+    store = store_module.Store(tmp_path / "kept")
+    store.open("f" * 64, ["a", "b", "c"])
+    number, rows = b"1" * 16, [{"a": 1}]
+    assert store.take("a", rows, number) == 204
+    assert store.take("a", [{"a": 2}], number) == 409
+    assert store.take("b", [{"a": 2}], number) == 409
+    assert store.take("b", rows, number) == 409
+    assert store.take("a", rows, number) == 204
+    assert store.take("b", rows, b"2" * 16) == 204
+    assert len(store.lines()) == 2
+    path = store.tokens
+    path.write_bytes(path.read_bytes().replace(b"+", b"-"))  # as a kill leaves it before the marks
+    store = reopened(store_module, store, ["a", "b", "c"])
+    assert store.take("a", [{"a": 2}], number) == 409
+    assert store.take("a", rows, number) == 204
+    assert len(store.lines()) == 2
+
+
+def test_numbers_that_repeat_within_a_group_lose_nothing(store_module, tmp_path):
+    store = store_module.Store(tmp_path / "kept")
+    store.open("f" * 64, ["a", "b"])
+    number = b"1" * 16
+    told = [("a", b"[1]"), ("b", b"[2]"), ("a", b"[2]"), ("a", b"[1]")]
+    group = [store_module.Post(store_module._hashed(token), text, number) for token, text in told]
+    store._write(group)
+    assert [post.status.result() for post in group] == [204, 409, 409, 204]
+    assert store.take("b", [{"a": 1}]) == 204
 
 
 def test_a_torn_report_is_not_read(store_module, tmp_path):
