@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import sys
 import threading
@@ -30,6 +31,7 @@ try:
 except ImportError:  # Windows: take care yourself that one server runs
     flock = None  # type: ignore[assignment]
 
+FORMAT, VERSION = "mechdesign-reports", 1
 HEAD = 512
 """Bytes before the first place."""
 SMALLEST = 256
@@ -38,6 +40,7 @@ BEFORE = DIGEST + NUMBER + LENGTH
 """Bytes of a place before its report: a checksum, the random number, the length."""
 MARK = 65
 """Where the mark of a token stands in its line: after 64 digits and a space."""
+MARKS = re.compile(rb"(?:[0-9a-f]{64} [+-]\n)*")
 
 
 @dataclass
@@ -65,8 +68,12 @@ class Store:
 
     def open(self, survey: str, tokens: list[str]) -> None:
         """Begin a survey, named by a digest, or go on with it; a folder of another survey is refused."""
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-        os.chmod(self.folder, 0o700)
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            os.chmod(self.folder, 0o700)
+        except OSError as error:
+            what = f"cannot be used as a folder ({error.strerror})"
+            raise DataError(self.folder, what, "make the folder above it, or give another --folder") from None
         self._lock()
         for part in self.folder.glob("*.part"):
             part.unlink()
@@ -96,11 +103,24 @@ class Store:
         """Return the mark of every token: + for one that was used."""
         if not self.tokens.exists():
             return {}
-        return dict(line.split() for line in self.tokens.read_text(encoding="ascii").splitlines())
+        text = self.tokens.read_bytes()
+        if not MARKS.fullmatch(text):
+            raise DataError(self.tokens, "is damaged", "take it from a copy of the folder")
+        return dict(line.split() for line in text.decode().splitlines())
 
     def _head(self) -> dict[str, Any]:
-        with self.reports.open("rb") as file:
-            head: dict[str, Any] = json.loads(file.read(HEAD))
+        head: Any = None
+        with self.reports.open("rb") as file, suppress(ValueError, RecursionError):
+            head = json.loads(file.read(HEAD))
+        if (
+            not isinstance(head, dict)
+            or (head.get("format"), head.get("version")) != (FORMAT, VERSION)
+            or not isinstance(head.get("survey"), str)
+            or type(head.get("size")) is not int
+            or head["size"] < SMALLEST
+            or (self.reports.stat().st_size - HEAD) % head["size"]
+        ):
+            raise DataError(self.reports, "is damaged", "take it from a copy of the folder")
         return head
 
     def _refill(self, survey: str, size: int, places: int) -> None:
@@ -114,7 +134,7 @@ class Store:
         body = bytearray(places * size)
         for place, (number, text) in zip(order, records.items(), strict=True):
             body[place * size : (place + 1) * size] = _record(number, text, size)
-        head = {"format": "mechdesign-reports", "version": 1, "survey": survey, "size": size}
+        head = {"format": FORMAT, "version": VERSION, "survey": survey, "size": size}
         part = self._part(self.reports, json.dumps(head).encode().ljust(HEAD) + body)
         self.sound = False  # until the new file is open: where the disk is full we do not come here
         if self.file is not None:

@@ -313,6 +313,52 @@ def test_without_the_extra_it_is_one_line(monkeypatch, capsys):
     assert len(set(capsys.readouterr().out.split())) == 5
 
 
+HEAD = b'{"format": "mechdesign-reports", "version": 1, "survey": "", "size": %s}'
+
+
+@pytest.mark.usefixtures("in_its_folder")
+@pytest.mark.parametrize(
+    ("words", "files", "text"),
+    [
+        (["tokens", "-5"], {}, "server.py: tokens: -5 is not a number of tokens; give 1 or more"),
+        (["serve", "--folder", "a/b/c"], {}, "server.py: a/b/c: cannot be used as a folder (No such file"),
+        (["serve", "--folder", "t"], {}, "server.py: t: cannot be used as a folder (File exists"),
+        (["serve", "--port", "99999"], {}, "server.py: --port: 99999 is not from 0 to 65535"),
+        (["serve"], {"t": b"good bad.token"}, "server.py: t: token 2 is not made of"),
+        *[
+            (words, {"received/reports.bin": content}, "server.py: received/reports.bin: is damaged")
+            for words in (["serve"], ["reports"])
+            for content in (b"", b"\xff" * 600, b"[" * 600, b"[]", HEAD % b"0", (HEAD % b"256").ljust(700))
+        ],
+        *[
+            (
+                ["serve"],
+                {"received/used_tokens.txt": content},
+                "server.py: received/used_tokens.txt: is damaged",
+            )
+            for content in (b"x", b"\xff\n", b"0" * 64 + b" *\n", b"0" * 64 + b" +")
+        ],
+    ],
+)
+def test_what_is_wrong_is_one_line(words, files, text, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("starlette", reason="no starlette here: pip install mechdesign[server]")
+    pytest.importorskip("uvicorn", reason="no uvicorn here: pip install mechdesign[server]")
+    monkeypatch.chdir(tmp_path)
+    MANY.save("m.json")
+    for name, content in {"t": b"good", "k": KEY.encode(), **files}.items():
+        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    needed = ["m.json", "--tokens", "t", "--key-file", "k"] if words[0] == "serve" else []
+    monkeypatch.setattr(sys, "argv", ["server.py", *words, *needed])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(SERVER), run_name="__main__")
+    assert ended.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(text)
+    assert said.err.count("\n") == 1
+
+
 @pytest.mark.usefixtures("in_its_folder")
 def test_a_message_that_does_not_end_is_answered(monkeypatch):
     pytest.importorskip("starlette", reason="no starlette here: pip install mechdesign[server]")
