@@ -21,7 +21,10 @@ from pathlib import Path
 from store import Store
 
 from mechdesign.core.errors import MechDesignError, MissingPackageError, ParameterError, unread
+from mechdesign.export.received import TOKEN
 from mechdesign.mechanisms import load_mechanism
+
+MOST_PORT = 65535
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -51,6 +54,23 @@ def text_of(path: Path) -> str:
         raise ParameterError(str(path), what, "check the path") from None
 
 
+def tokens_of(path: Path) -> list[str]:
+    """Return the tokens of a file; ParameterError for one that no page sends."""
+    tokens = text_of(path).split()
+    for place, token in enumerate(tokens, start=1):
+        if not TOKEN.fullmatch(token):
+            what = f"token {place} is not made of 1 to 200 letters, digits, - and _"
+            raise ParameterError(str(path), what, "make tokens with: server.py tokens COUNT")
+    return tokens
+
+
+def new_tokens(count: int) -> str:
+    """Return lines of tokens that nobody can guess."""
+    if count < 1:
+        raise ParameterError("tokens", f"{count} is not a number of tokens", "give 1 or more")
+    return "".join(f"{secrets.token_urlsafe(16)}\n" for _ in range(count))
+
+
 def reports(folder: Path) -> list[str]:
     """Return the rows of all reports that were received."""
     store = Store(folder)
@@ -67,11 +87,13 @@ def serve(options: argparse.Namespace) -> None:
     except ImportError as error:
         what = f"needs {error.name}"
         raise MissingPackageError("serve", what, "install mechdesign[server]") from None
+    if not 0 <= options.port <= MOST_PORT:
+        raise ParameterError("--port", f"{options.port} is not from 0 to {MOST_PORT}", "give another port")
     mechanism, store = load_mechanism(options.mechanism), Store(options.folder)
     key = text_of(options.key_file).strip()
     if len(key) < 16:
         raise ParameterError("--key-file", "fewer than 16 characters can be guessed", "make a longer key")
-    store.open(mechanism.survey_digest, text_of(options.tokens).split())
+    store.open(mechanism.survey_digest, tokens_of(options.tokens))
     served = application(mechanism, store, key, options.title, options.question)
     uvicorn.run(served, host=options.host, port=options.port, access_log=False, log_level="warning")
 
@@ -82,12 +104,15 @@ def main() -> int:
     options = command_line().parse_args()
     try:
         if options.command == "tokens":
-            print("\n".join(secrets.token_urlsafe(16) for _ in range(options.count)))
+            sys.stdout.write(new_tokens(options.count))
         elif options.command == "reports":
             sys.stdout.writelines(f"{line}\n" for line in reports(options.folder))
         else:
             serve(options)
     except MechDesignError as error:
+        print(f"server.py: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
         print(f"server.py: {error}", file=sys.stderr)
         return 2
     return 0

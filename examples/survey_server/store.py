@@ -11,12 +11,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
+import sys
 import threading
 from collections import Counter
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -28,6 +31,7 @@ try:
 except ImportError:  # Windows: take care yourself that one server runs
     flock = None  # type: ignore[assignment]
 
+FORMAT, VERSION = "mechdesign-reports", 1
 HEAD = 512
 """Bytes before the first place."""
 SMALLEST = 256
@@ -36,14 +40,16 @@ BEFORE = DIGEST + NUMBER + LENGTH
 """Bytes of a place before its report: a checksum, the random number, the length."""
 MARK = 65
 """Where the mark of a token stands in its line: after 64 digits and a space."""
+MARKS = re.compile(rb"(?:[0-9a-f]{64} [+-]\n)*")
 
 
 @dataclass
 class Post:
     """A report that waits to be written."""
 
-    token: str
-    rows: list[dict[str, Any]]
+    name: str
+    """The digest of its token."""
+    text: bytes
     number: bytes
     status: Future[int] = field(default_factory=Future)
 
@@ -55,13 +61,19 @@ class Store:
         self.folder = folder
         self.reports, self.tokens = folder / "reports.bin", folder / "used_tokens.txt"
         self.waiting: SimpleQueue[Post] = SimpleQueue()
+        self.file: FileIO | None = None
+        self.sound = False
 
     # Begin
 
     def open(self, survey: str, tokens: list[str]) -> None:
         """Begin a survey, named by a digest, or go on with it; a folder of another survey is refused."""
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-        os.chmod(self.folder, 0o700)
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            os.chmod(self.folder, 0o700)
+        except OSError as error:
+            what = f"cannot be used as a folder ({error.strerror})"
+            raise DataError(self.folder, what, "make the folder above it, or give another --folder") from None
         self._lock()
         for part in self.folder.glob("*.part"):
             part.unlink()
@@ -71,7 +83,7 @@ class Store:
         used = self._used()
         marks = {_hashed(token): "-" for token in tokens} | used
         lines = "".join(f"{name} {mark}\n" for name, mark in sorted(marks.items()))
-        self._replace(self.tokens, lines.encode())
+        self._put(self._part(self.tokens, lines.encode()), self.tokens)
         self.used = {name: mark == "+" for name, mark in marks.items()}
         self.line = {name: place * (MARK + 2) for place, name in enumerate(sorted(marks))}
         self.marks = self.tokens.open("r+b", buffering=0)
@@ -91,11 +103,24 @@ class Store:
         """Return the mark of every token: + for one that was used."""
         if not self.tokens.exists():
             return {}
-        return dict(line.split() for line in self.tokens.read_text(encoding="ascii").splitlines())
+        text = self.tokens.read_bytes()
+        if not MARKS.fullmatch(text):
+            raise DataError(self.tokens, "is damaged", "take it from a copy of the folder")
+        return dict(line.split() for line in text.decode().splitlines())
 
     def _head(self) -> dict[str, Any]:
-        with self.reports.open("rb") as file:
-            head: dict[str, Any] = json.loads(file.read(HEAD))
+        head: Any = None
+        with self.reports.open("rb") as file, suppress(ValueError, RecursionError):
+            head = json.loads(file.read(HEAD))
+        if (
+            not isinstance(head, dict)
+            or (head.get("format"), head.get("version")) != (FORMAT, VERSION)
+            or not isinstance(head.get("survey"), str)
+            or type(head.get("size")) is not int
+            or head["size"] < SMALLEST
+            or (self.reports.stat().st_size - HEAD) % head["size"]
+        ):
+            raise DataError(self.reports, "is damaged", "take it from a copy of the folder")
         return head
 
     def _refill(self, survey: str, size: int, places: int) -> None:
@@ -109,22 +134,34 @@ class Store:
         body = bytearray(places * size)
         for place, (number, text) in zip(order, records.items(), strict=True):
             body[place * size : (place + 1) * size] = _record(number, text, size)
-        head = {"format": "mechdesign-reports", "version": 1, "survey": survey, "size": size}
-        self._replace(self.reports, json.dumps(head).encode().ljust(HEAD) + body)
-        self.survey, self.size = survey, size
-        self.numbers = set(records)
-        self.free = sorted(set(range(places)) - set(order))
-        self.places = places
+        head = {"format": FORMAT, "version": VERSION, "survey": survey, "size": size}
+        part = self._part(self.reports, json.dumps(head).encode().ljust(HEAD) + body)
+        self.sound = False  # until the new file is open: where the disk is full we do not come here
+        if self.file is not None:
+            self.file.close()
+        self._put(part, self.reports)
         self.file = self.reports.open("r+b", buffering=0)
+        self.survey, self.size, self.places = survey, size, places
+        self.texts = {number: _digest(text) for number, text in records.items()}
+        self.free = sorted(set(range(places)) - set(order))
+        self.sound = True
 
-    def _replace(self, path: Path, content: bytes | bytearray) -> None:
-        """Write a file that appears whole, for its owner alone."""
+    def _part(self, path: Path, content: bytes | bytearray) -> Path:
+        """Write what will be a file, for its owner alone; nothing of it stays if it cannot be written."""
         part = path.with_suffix(".part")
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            part.unlink()
+            raise
+        return part
+
+    def _put(self, part: Path, path: Path) -> None:
+        """Let a file appear whole."""
         os.replace(part, path)
         with suppress(OSError):  # folders cannot be synchronized everywhere
             folder = os.open(self.folder, os.O_RDONLY)
@@ -134,11 +171,13 @@ class Store:
     # Take reports
 
     def take(self, token: str, rows: list[dict[str, Any]], number: bytes | None = None) -> int:
-        """Keep a report and return 204; 403 for an unknown token, 409 for one that was used.
+        """Keep a report and return 204; 403 for an unknown token, 409 for a used one, 500 if it is not kept.
 
-        ``number`` is the random number of the page: the same report that is sent again is kept once.
+        ``number`` is the random number of the page: the same report that is sent again is kept once, and
+        another report with this number is answered with 409.
         """
-        post = Post(token, rows, number or secrets.token_bytes(NUMBER))
+        text = json.dumps(rows, sort_keys=True).encode()
+        post = Post(_hashed(token), text, number or secrets.token_bytes(NUMBER))
         self.waiting.put(post)
         return post.status.result()
 
@@ -150,51 +189,79 @@ class Store:
                 while True:
                     group.append(self.waiting.get_nowait())
             try:
+                if not self.sound:
+                    self._refill(self.survey, self.size, self.places)
                 self._write(group)
-            except OSError as error:
+            except Exception as error:  # whatever it is, the next group is written
+                self.sound = False
                 for post in group:
                     if not post.status.done():
-                        post.status.set_exception(error)
+                        _fail(post, error)
 
     def _write(self, group: list[Post]) -> None:
         """Write the reports, then the marks of their tokens, then answer."""
-        fresh: dict[str, Post] = {}
-        again: list[Post] = []
-        for post in group:
-            name = _hashed(post.token)
-            if name not in self.used:
-                post.status.set_result(403)
-            elif post.number in self.numbers or (name in fresh and fresh[name].number == post.number):
-                again.append(post)
-            elif self.used[name] or name in fresh:
-                post.status.set_result(409)
-            else:
-                fresh[name] = post
-        for post in fresh.values():
-            self._fill(post)
+        fresh, again = self._sorted(group)
+        stored = [post for post in fresh if self._filled(post)]
+        assert self.file is not None
         os.fsync(self.file)
-        accepted = [*fresh.values(), *again]
-        for name in {_hashed(post.token) for post in accepted}:
+        again = [post for post in again if post.number in self.texts]  # not those of a report that failed
+        accepted = [*stored, *again]
+        for name in {post.name for post in accepted}:
             self.marks.seek(self.line[name] + MARK)
             self.marks.write(b"+")
-            self.used[name] = True
         os.fsync(self.marks)
         for post in accepted:
+            self.used[post.name] = True
             post.status.set_result(204)
+        for post in group:
+            if not post.status.done():
+                post.status.set_result(500)
 
-    def _fill(self, post: Post) -> None:
-        """Write a report to a free place drawn at random."""
-        text = json.dumps(post.rows, sort_keys=True).encode()
-        if not self.free or len(text) > self.size - BEFORE:
-            size = self.size if len(text) <= self.size - BEFORE else 2 * (BEFORE + len(text))
-            self.file.close()
-            self._refill(self.survey, size, 2 * self.places)
+    def _sorted(self, group: list[Post]) -> tuple[list[Post], list[Post]]:
+        """Return the reports that are new and those that are sent again, and answer the others."""
+        fresh: dict[bytes, Post] = {}
+        again: list[Post] = []
+        names: set[str] = set()
+        for post in group:
+            first = fresh.get(post.number)
+            if post.name not in self.used:
+                post.status.set_result(403)
+            elif (first and (first.name, first.text) == (post.name, post.text)) or self._is_kept(post):
+                again.append(post)
+            elif first or post.number in self.texts or self.used[post.name] or post.name in names:
+                post.status.set_result(409)
+            else:
+                fresh[post.number] = post
+                names.add(post.name)
+        return list(fresh.values()), again
+
+    def _is_kept(self, post: Post) -> bool:
+        """Return whether a report was stored before, by a token that is used or has no mark yet."""
+        if self.texts.get(post.number) != _digest(post.text):
+            return False
+        return self.used[post.name] or len(self.texts) > sum(self.used.values())
+
+    def _filled(self, post: Post) -> bool:
+        """Write a report to a free place drawn at random; answer 500 where the file cannot grow for it."""
+        if not self.free or len(post.text) > self.size - BEFORE:
+            size = self.size if len(post.text) <= self.size - BEFORE else 2 * (BEFORE + len(post.text))
+            try:
+                self._refill(self.survey, size, 2 * self.places)
+            except OSError as error:
+                if not self.sound:
+                    raise
+                _fail(post, error)
+                return False
         at = secrets.randbelow(len(self.free))
         self.free[at], self.free[-1] = self.free[-1], self.free[at]
         place = self.free.pop()
+        record = _record(post.number, post.text, self.size)
+        assert self.file is not None
         self.file.seek(HEAD + place * self.size)
-        self.file.write(_record(post.number, text, self.size))
-        self.numbers.add(post.number)
+        if self.file.write(record) != len(record):
+            raise OSError(f"{self.reports}: a report was written in part")
+        self.texts[post.number] = _digest(post.text)
+        return True
 
     # Read
 
@@ -219,6 +286,16 @@ class Store:
     def counts(self) -> dict[str, int]:
         """Return how often each report was made."""
         return dict(sorted(Counter(text.decode() for text in self._records().values()).items()))
+
+
+def _fail(post: Post, error: Exception) -> None:
+    """Answer a report that is not kept: its page sends it again later."""
+    print(f"a report was not stored: {error}", file=sys.stderr, flush=True)
+    post.status.set_result(500)
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).digest()
 
 
 def _record(number: bytes, text: bytes, size: int) -> bytes:

@@ -372,8 +372,8 @@ def _randomize(options: argparse.Namespace) -> int:
         require_codes(mechanism, path, options.column)
     code = execute(options, "randomize", ("column", "clip", "seed", "anyway"), mechanism)
     if options.seed is None and isinstance(mechanism, CollectingMechanism):
-        for note in filter(None, (repeated_note(path, mechanism.audit().epsilon) for path in files)):
-            print(f"mechdesign: {note}", file=sys.stderr)
+        note = repeated_note(files, mechanism.audit().epsilon)
+        print(f"mechdesign: {note}\n" if note else "", end="", file=sys.stderr)
     return code
 
 

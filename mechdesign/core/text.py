@@ -158,3 +158,49 @@ def listed(texts: Sequence[str], count: int | None = None) -> str:
     """
     total = len(texts) if count is None else count
     return ", ".join(texts if total <= SHOWN else [*texts[:3], f"... {total} in all"])
+
+
+def edge_texts(edges: Iterable[float]) -> tuple[str, ...]:
+    """Return numbers in few digits, or in all of them where two would look alike.
+
+    Examples
+    --------
+    >>> edge_texts([0.0, 0.5, 2e6]), edge_texts([1700000000.0, 1700000030.0])
+    (('0', '0.5', '2e+06'), ('1700000000', '1700000030'))
+    """
+    numbers = [float(edge) for edge in edges]
+    short = tuple(f"{number:g}" for number in numbers)
+    return short if len(set(short)) == len(set(numbers)) else tuple(map(_in_full, numbers))
+
+
+def range_text(low: float, high: float) -> str:
+    """Return a range as ``[low, high]``, in few digits where these are all of the digits.
+
+    Examples
+    --------
+    >>> range_text(0.0, 100.0), range_text(1700000000.0, 1700000100.0)
+    ('[0, 100]', '[1700000000, 1700000100]')
+    """
+    ends = [float(low), float(high)]
+    short = [f"{end:g}" for end in ends]
+    exact = all(float(text) == end for text, end in zip(short, ends, strict=True))
+    return f"[{', '.join(short if exact else map(_in_full, ends))}]"
+
+
+def outside_text(value: float, low: float, high: float) -> str:
+    """Return that a value is outside a range, in digits that show it.
+
+    Examples
+    --------
+    >>> outside_text(101.0, 0.0, 100.0), outside_text(100.00000000001, 0.0, 100.0)
+    ('101 is outside [0, 100]', '100.00000000001 is outside [0, 100]')
+    """
+    text = f"{value:.10g}"
+    if low <= float(text) <= high:
+        text = _in_full(float(value))
+    return f"{text} is outside {range_text(low, high)}"
+
+
+def _in_full(number: float) -> str:
+    """Return the shortest digits that are this double."""
+    return repr(float(number)).removesuffix(".0")

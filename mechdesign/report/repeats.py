@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mechdesign.core.cache import default_cache
+from mechdesign.core.cache import Cache, default_cache
 from mechdesign.core.errors import DataError
 from mechdesign.core.files import read_text, whole_file
 
@@ -25,12 +26,12 @@ MOST = 1 << 20
 """Bytes of a record that are read."""
 
 
-def repeated_note(path: str | os.PathLike[str], epsilon: float) -> str:
-    """Remember that a file was randomized, and return what that costs if it was not the first time.
+def repeated_note(paths: Sequence[str | os.PathLike[str]], epsilon: float) -> str:
+    """Remember that files were randomized, and return what that costs if it was not the first time.
 
     Parameters
     ----------
-    path : path
+    paths : sequence of path
         People's data.
     epsilon : float
         Of each report that was made.
@@ -38,11 +39,30 @@ def repeated_note(path: str | os.PathLike[str], epsilon: float) -> str:
     Returns
     -------
     str
-        Empty the first time, and where nothing can be remembered.
+        One line, however many files there are; empty the first time, and where nothing can be remembered.
     """
     cache = default_cache()
     if cache is None:
         return ""
+    before = {path: earlier for path in paths if (earlier := _remembered(cache, path, epsilon))}
+    if not before:
+        return ""
+    most = max(map(len, before.values()))
+    times = "once" if most == 1 else f"{most} times"
+    first, more = next(iter(before)), len(before) - 1
+    what = f"{first}: was randomized {times} before"
+    if more:
+        up_to = times if min(map(len, before.values())) == most else f"up to {times}"
+        what = f"{first} and {more} more of {len(paths)} files: were randomized {up_to} before"
+    total = max(map(sum, before.values())) + epsilon
+    return (
+        f"{what}; a user whose reports are all sent has epsilon = {total:g} "
+        f"in all, not {epsilon:g}: send one of them, or collect with a mechanism for several reports"
+    )
+
+
+def _remembered(cache: Cache, path: str | os.PathLike[str], epsilon: float) -> list[float]:
+    """Add a randomization to the record of a file, and return the epsilons of the earlier ones."""
     record = cache.root / FOLDER / _digest(path)
     earlier = _read(record)
     with suppress(OSError, DataError):
@@ -50,14 +70,7 @@ def repeated_note(path: str | os.PathLike[str], epsilon: float) -> str:
         record.parent.mkdir(mode=0o700, exist_ok=True)
         with whole_file(record, DataError, private=True) as temporary:
             temporary.write_text(json.dumps([*earlier, epsilon]), encoding="utf-8")
-    if not earlier:
-        return ""
-    times = "once" if len(earlier) == 1 else f"{len(earlier)} times"
-    total = sum(earlier) + epsilon
-    return (
-        f"{path}: was randomized {times} before; a user whose reports are all sent has epsilon = {total:g} "
-        f"in all, not {epsilon:g}: send one of them, or collect with a mechanism for several reports"
-    )
+    return earlier
 
 
 def _digest(path: str | os.PathLike[str]) -> str:

@@ -93,16 +93,41 @@ def test_a_second_report_of_the_same_file_says_what_it_costs(survey, capsys, mon
     assert set(text) <= set("[]1.0, "), "epsilons only, none of the data"
 
 
+def test_many_files_that_were_randomized_before_are_one_line(survey, capsys, monkeypatch):
+    monkeypatch.setenv("MECHDESIGN_CACHE", str(survey / "cache"))
+    many = survey / "many"
+    many.mkdir()
+    for number in range(3):
+        (many / f"{number}.csv").write_text("answer\n" + "no\n" * (20 + number))
+    command = [
+        "randomize",
+        str(survey / "survey.json"),
+        str(many),
+        "--force",
+        "-o",
+        str(survey / "out") + "/",
+    ]
+    assert main(command) == 0
+    assert "before" not in capsys.readouterr().err
+    assert main(["randomize", *command[1:2], str(many / "1.csv"), "-o", str(survey / "one.csv")]) == 0
+    assert f"{many / '1.csv'}: was randomized once before; " in capsys.readouterr().err
+    (many / "3.csv").write_text("answer\n" + "no\n" * 30)
+    assert main(command) == 0
+    (note,) = [line for line in capsys.readouterr().err.splitlines() if "before" in line]
+    assert f"{many / '0.csv'} and 2 more of 4 files: were randomized up to 2 times before; " in note
+    assert "has epsilon = 3 in all, not 1" in note
+
+
 def test_without_a_cache_nothing_is_remembered_and_a_damaged_record_is_no_error(survey, monkeypatch):
     people = survey / "people.csv"
     monkeypatch.setenv("MECHDESIGN_CACHE", "off")
-    assert repeats.repeated_note(people, 1.0) == repeats.repeated_note(people, 1.0) == ""
+    assert repeats.repeated_note([people], 1.0) == repeats.repeated_note([people], 1.0) == ""
     monkeypatch.setenv("MECHDESIGN_CACHE", str(survey / "cache"))
-    assert repeats.repeated_note(people, 1.0) == ""
+    assert repeats.repeated_note([people], 1.0) == ""
     (record,) = (survey / "cache" / repeats.FOLDER).iterdir()
     record.write_text("{")
-    assert repeats.repeated_note(people, 1.0) == ""
-    assert "epsilon = 3 in all" in repeats.repeated_note(people, 2.0)
+    assert repeats.repeated_note([people], 1.0) == ""
+    assert "epsilon = 3 in all" in repeats.repeated_note([people], 2.0)
 
 
 def codes_file(folder, values) -> str:

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from mechdesign.core.bars import ProgressBar, progress
-from mechdesign.core.text import table, terminal_width
+from mechdesign.core.text import edge_texts, outside_text, range_text, table, terminal_width
 
 ERASED = "\x1b[2K"
 
@@ -116,3 +116,30 @@ def test_a_heading_stands_alone_and_widens_no_column():
 def test_tables_are_as_wide_as_the_terminal_within_reason(monkeypatch, columns, width):
     monkeypatch.setenv("COLUMNS", columns)
     assert terminal_width() == width
+
+
+@pytest.mark.parametrize(
+    ("edges", "texts"),
+    [
+        ((0.0, 20.0, 0.5), ("0", "20", "0.5")),
+        ((1234567.0, 2345678.0), ("1.23457e+06", "2.34568e+06")),  # told apart: they stay as they were
+        ((1.7e9, 1.7e9 + 30, 1.7e9 + 60.5), ("1700000000", "1700000030", "1700000060.5")),
+        ((0.3, 0.1 + 0.2), ("0.3", "0.30000000000000004")),
+    ],
+)
+def test_edges_are_told_apart(edges, texts):
+    assert edge_texts(edges) == texts
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (101.0, 0.0, 100.0, "101 is outside [0, 100]"),
+        (1700000101.0, 1.7e9, 1.7e9 + 100, "1700000101 is outside [1700000000, 1700000100]"),
+        (0.1 + 0.2, 0.0, 0.3, "0.30000000000000004 is outside [0, 0.3]"),
+        (0.34, 0.0, 1 / 3, "0.34 is outside [0, 0.3333333333333333]"),
+    ],
+)
+def test_a_value_outside_looks_outside(value, low, high, text):
+    assert outside_text(value, low, high) == text
+    assert range_text(low, high) in text

@@ -168,15 +168,23 @@ def test_asked_twice_it_returns_the_stored_report(visit):
 
 
 @in_browser
-def test_a_server_that_is_down_loses_nothing(visit, site):
+def test_a_post_that_is_refused_loses_nothing_and_says_what_to_do(visit, site):
     browser = visit("mood.html")
     shown = answered(browser)
-    site.broken = True
-    at(browser, "send").click()
-    wait(browser, lambda: "Not sent: the server answered 503" in at(browser, "status").text)
-    site.broken = False
-    at(browser, "send").click()
-    wait(browser, lambda: at(browser, "status").text.startswith("Sent"))
+    wrong = (
+        "Not sent: this link is incomplete or wrong. Your report is kept; open the link that you were sent."
+    )
+    down = "Not sent: the server answered 503. Your report is kept; try again later."
+    used = "A report was already received for this link; this one does not count."
+    for site.status, text in (
+        (400, wrong),
+        (503, down),
+        (403, wrong),
+        (409, used),
+        (204, "Sent. Thank you."),
+    ):
+        at(browser, "send").click()
+        wait(browser, lambda text=text: at(browser, "status").text == text)
     assert json.loads(site.posted[-1])["rows"] == [shown]
 
 

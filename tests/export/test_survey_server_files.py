@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import random
+import resource
 import runpy
 import secrets
 import signal
@@ -177,6 +178,94 @@ def test_a_report_longer_than_its_place_and_more_reports_than_places(store_modul
     assert len(store.lines()) == 4
 
 
+def reopened(store_module, store, tokens):
+    os.close(store.lock)
+    again = store_module.Store(store.folder)
+    again.open("f" * 64, tokens)
+    return again
+
+
+def test_a_disk_that_is_full_ends_nothing(store_module, tmp_path, monkeypatch, capsys):
+    store = store_module.Store(tmp_path / "kept")
+    store.open("f" * 64, ["a", "b", "c"])
+    part = store._part
+    monkeypatch.setattr(store, "_part", lambda *_: part(tmp_path / "none" / "reports.bin", b""))
+    long = [{"a": "x" * 3000}]
+    assert store.take("a", long, b"1" * 16) == 500  # the file would have to grow
+    assert store.take("b", [{"a": 1}], b"2" * 16) == 204
+    monkeypatch.undo()
+    assert store.take("a", long, b"1" * 16) == 204
+    assert sorted(store.lines()) == sorted(map(json.dumps, [*long, {"a": 1}]))
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert said[0].startswith("a report was not stored: ")
+
+
+@pytest.mark.parametrize("name", ["fsync", "replace"])
+def test_after_any_failure_the_same_report_is_sent_again_and_counts_once(
+    store_module, tmp_path, monkeypatch, name
+):
+    store = store_module.Store(tmp_path / "kept")
+    store.open("f" * 64, ["a", "b"])
+    rows = [{"a": "x" * (3000 if name == "replace" else 3)}]
+
+    def fail(*_):
+        raise RuntimeError("any error")
+
+    monkeypatch.setattr(store_module.os, name, fail)
+    assert [store.take("a", rows, b"1" * 16) for _ in range(2)] == [500, 500]
+    monkeypatch.undo()
+    assert store.take("a", rows, b"1" * 16) == 204
+    assert store.take("b", rows, b"2" * 16) == 204
+    assert store.lines() == [json.dumps(*rows)] * 2
+
+
+def test_a_file_that_may_not_grow_leaves_no_part(store_module, tmp_path):
+    store = store_module.Store(tmp_path / "kept")
+    store.open("f" * 64, ["a", "b"])
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+        assert store.take("a", [{"a": "x" * 3000}]) == 500
+        assert store.take("b", [{"a": 1}]) == 204
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+    assert not list(store.folder.glob("*.part"))
+    assert store.take("a", [{"a": "x" * 3000}]) == 204
+
+
+def test_a_number_that_repeats_with_something_else_is_refused(store_module, tmp_path):
+    store = store_module.Store(tmp_path / "kept")
+    store.open("f" * 64, ["a", "b", "c"])
+    number, rows = b"1" * 16, [{"a": 1}]
+    assert store.take("a", rows, number) == 204
+    assert store.take("a", [{"a": 2}], number) == 409
+    assert store.take("b", [{"a": 2}], number) == 409
+    assert store.take("b", rows, number) == 409
+    assert store.take("a", rows, number) == 204
+    assert store.take("b", rows, b"2" * 16) == 204
+    assert len(store.lines()) == 2
+    path = store.tokens
+    path.write_bytes(path.read_bytes().replace(b"+", b"-"))  # as a kill leaves it before the marks
+    store = reopened(store_module, store, ["a", "b", "c"])
+    assert store.take("a", [{"a": 2}], number) == 409
+    assert store.take("a", rows, number) == 204
+    assert len(store.lines()) == 2
+
+
+def test_numbers_that_repeat_within_a_group_lose_nothing(store_module, tmp_path):
+    store = store_module.Store(tmp_path / "kept")
+    store.open("f" * 64, ["a", "b"])
+    number = b"1" * 16
+    told = [("a", b"[1]"), ("b", b"[2]"), ("a", b"[2]"), ("a", b"[1]")]
+    group = [store_module.Post(store_module._hashed(token), text, number) for token, text in told]
+    store._write(group)
+    assert [post.status.result() for post in group] == [204, 409, 409, 204]
+    assert store.take("b", [{"a": 1}]) == 204
+
+
 def test_a_torn_report_is_not_read(store_module, tmp_path):
     store = store_module.Store(tmp_path / "kept")
     store.open("f" * 64, ["a", "b"])
@@ -222,6 +311,52 @@ def test_without_the_extra_it_is_one_line(monkeypatch, capsys):
         runpy.run_path(str(SERVER), run_name="__main__")
     assert ended.value.code == 0
     assert len(set(capsys.readouterr().out.split())) == 5
+
+
+HEAD = b'{"format": "mechdesign-reports", "version": 1, "survey": "", "size": %s}'
+
+
+@pytest.mark.usefixtures("in_its_folder")
+@pytest.mark.parametrize(
+    ("words", "files", "text"),
+    [
+        (["tokens", "-5"], {}, "server.py: tokens: -5 is not a number of tokens; give 1 or more"),
+        (["serve", "--folder", "a/b/c"], {}, "server.py: a/b/c: cannot be used as a folder (No such file"),
+        (["serve", "--folder", "t"], {}, "server.py: t: cannot be used as a folder (File exists"),
+        (["serve", "--port", "99999"], {}, "server.py: --port: 99999 is not from 0 to 65535"),
+        (["serve"], {"t": b"good bad.token"}, "server.py: t: token 2 is not made of"),
+        *[
+            (words, {"received/reports.bin": content}, "server.py: received/reports.bin: is damaged")
+            for words in (["serve"], ["reports"])
+            for content in (b"", b"\xff" * 600, b"[" * 600, b"[]", HEAD % b"0", (HEAD % b"256").ljust(700))
+        ],
+        *[
+            (
+                ["serve"],
+                {"received/used_tokens.txt": content},
+                "server.py: received/used_tokens.txt: is damaged",
+            )
+            for content in (b"x", b"\xff\n", b"0" * 64 + b" *\n", b"0" * 64 + b" +")
+        ],
+    ],
+)
+def test_what_is_wrong_is_one_line(words, files, text, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("starlette", reason="no starlette here: pip install mechdesign[server]")
+    pytest.importorskip("uvicorn", reason="no uvicorn here: pip install mechdesign[server]")
+    monkeypatch.chdir(tmp_path)
+    MANY.save("m.json")
+    for name, content in {"t": b"good", "k": KEY.encode(), **files}.items():
+        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    needed = ["m.json", "--tokens", "t", "--key-file", "k"] if words[0] == "serve" else []
+    monkeypatch.setattr(sys, "argv", ["server.py", *words, *needed])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(SERVER), run_name="__main__")
+    assert ended.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(text)
+    assert said.err.count("\n") == 1
 
 
 @pytest.mark.usefixtures("in_its_folder")

@@ -44,10 +44,10 @@ class Silent(SimpleHTTPRequestHandler):
         """Write nothing."""
 
     def do_POST(self) -> None:
-        """Keep the body and answer 204, or 503 when ``server.broken``."""
+        """Keep the body and answer 204, or what ``server.status`` is."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.posted.append(body.decode())  # type: ignore[attr-defined]
-        self.send_response(503 if self.server.broken else 204)  # type: ignore[attr-defined]
+        self.send_response(self.server.status)  # type: ignore[attr-defined]
         self.end_headers()
 
 
@@ -55,7 +55,7 @@ class Silent(SimpleHTTPRequestHandler):
 def served(folder: Path) -> Iterator[Any]:
     """Yield a server of a folder's files on a free port of this machine; ``address`` is where."""
     server: Any = ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=str(folder)))
-    server.posted, server.broken = [], False
+    server.posted, server.status = [], 204
     server.address = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -175,7 +175,8 @@ const PAGE =
   async function post(kept) {
     const options = { method: "POST", headers: { "Content-Type": "application/json" }, credentials: "omit", referrerPolicy: "no-referrer" };
     const answer = await fetch(PAGE.post, { ...options, body: JSON.stringify({ ...message(kept), retry: kept.retry }) });
-    if (answer.status === 409) return "A report was received for this link before; this one does not count.";
+    if (answer.status === 409) return "A report was already received for this link; this one does not count.";
+    if (answer.status === 400 || answer.status === 403) throw Object.assign(new Error("this link is incomplete or wrong"), { remedy: "open the link that you were sent" });
     if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
     return "Sent. Thank you.";
   }
@@ -198,7 +199,7 @@ const PAGE =
       keep({ ...kept, sent: true });
       at("status").textContent = said;
     } catch (error) {
-      at("status").textContent = `Not sent: ${error.message}. Your report is kept; try again later.`;
+      at("status").textContent = `Not sent: ${error.message}. Your report is kept; ${error.remedy ?? "try again later"}.`;
     }
     at("send").disabled = false;
   }

@@ -16,7 +16,7 @@ from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.frames import is_table
 from mechdesign.core.marks import Circles
 from mechdesign.core.randomness import BitSource, Rng
-from mechdesign.core.text import counted
+from mechdesign.core.text import counted, range_text
 from mechdesign.core.validation import finite_array, in_range, privacy_epsilon
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.door import on_table
@@ -124,7 +124,7 @@ class LocationMechanism(Mechanism):
         if outside.any():
             row = int(np.argmax(outside))
             x, y = places[row]
-            limits = f"[{low[0]:g}, {high[0]:g}] x [{low[1]:g}, {high[1]:g}]"
+            limits = " x ".join(range_text(*ends) for ends in zip(low, high, strict=True))
             remedy = "correct it, or move points to the nearest of the area"
             raise RowError("points", row, f"({x:.10g}, {y:.10g}) is outside {limits}", remedy, "clip")
         return places

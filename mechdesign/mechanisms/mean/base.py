@@ -22,6 +22,7 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.frames import is_table
 from mechdesign.core.randomness import BITS, BitSource, Rng
 from mechdesign.core.tables import Values
+from mechdesign.core.text import edge_texts, range_text
 from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.mechanisms.collecting import column_operations, count_outside, marked
 from mechdesign.mechanisms.door import on_table
@@ -165,13 +166,13 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
     def operations(self) -> tuple[Operation, ...]:
         """Return ``randomize`` and ``estimate``."""
         low, high = self.domain.low, self.domain.high
-        takes = Column("value", f"a number from {low:g} to {high:g}", any_name=True)
+        takes = Column("value", "a number from {} to {}".format(*edge_texts((low, high))), any_name=True)
         return column_operations(self, takes, "a report", self._client, (CLIP,), "the mean")
 
     def _client(self, values: Values, settings: Settings, rng: Rng) -> Values:
         numbers = self.domain.check(values, bool(settings["clip"]))
         low, high = self.domain.low, self.domain.high
-        settings.count(f"value(s) moved to [{low:g}, {high:g}]", count_outside(numbers, low, high))
+        settings.count(f"value(s) moved to {range_text(low, high)}", count_outside(numbers, low, high))
         return self.randomize(numbers, rng=rng, clip=True)
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
@@ -229,7 +230,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
 
     def explained(self) -> tuple[str, ...]:
         """Return an explanation of input, output, the steps between and the protection of a report."""
-        low, high = f"{self.domain.low:g}", f"{self.domain.high:g}"
+        low, high = edge_texts((self.domain.low, self.domain.high))
         error = math.sqrt(self.worst_variance())
         return (
             f"A number from {low} to {high} is replaced by a report, drawn at random; the number itself "
@@ -263,7 +264,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
 
     def _figures(self) -> str:
         delta = f", delta={self.delta:g}" if self.delta else ""
-        return f"[{self.domain.low:g}, {self.domain.high:g}], epsilon={self.epsilon:g}{delta}"
+        return f"{range_text(self.domain.low, self.domain.high)}, epsilon={self.epsilon:g}{delta}"
 
     # File
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.numbers import frozen
 from mechdesign.core.randomness import BitSource
-from mechdesign.core.text import counted
+from mechdesign.core.text import counted, outside_text
 from mechdesign.core.validation import finite_array
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.mean.values import Array, Domain, as_floats
@@ -97,7 +97,7 @@ class ColumnRanges(Sealed):
         raise RowError(
             "values",
             start + row,
-            f"{part[row, column]:.10g} is outside [{self.low[column]:g}, {self.high[column]:g}]",
+            outside_text(part[row, column], self.low[column], self.high[column]),
             "correct it, or move values to the nearest end",
             "clip",
             self.labels.shown()[column],

@@ -14,6 +14,7 @@ from mechdesign.core.columns import array_of, dimensions_of
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.numbers import number_of_text, plain, shown
 from mechdesign.core.tables import Coded
+from mechdesign.core.text import outside_text, range_text
 from mechdesign.core.validation import number
 from mechdesign.core.values import frozen_value, kept
 
@@ -54,7 +55,7 @@ class Domain:
         if not NARROWEST <= high - low <= WIDEST:  # its fourth power is a number of the errors
             raise ParameterError(
                 "low, high",
-                f"the width of [{low:g}, {high:g}] is not within {NARROWEST:g} and {WIDEST:g}",
+                f"the width of {range_text(low, high)} is not within {NARROWEST:g} and {WIDEST:g}",
                 "rescale the values",
             )
 
@@ -105,7 +106,7 @@ class Domain:
         raise RowError(
             "values",
             row,
-            f"{column[row]:.10g} is outside [{self.low:g}, {self.high:g}]{_more(outside)}",
+            f"{outside_text(column[row], self.low, self.high)}{_more(outside)}",
             remedy,
             "clip",
         )

@@ -16,7 +16,7 @@ from mechdesign.core.columns import mask_of, with_gaps
 from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
 from mechdesign.core.numbers import shown
 from mechdesign.core.tables import Coded
-from mechdesign.core.text import counted
+from mechdesign.core.text import counted, edge_texts
 from mechdesign.core.validation import in_range, one_of
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.mean.values import Domain
@@ -161,8 +161,8 @@ class Question(_Asked):
     def categories(self) -> tuple[str, ...]:
         """The categories; of a number that is asked for its mean the two ends it is rounded to."""
         if self.is_mean:
-            return (f"{self.low:g}", f"{self.high:g}")
-        named = self.labels or tuple(f"{low:g} to {high:g}" for low, high in pairwise(self.bins))
+            return edge_texts((self.domain.low, self.domain.high))
+        named = self.labels or tuple(f"{low} to {high}" for low, high in pairwise(edge_texts(self.bins)))
         return (*named, NO_ANSWER) if self.skip else named
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import shown
+from mechdesign.core.text import edge_texts
 from mechdesign.core.validation import number
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.labels import Labels
@@ -49,10 +50,11 @@ def range_of(
     if edges:
         if any(first >= second for first, second in pairwise(edges)) or len(edges) < 3:
             raise ParameterError(f"{where}: bins", "do not increase, or are fewer than 3 edges", "sort")
-        if (edges[0], edges[-1]) != (domain.low, domain.high):
+        ends = edges[0], edges[-1]
+        if ends != (domain.low, domain.high):
             raise ParameterError(
                 f"{where}: bins",
-                f"go from {edges[0]:g} to {edges[-1]:g}, not from {domain.low:g} to {domain.high:g}",
+                "go from {} to {}, not from {} to {}".format(*edge_texts((*ends, domain.low, domain.high))),
                 "let them start and end with the range",
             )
     if skip and not edges:

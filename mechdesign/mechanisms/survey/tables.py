@@ -13,6 +13,7 @@ from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.identifiers import identifiers
 from mechdesign.core.randomness import bit_source
 from mechdesign.core.tables import ROWS, Block, Source
+from mechdesign.core.text import range_text
 from mechdesign.mechanisms.collecting import (
     count_outside,
     estimation,
@@ -122,5 +123,5 @@ def _answers(
             if clip and question.is_mean:
                 low, high = question.domain.low, question.domain.high
                 outside = count_outside(as_floats(column, 1, "values"), low, high)
-                settings.count(f"value(s) moved to [{low:g}, {high:g}]", outside)
+                settings.count(f"value(s) moved to {range_text(low, high)}", outside)
         yield block, answers

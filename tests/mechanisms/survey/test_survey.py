@@ -259,3 +259,14 @@ def test_information_is_that_of_the_exact_mechanisms() -> None:
     number = NumberPart(ASKED, 2, DiscretePiecewise(1.0, 20, 80))
     told = part_information(ASKED, Wanted("question", (2,)), number)
     assert told == pytest.approx(1 / (number.mechanism.worst_variance() / 900 + 1 / 3))
+
+
+def test_bins_of_large_numbers_have_names_of_their_own() -> None:
+    start = 1_700_000_000
+    asked = Question("b", "number", low=start, high=start + 100, bins=[start + x for x in (0, 30, 60, 100)])
+    assert asked.categories[:2] == ("1700000000 to 1700000030", "1700000030 to 1700000060")
+    assert len(set(asked.categories)) == 3
+    with pytest.raises(DataError, match=r"1700000101 is outside \[1700000000, 1700000100\]"):
+        asked.encode(np.array([start + 101]))
+    with pytest.raises(ParameterError, match="go from 1700000000 to 1700000060, not from 1700000000 to"):
+        Question("b", "number", low=start, high=start + 100, bins=[start, start + 30, start + 60])
