@@ -21,6 +21,7 @@ from mechdesign.core.exact_text import (
     rounded_text,
     short_text,
 )
+from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
 from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.numbers import plain_int, rational
 from mechdesign.core.numerals import numeral
@@ -156,7 +157,12 @@ class ForeignAudit(TextInNotebooks):
             notes.append(
                 f"the stated epsilon is exceeded by {rounded_text(max(Fraction(0), self.low - exact), 2)}"
             )
-        return Certificate("privacy", holds, True, figures, self.witness, "; ".join(notes))
+        # Where the statement holds exactly, it bounds epsilon at least as well as the interval.
+        bound = min(self.high, exact) if holds and self.high is not None else self.high
+        promise = Guarantee(exact, covers=self.covers or ONE_REPORT)
+        answers = self.size[0]
+        proof = Proof(promise, bound, pairs=answers * (answers - 1) if answers else None)
+        return Certificate.of_privacy(proof, figures, self.witness, "; ".join(notes))
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values; exact numbers are texts of two integers, or 50 digits where these are long."""
