@@ -160,7 +160,7 @@ def total(collected: Sequence[Collected], within: float = 0.0, shuffled: bool = 
     exact = sum((_delta(one) for one in collected), Fraction(0))
     epsilon, delta = (math.inf if found is None else float_up(found.epsilon)), min(1.0, float_up(exact))
     composed, by = (epsilon, "the sum") if exact <= allowed else (math.inf, "nothing")
-    pairs = promised(collected)
+    pairs = promised_pair(collected)
     if pairs is not None and pairs.delta <= allowed and float_up(pairs.epsilon) < composed:
         composed, by = float_up(pairs.epsilon), PROMISES
     if within > 0.0 and delta < within:
@@ -170,13 +170,13 @@ def total(collected: Sequence[Collected], within: float = 0.0, shuffled: bool = 
     return Total(epsilon, delta, within, composed, by, all(one.exact for one in collected), found)
 
 
-def promised(collected: Sequence[Collected]) -> Guarantee | None:
+def promised_pair(collected: Sequence[Collected]) -> Guarantee | None:
     """Return the exact sum of the promised pairs of epsilon and delta; None where there are none.
 
     Examples
     --------
     >>> one = Collected.of("m.json", Guarantee("0.7"), promise=Guarantee("0.1", "1e-7"), times=10)
-    >>> print(promised([one]))
+    >>> print(promised_pair([one]))
     epsilon = 1, delta = 0.000001, all reports of a user
     """
     if all(one.promise is None for one in collected):

@@ -26,7 +26,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from mechdesign.audit.account import LARGEST, PROMISES, Collected, guarantee_of, promised
+from mechdesign.audit.account import LARGEST, PROMISES, Collected, guarantee_of, promised_pair
 from mechdesign.audit.exponential import float_down, float_up
 from mechdesign.audit.losses import losses_to
 from mechdesign.audit.shuffled import Randomizer, profile
@@ -170,7 +170,7 @@ def decided(
         by_sum, by_filter = _by_sums(guarantee_of(collected), limit), _by_filter(collected, limit, shuffled)
         return (by_filter, FILTER) if by_filter < by_sum else (by_sum, THE_SUM)
     pure = _by_sums(guarantee_of(collected), changed(limit, delta=Fraction(0)))
-    known = promised(collected)
+    known = promised_pair(collected)
     if known is None:
         return _by_sums(guarantee_of(collected), limit), THE_SUM
     pairs = _by_pairs(known, limit)
