@@ -28,7 +28,7 @@ LOWEST = "lowest"
 EXTRAS = ("report", "parquet", "test")
 SOLVERS = ("mechdesign/solvers", "tests/solvers")
 MARK = "mark.everywhere"
-# An old release may use what a new release of one of its own dependencies deprecates; this is not ours to mend.
+# An old release may use what a new one of its own dependencies deprecates; this is not ours to mend.
 TOLERANT = ("-W", "default::DeprecationWarning", "-W", "default::PendingDeprecationWarning")
 
 
