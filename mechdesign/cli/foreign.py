@@ -39,7 +39,7 @@ def add_options(audit: argparse.ArgumentParser) -> None:
     )
     audit.add_argument("--runs", type=int, metavar="N", help=f"runs of --program for each answer ({RUNS})")
     text = "delta at which --program is tested (0), or that a total may have (1e-6)"
-    audit.add_argument("--delta", type=float, metavar="D", help=text)
+    audit.add_argument("--delta", metavar="D", help=text)
     audit.add_argument(
         "--confidence", type=float, metavar="C", help=f"of the test of --program ({CONFIDENCE})"
     )
@@ -65,7 +65,7 @@ def audited(options: argparse.Namespace) -> int | None:
 def _audit_program(options: argparse.Namespace) -> int:
     """Run a program and print the lower bound of its epsilon."""
     from mechdesign.audit.black_box import attack_program
-    from mechdesign.audit.foreign_audit import stated_epsilon
+    from mechdesign.core.exact import exact_epsilon
     from mechdesign.core.exact_text import rounded_text
     from mechdesign.report.program import run_program
 
@@ -76,7 +76,7 @@ def _audit_program(options: argparse.Namespace) -> int:
         raise ParameterError(
             "--answer", f"{len(answers)} of at least 2", "add --answer for two different answers"
         )
-    stated = None if options.epsilon is None else stated_epsilon(options.epsilon, "--epsilon")
+    stated = None if options.epsilon is None else exact_epsilon(options.epsilon, "--epsilon")
     reports = run_program(options.program, answers, RUNS if options.runs is None else options.runs)
     level = CONFIDENCE if options.confidence is None else options.confidence
     found = attack_program(reports, options.delta or 0.0, level)
@@ -96,8 +96,8 @@ def _audit_program(options: argparse.Namespace) -> int:
 
 def _audit_file(options: argparse.Namespace) -> int:
     """Print the exact epsilon of the mechanism in a file."""
-    from mechdesign.audit.foreign_audit import stated_epsilon
     from mechdesign.audit.rappor import Rappor
+    from mechdesign.core.exact import exact_epsilon
     from mechdesign.report.foreign import read_foreign
 
     for name in OF_PROGRAMS:
@@ -106,7 +106,7 @@ def _audit_file(options: argparse.Namespace) -> int:
     if options.exports:
         raise ParameterError(options.exports[0], "is given with a foreign mechanism", "omit it")
     given = read_foreign(options.mechanism)
-    stated = given.epsilon if options.epsilon is None else stated_epsilon(options.epsilon, "--epsilon")
+    stated = given.epsilon if options.epsilon is None else exact_epsilon(options.epsilon, "--epsilon")
     audits = _audits(given.mechanism, options.reports)
     verdicts = [] if stated is None else [audit.certificate(stated) for audit in audits]
     if options.json:

@@ -44,6 +44,20 @@ def is_plain_name(cell: str) -> bool:
     return bool(first) and unicodedata.category(first)[0] != "N"
 
 
+def is_numeral(text: str) -> bool:
+    """Whether a text states a number: a decimal, or a quotient of two of which the second is not 0.
+
+    Examples
+    --------
+    >>> [is_numeral(text) for text in ("0.1", " 1/3", "1e-400", "1/0", "nan", "1_0", "9,000", "")]
+    [True, True, True, False, False, False, False, False]
+    """
+    parts = [part.strip(" \t") for part in text.split("/")]
+    if len(parts) > 2 or any(NUMERAL.fullmatch(part) is None for part in parts):
+        return False
+    return len(parts) == 1 or any(digit in "123456789" for digit in parts[1].lower().partition("e")[0])
+
+
 def numeral(where: str, text: str) -> Fraction:
     """Return the number that a text states, exactly: a decimal, or a quotient of two.
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from mechdesign.audit.foreign import ForeignChannel
-from mechdesign.audit.foreign_audit import stated_epsilon
 from mechdesign.audit.rappor import Rappor
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import DataError, MechDesignError, suggestion
+from mechdesign.core.exact import exact_epsilon
 from mechdesign.core.files import read_text
 from mechdesign.core.numbers import frozen, shown
 from mechdesign.core.numerals import PLAIN_REMEDY, numeral
@@ -177,8 +177,15 @@ def _entry(where: str, value: Any) -> Any:
     if isinstance(value, str):
         return numeral(where, value)
     if type(value) is not int:
-        raise DataError(where, f"{shown(value)} is not a number", PLAIN_REMEDY)
+        raise DataError(where, f"{_named(value)} is not a number", PLAIN_REMEDY)
     return value
+
+
+def _named(value: Any) -> str:
+    """Return a value of a TOML document that is not a number as the document writes it, or its kind."""
+    if isinstance(value, dict):
+        return "a table"
+    return str(value).lower() if isinstance(value, bool) else shown(value)
 
 
 def _of_toml(path: str) -> Foreign:
@@ -192,7 +199,7 @@ def _of_toml(path: str) -> Foreign:
         raise DataError(path, f"is not valid TOML ({error})", "correct it") from None
     _require_keys(document, ("epsilon", "channel", "rappor"), "the file")
     epsilon = document.get("epsilon")
-    stated = None if epsilon is None else stated_epsilon(_entry("epsilon", epsilon))
+    stated = None if epsilon is None else exact_epsilon(_entry("epsilon", epsilon))
     if ("channel" in document) == ("rappor" in document):
         raise DataError(path, "expected one table [channel] or [rappor]", "give the mechanism in one of them")
     name = "channel" if "channel" in document else "rappor"

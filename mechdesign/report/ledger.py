@@ -22,7 +22,7 @@ from mechdesign.audit.account import PROMISES, Collected, Total, total
 from mechdesign.audit.renyi_filter import decided
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, ParameterError, unread
-from mechdesign.core.exact import exact_number
+from mechdesign.core.exact import exact_delta, exact_epsilon
 from mechdesign.core.files import one_at_a_time, read_text, whole_file
 from mechdesign.core.guarantee import Exact, Guarantee, exact_text
 
@@ -241,10 +241,10 @@ def _read(document: Mapping[str, Any]) -> Ledger:
 
 def _limit(epsilon: Exact, delta: Exact) -> Guarantee:
     """Return the limit of numbers as they are, or of texts as they are written."""
-    limit, most = exact_number("--epsilon", epsilon), exact_number("--delta", delta)
-    if limit <= 0:
+    limit, most = exact_epsilon(epsilon, "--epsilon"), exact_delta(delta, "--delta")
+    if limit == 0:
         raise ParameterError("--epsilon", f"{exact_text(limit)} is outside (0, inf)")
-    if not 0 <= most < 1:
+    if most == 1:
         raise ParameterError("--delta", f"{exact_text(most)} is outside [0, 1)")
     return Guarantee(limit, most, covers="all reports of a participant")
 

@@ -179,7 +179,7 @@ def test_an_epsilon_that_is_none_is_refused(epsilon: str, tmp_path: Path, capsys
 
 TABLES = {
     "inf": ("rows = [[inf, 1.0], [1.0, 1.0]]", "'inf' is not a finite number"),
-    "bool": ("rows = [[true, 1.0], [1.0, 1.0]]", "True is not a number"),
+    "bool": ("rows = [[true, 1.0], [1.0, 1.0]]", "true is not a number"),
     "date": ("rows = [[1979-05-27, 1.0], [1.0, 1.0]]", "is not a number"),
     "nested": ("rows = [[[1], 1.0], [1.0, 1.0]]", "[1] is not a number"),
     "percent": ('rows = [["90%", "10%"], [1.0, 1.0]]', "such as 0.75 for 75%"),
