@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RUNS = 20_000
 CONFIDENCE = 0.999
 OF_PROGRAMS = ("answer", "runs", "delta", "confidence")
-FOREIGN = ("epsilon", "reports", *OF_PROGRAMS)
+FOREIGN = ("epsilon", "reports", "names", *OF_PROGRAMS)
 
 
 def add_options(audit: argparse.ArgumentParser) -> None:
@@ -28,6 +28,11 @@ def add_options(audit: argparse.ArgumentParser) -> None:
     )
     audit.add_argument(
         "--reports", type=int, metavar="N", help="reports of the same answer that epsilon covers (1)"
+    )
+    audit.add_argument(
+        "--names",
+        metavar="WHAT",
+        help="what is named in a CSV file: none, answers (first column), reports (first line), or both",
     )
     audit.add_argument(
         "--program",
@@ -71,6 +76,8 @@ def _audit_program(options: argparse.Namespace) -> int:
 
     if options.mechanism is not None:
         raise ParameterError("--program", f"given together with '{options.mechanism}'", "give one of the two")
+    if options.names is not None:
+        raise ParameterError("--names", "is an option for a CSV file", "omit it")
     answers = list(dict.fromkeys(options.answer or []))
     if len(answers) < 2:
         raise ParameterError(
@@ -105,7 +112,7 @@ def _audit_file(options: argparse.Namespace) -> int:
             raise ParameterError(f"--{name}", "is an option of --program only", "omit it, or add --program")
     if options.exports:
         raise ParameterError(options.exports[0], "is given with a foreign mechanism", "omit it")
-    given = read_foreign(options.mechanism)
+    given = read_foreign(options.mechanism, options.names)
     stated = given.epsilon if options.epsilon is None else exact_epsilon(options.epsilon, "--epsilon")
     audits = _audits(given.mechanism, options.reports)
     verdicts = [] if stated is None else [audit.certificate(stated) for audit in audits]

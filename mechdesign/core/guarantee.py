@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -25,6 +25,7 @@ from mechdesign.core.exact import (
     probability_text,
     written_number,
 )
+from mechdesign.core.exact_text import quotient_text
 from mechdesign.core.numbers import plain_int, shown
 from mechdesign.core.text import counted
 from mechdesign.core.validation import one_of
@@ -414,7 +415,9 @@ def precise_text(value: Fraction) -> str:
     ('0.1', '2/3', '3602879701896397/36028797018963968')
     """
     text = exact_text(value)
-    return text if Fraction(text) == value else f"{value.numerator}/{value.denominator}"
+    if Fraction(text) == value:
+        return text
+    return "/".join(f"{Decimal(part):f}" for part in value.as_integer_ratio())  # of any length
 
 
 def exact_text(value: Fraction) -> str:
@@ -425,13 +428,18 @@ def exact_text(value: Fraction) -> str:
     >>> exact_text(Fraction(1, 10)), exact_text(Fraction(1, 11)), exact_text(Fraction(0.1))
     ('0.1', '1/11', '0.10000000000000000556')
     """
-    rest = value.denominator
+    quotient = quotient_text(value, DIGITS)
+    if quotient is not None and not _is_decimal(value.denominator):
+        return quotient
+    context = Context(prec=DIGITS, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    rounded = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
+    return f"{rounded:f}" if -DIGITS < rounded.adjusted() < DIGITS else f"{rounded:e}"
+
+
+def _is_decimal(denominator: int) -> bool:
+    """Whether decimals of finite length have this denominator: its primes are 2 and 5."""
+    rest = denominator
     for prime in (2, 5):
         while rest % prime == 0:
             rest //= prime
-    quotient = f"{value.numerator}/{value.denominator}"
-    if rest > 1 and len(quotient) <= DIGITS:
-        return quotient
-    context = Context(prec=DIGITS, rounding=ROUND_CEILING)
-    rounded = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
-    return f"{rounded:f}" if -DIGITS < rounded.adjusted() < DIGITS else f"{rounded:e}"
+    return rest == 1

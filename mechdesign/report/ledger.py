@@ -24,13 +24,16 @@ from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, ParameterError, unread
 from mechdesign.core.exact import exact_delta, exact_epsilon
 from mechdesign.core.files import one_at_a_time, read_text, whole_file
-from mechdesign.core.guarantee import Exact, Guarantee, exact_text
+from mechdesign.core.guarantee import Exact, Guarantee, exact_text, precise_text
 from mechdesign.core.validation import one_of
 
 FORMAT = "mechdesign-ledger"
 VERSION = 2
 """In version 2 numbers are exact and an entry names its survey; version 1 is still read."""
 LARGEST_FILE = 1 << 28
+MOST_DIGITS = 1000
+"""Of a limit."""
+
 ACCOUNTS = ("filter", "sums")
 SUMS = ACCOUNTS[1]
 DAMAGED = "restore a copy"
@@ -270,6 +273,9 @@ def _limit(epsilon: Exact, delta: Exact) -> Guarantee:
     limit, most = exact_epsilon(epsilon, "--epsilon"), exact_delta(delta, "--delta")
     if limit == 0:
         raise ParameterError("--epsilon", f"{exact_text(limit)} is outside (0, inf)")
+    for name, number in (("--epsilon", limit), ("--delta", most)):
+        if len(precise_text(number)) > MOST_DIGITS:
+            raise ParameterError(name, f"has more than {MOST_DIGITS} digits", "write a shorter one")
     if most == 1:
         raise ParameterError("--delta", f"{exact_text(most)} is outside [0, 1)")
     return Guarantee(limit, most, covers="all reports of a participant")
