@@ -222,7 +222,8 @@ def _sum(ledger: Ledger, group: str) -> str:
 
 def _fixed(ledger: Ledger, group: str) -> list[str]:
     """Return which account the first collection of a group has fixed, where there is another one."""
-    from mechdesign.audit.renyi_filter import FILTER, PROMISES
+    from mechdesign.audit.account import PROMISES
+    from mechdesign.audit.renyi_filter import FILTER
 
     account, first = ledger.account(group), ledger.groups[group][0].file
     if account == FILTER:

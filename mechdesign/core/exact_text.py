@@ -44,8 +44,7 @@ def quotient(value: Fraction, digits: int, rounding: str) -> Decimal:
     # Two digits more than are asked for, and a last one that says whether anything follows: integers of a
     # million digits are divided quickly where the quotient is short, and would take long as decimals.
     shift = digits + 2 - math.floor((top.bit_length() - bottom.bit_length() - 1) * LOG_OF_TWO)
-    grown = (top * 10**shift, bottom) if shift >= 0 else (top, bottom * 10**-shift)
-    whole, rest = divmod(*grown)
+    whole, rest = divmod(top * 10 ** max(0, shift), bottom * 10 ** max(0, -shift))
     found = Decimal(whole * 10 + (rest > 0)).scaleb(-shift - 1, _context(2 * digits + 50, rounding))
     return _context(digits, rounding).plus(found if value > 0 else found.copy_negate())
 

@@ -8,7 +8,7 @@ first row and the last.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -135,7 +135,12 @@ def read_foreign(path: str, names: str | None = None) -> Foreign:
         if suffix == ".csv":
             raise DataError("--names", f"{shown(names)} is not a choice", suggestion(names, NAMED))
         raise DataError("--names", f"is an option for .csv, and this is a {suffix} file", "omit it")
-    readers = {".csv": partial(_of_csv, names=names), ".toml": _of_toml, ".npy": _of_numpy, ".npz": _of_numpy}
+    readers: dict[str, Callable[[str], Foreign]] = {
+        ".csv": partial(_of_csv, names=names),
+        ".toml": _of_toml,
+        ".npy": _of_numpy,
+        ".npz": _of_numpy,
+    }
     try:
         return readers[suffix](path)
     except OSError as error:
