@@ -107,5 +107,5 @@ def test_a_column_that_became_one_of_floats_repeats_the_reports(tmp_path, monkey
 
 @pytest.mark.parametrize("value", [True, np.False_, b"\xff"])
 def test_what_is_neither_a_text_nor_a_number_identifies_nobody(value):
-    with pytest.raises(ValueError, match="identifies nobody|is not text in UTF-8"):
+    with pytest.raises(ValueError, match=r"identifies nobody|is not text in UTF-8"):
         identifier(value)
