@@ -21,7 +21,7 @@ from mechdesign.audit.exponential import float_up
 from mechdesign.audit.losses import PART, PLACES, Losses, losses_of, no_loss, pure_losses
 from mechdesign.audit.shuffled import Randomizer, profile
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.exact import exact_delta
+from mechdesign.core.exact import delta_number
 from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.validation import in_range, integer
 from mechdesign.core.values import changed, frozen_value, kept
@@ -157,7 +157,7 @@ def total(collected: Sequence[Collected], within: Exact = 0.0, shuffled: bool = 
     >>> year.epsilon, round(year.composed, 2), year.by
     (36.5, 10.31, 'distribution of the total loss')
     """
-    allowed = exact_delta(Decimal(repr(within)) if isinstance(within, float) else within)
+    allowed = delta_number(Decimal(repr(within)) if isinstance(within, float) else within)
     if allowed == 1:
         raise ParameterError("delta", "1 is outside [0, 1)", "a delta of 1 promises nothing")
     found, most = guarantee_of(collected), float(allowed)

@@ -12,7 +12,7 @@ from mechdesign.audit.exponential import float_up
 from mechdesign.audit.magnitude import Magnitude, exponential_text
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.exact import exact_epsilon
+from mechdesign.core.exact import epsilon_number
 from mechdesign.core.exact_text import (
     LONGEST,
     SHORT,
@@ -123,12 +123,12 @@ class ForeignAudit(TextInNotebooks):
 
     def keeps(self, epsilon: Any) -> bool:
         """Whether a stated epsilon holds: a number, or a decimal in a text, exactly and without tolerance."""
-        exact = exact_epsilon(epsilon)
+        exact = epsilon_number(epsilon)
         return self.magnitude is not None and self.magnitude.is_within(exact)
 
     def certificate(self, epsilon: Any) -> Certificate:
         """Return the verdict on a stated epsilon."""
-        exact = exact_epsilon(epsilon)
+        exact = epsilon_number(epsilon)
         holds, true = self.keeps(exact), self.epsilon
         nearest = float(exact)
         figures = {"epsilon": float_up(exact) if holds and nearest < true else nearest, "true_epsilon": true}

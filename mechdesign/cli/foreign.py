@@ -70,7 +70,7 @@ def audited(options: argparse.Namespace) -> int | None:
 def _audit_program(options: argparse.Namespace) -> int:
     """Run a program and print the lower bound of its epsilon."""
     from mechdesign.audit.black_box import attack_program
-    from mechdesign.core.exact import exact_epsilon
+    from mechdesign.core.exact import epsilon_number
     from mechdesign.core.exact_text import rounded_text
     from mechdesign.report.program import run_program
 
@@ -83,7 +83,7 @@ def _audit_program(options: argparse.Namespace) -> int:
         raise ParameterError(
             "--answer", f"{len(answers)} of at least 2", "add --answer for two different answers"
         )
-    stated = None if options.epsilon is None else exact_epsilon(options.epsilon, "--epsilon")
+    stated = None if options.epsilon is None else epsilon_number(options.epsilon, "--epsilon")
     reports = run_program(options.program, answers, RUNS if options.runs is None else options.runs)
     level = CONFIDENCE if options.confidence is None else options.confidence
     found = attack_program(reports, options.delta or 0.0, level)
@@ -104,7 +104,7 @@ def _audit_program(options: argparse.Namespace) -> int:
 def _audit_file(options: argparse.Namespace) -> int:
     """Print the exact epsilon of the mechanism in a file."""
     from mechdesign.audit.rappor import Rappor
-    from mechdesign.core.exact import exact_epsilon
+    from mechdesign.core.exact import epsilon_number
     from mechdesign.report.foreign import read_foreign
 
     for name in OF_PROGRAMS:
@@ -113,7 +113,7 @@ def _audit_file(options: argparse.Namespace) -> int:
     if options.exports:
         raise ParameterError(options.exports[0], "is given with a foreign mechanism", "omit it")
     given = read_foreign(options.mechanism, options.names)
-    stated = given.epsilon if options.epsilon is None else exact_epsilon(options.epsilon, "--epsilon")
+    stated = given.epsilon if options.epsilon is None else epsilon_number(options.epsilon, "--epsilon")
     audits = _audits(given.mechanism, options.reports)
     verdicts = [] if stated is None else [audit.certificate(stated) for audit in audits]
     if options.json:

@@ -57,12 +57,12 @@ def exact_number(field: str, value: Any) -> Fraction:
         raise error.as_a(ParameterError).changed(remedy="write a shorter one") from None
 
 
-def exact_epsilon(value: Any, field: str = "epsilon") -> Fraction:
+def epsilon_number(value: Any, field: str = "epsilon") -> Fraction:
     """Return a stated epsilon >= 0 as the exact number that it is.
 
     Examples
     --------
-    >>> exact_epsilon("0.1"), exact_epsilon(Decimal("0.25")), exact_epsilon(2)
+    >>> epsilon_number("0.1"), epsilon_number(Decimal("0.25")), epsilon_number(2)
     (Fraction(1, 10), Fraction(1, 4), Fraction(2, 1))
     """
     exact = exact_number(field, value)
@@ -73,7 +73,7 @@ def exact_epsilon(value: Any, field: str = "epsilon") -> Fraction:
     return exact
 
 
-def exact_delta(value: Any, field: str = "delta") -> Fraction:
+def delta_number(value: Any, field: str = "delta") -> Fraction:
     """Return a stated delta from 0 to 1 as the exact number that it is."""
     exact = exact_number(field, value)
     if not 0 <= exact <= 1:

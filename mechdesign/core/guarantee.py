@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.exact import (
-    exact_delta,
-    exact_epsilon,
+    delta_number,
+    epsilon_number,
     exact_number,
     float_up,
     probability_text,
@@ -103,8 +103,8 @@ class Guarantee(_Promise):
         covers: str = ONE_REPORT,
     ) -> None:
         super().__init__(
-            exact_epsilon(epsilon),
-            exact_delta(delta),
+            epsilon_number(epsilon),
+            delta_number(delta),
             one_of("notion", notion, NOTIONS),
             str(distance),
             _covers("covers", covers),
@@ -183,7 +183,7 @@ class Guarantee(_Promise):
         >>> print(found.epsilon, 0 < found.delta - Fraction(1, 10**6) < Fraction(1, 10**16))
         1/10 True
         """
-        less = exact_epsilon(epsilon)
+        less = epsilon_number(epsilon)
         if less >= self.epsilon:
             return changed(self, epsilon=less)
         grown = (self.epsilon - less) * 3 ** math.ceil(self.epsilon)
@@ -306,11 +306,11 @@ class Proof(_Known):
         super().__init__(
             promise,
             _true("true_epsilon", true_epsilon),
-            None if least_delta is None else exact_delta(least_delta, "least_delta"),
+            None if least_delta is None else delta_number(least_delta, "least_delta"),
             None if pairs is None else _pairs("pairs", pairs),
             exact,
-            exact_epsilon(rounding, "rounding"),
-            None if written_delta is None else exact_delta(written_delta, "written_delta"),
+            epsilon_number(rounding, "rounding"),
+            None if written_delta is None else delta_number(written_delta, "written_delta"),
         )
         self._require_agreement()
 

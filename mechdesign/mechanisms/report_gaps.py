@@ -88,18 +88,18 @@ def risky_labels(mechanism: Any) -> list[str]:
     >>> risky_labels(KaryResponse.of(3, epsilon=1.0, labels=["yes", "no", "N/A"]))
     ['N/A']
     """
-    return [name for name in categories_of(mechanism) if name.strip() in READ_AS_MISSING]
+    return [name for name in all_categories(mechanism) if name.strip() in READ_AS_MISSING]
 
 
-def categories_of(mechanism: Any) -> list[str]:
+def all_categories(mechanism: Any) -> list[str]:
     """Return the categories of all columns of answers as a table has them: labels, or codes from 0.
 
     Examples
     --------
     >>> from mechdesign.mechanisms import KaryResponse
-    >>> categories_of(KaryResponse.of(3, epsilon=1.0))
+    >>> all_categories(KaryResponse.of(3, epsilon=1.0))
     ['0', '1', '2']
-    >>> categories_of(KaryResponse.of(2, epsilon=1.0, labels=["a", "b"]))
+    >>> all_categories(KaryResponse.of(2, epsilon=1.0, labels=["a", "b"]))
     ['a', 'b']
     """
     attributes = getattr(getattr(mechanism, "attributes", None), "labels", None) or ()
@@ -120,7 +120,7 @@ def require_no_category(mechanism: Any, rule: MissingRule) -> None:
     ParameterError
         Naming the category.
     """
-    for name in categories_of(mechanism) if rule.codes else ():
+    for name in all_categories(mechanism) if rule.codes else ():
         if rule.is_missing(name):
             what = f"'{name}' is a category here; without such answers the estimates are wrong"
             raise ParameterError("--missing-code", what, "omit it, or give the category another name")

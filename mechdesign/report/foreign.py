@@ -21,7 +21,7 @@ from mechdesign.audit.foreign import MOST_EXACT, ForeignChannel
 from mechdesign.audit.rappor import Rappor
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import DataError, MechDesignError, suggestion
-from mechdesign.core.exact import exact_epsilon
+from mechdesign.core.exact import epsilon_number
 from mechdesign.core.files import read_text
 from mechdesign.core.numbers import frozen, shown
 from mechdesign.core.numerals import PLAIN_REMEDY, numeral
@@ -237,7 +237,7 @@ def _of_toml(path: str) -> Foreign:
         raise DataError(path, f"is not valid TOML ({error})", "correct it") from None
     _require_keys(document, ("epsilon", "channel", "rappor"), "the file")
     epsilon = document.get("epsilon")
-    stated = None if epsilon is None else exact_epsilon(_entry("epsilon", epsilon))
+    stated = None if epsilon is None else epsilon_number(_entry("epsilon", epsilon))
     if ("channel" in document) == ("rappor" in document):
         raise DataError(path, "expected one table [channel] or [rappor]", "give the mechanism in one of them")
     name = "channel" if "channel" in document else "rappor"

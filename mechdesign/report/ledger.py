@@ -22,7 +22,7 @@ from mechdesign.audit.account import PROMISES, Collected, Total, total
 from mechdesign.audit.renyi_filter import FILTER, account_of, decided
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, ParameterError, unread
-from mechdesign.core.exact import exact_delta, exact_epsilon
+from mechdesign.core.exact import delta_number, epsilon_number
 from mechdesign.core.files import one_at_a_time, read_text, whole_file
 from mechdesign.core.guarantee import Exact, Guarantee, exact_text, precise_text
 from mechdesign.core.validation import one_of
@@ -270,7 +270,7 @@ def _read(document: Mapping[str, Any]) -> Ledger:
 
 def _limit(epsilon: Exact, delta: Exact) -> Guarantee:
     """Return the limit of numbers as they are, or of texts as they are written."""
-    limit, most = exact_epsilon(epsilon, "--epsilon"), exact_delta(delta, "--delta")
+    limit, most = epsilon_number(epsilon, "--epsilon"), delta_number(delta, "--delta")
     if limit == 0:
         raise ParameterError("--epsilon", f"{exact_text(limit)} is outside (0, inf)")
     for name, number in (("--epsilon", limit), ("--delta", most)):
