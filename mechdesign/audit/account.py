@@ -20,7 +20,9 @@ from typing import Any
 from mechdesign.audit.exponential import float_up
 from mechdesign.audit.losses import PART, PLACES, Losses, losses_of, no_loss, pure_losses
 from mechdesign.audit.shuffled import Randomizer, profile
-from mechdesign.core.guarantee import Guarantee
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.exact import delta_number
+from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.validation import in_range, integer
 from mechdesign.core.values import changed, frozen_value, kept
 
@@ -138,14 +140,14 @@ class Total:
         return {name: value for name, value in vars(self).items() if name != "guarantee"}
 
 
-def total(collected: Sequence[Collected], within: float = 0.0, shuffled: bool = False) -> Total:
+def total(collected: Sequence[Collected], within: Exact = 0.0, shuffled: bool = False) -> Total:
     """Return the guarantee that is proven for all reports of a user together.
 
     Parameters
     ----------
     collected : sequence of Collected
-    within : float
-        The delta that the total may have; taken as the decimal that it is written as.
+    within : number or str
+        The delta that the total may have; a double is taken as the decimal that it is written as.
     shuffled : bool
         Whether it is about what is known after the shufflers, rather than about the reports themselves.
 
@@ -155,19 +157,21 @@ def total(collected: Sequence[Collected], within: float = 0.0, shuffled: bool = 
     >>> year.epsilon, round(year.composed, 2), year.by
     (36.5, 10.31, 'distribution of the total loss')
     """
-    in_range("delta", within, 0.0, 1.0, high_open=True)
-    found, allowed = guarantee_of(collected), Fraction(Decimal(repr(float(within))))
+    allowed = delta_number(Decimal(repr(within)) if isinstance(within, float) else within)
+    if allowed == 1:
+        raise ParameterError("delta", "1 is outside [0, 1)", "a delta of 1 promises nothing")
+    found, most = guarantee_of(collected), float(allowed)
     exact = sum((_delta(one) for one in collected), Fraction(0))
     epsilon, delta = (math.inf if found is None else float_up(found.epsilon)), min(1.0, float_up(exact))
     composed, by = (epsilon, "the sum") if exact <= allowed else (math.inf, "nothing")
     pairs = promised_pair(collected)
     if pairs is not None and pairs.delta <= allowed and float_up(pairs.epsilon) < composed:
         composed, by = float_up(pairs.epsilon), PROMISES
-    if within > 0.0 and delta < within:
-        least = _composed(collected, within, shuffled)
+    if most > 0.0 and delta < most:
+        least = _composed(collected, most, shuffled)
         if least < composed:
             composed, by = least, "distribution of the total loss"
-    return Total(epsilon, delta, within, composed, by, all(one.exact for one in collected), found)
+    return Total(epsilon, delta, most, composed, by, all(one.exact for one in collected), found)
 
 
 def promised_pair(collected: Sequence[Collected]) -> Guarantee | None:

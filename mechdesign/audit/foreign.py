@@ -14,19 +14,20 @@ the margin is above their error.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.foreign_audit import Defect, ForeignAudit, report_count
-from mechdesign.audit.foreign_sums import exact_sum, exact_sums
+from mechdesign.audit.foreign_sums import exact_sums
 from mechdesign.audit.magnitude import power
 from mechdesign.core.errors import DataError
 from mechdesign.core.exact_text import rounded_text, short_text
-from mechdesign.core.numbers import doubles, rational
+from mechdesign.core.numbers import EXACT_BELOW, doubles, rational
 from mechdesign.core.text import counted
 
 MARGIN = 2.0**-46
@@ -79,8 +80,8 @@ class ForeignChannel:
         else:
             self._exact = _fractions(rows)
             self.shape = _sized((len(self._exact), len(self._exact[0])))
-            self._positive = np.array([[entry > 0 for entry in row] for row in self._exact])
-            self.sums = [exact_sum(row) for row in self._exact]
+            self._positive = np.array([[entry.numerator > 0 for entry in row] for row in self._exact])
+            self.sums = [_summed(f"row {number}", row) for number, row in enumerate(self._exact, 1)]
         size, width = self.shape
         self.answers = _names("answers", answers, size)
         self.reports = _names("reports", reports, width)
@@ -128,28 +129,55 @@ class ForeignChannel:
         open_columns = np.flatnonzero(ever & ~always)
         if open_columns.size:
             column = int(open_columns[0])
-            possible = np.flatnonzero(self._positive[:, column]).tolist()
+            possible = np.flatnonzero(self._positive[:, column])
             top = self._extreme(possible, column, 1)
             return None, (top, int(self._positive[:, column].argmin()), column)
         columns = np.flatnonzero(always)
         logs, margin = self._logarithms(columns)
         highs, lows = logs.max(axis=0), logs.min(axis=0)
         spread = highs - lows
-        best, place = Fraction(1), None
-        for number in np.flatnonzero(spread >= spread.max() - 4 * margin).tolist():
+        above, below, place = 1, 1, None
+        numbers = np.flatnonzero(spread >= spread.max() - 4 * margin)
+        for number in self._distinct(columns, numbers):
             column = int(columns[number])
             top = self._extreme(np.flatnonzero(logs[:, number] >= highs[number] - 2 * margin), column, 1)
             bottom = self._extreme(np.flatnonzero(logs[:, number] <= lows[number] + 2 * margin), column, -1)
             (part, whole), (other, another) = self._parts(top, column), self._parts(bottom, column)
-            ratio = Fraction(part * another, whole * other)
-            if ratio > best:
-                best, place = ratio, (top, bottom, column)
-        return best, place
+            if part * another * below > above * whole * other:
+                above, below, place = part * another, whole * other, (top, bottom, column)
+        return Fraction(above, below), place
 
-    def _extreme(self, rows: Iterable[int], column: int, sign: int) -> int:
-        """Return the first of some answers that is likeliest, or least likely, to make a report; exactly."""
+    def _distinct(self, columns: NDArray[np.intp], numbers: NDArray[np.intp]) -> list[int]:
+        """Return some of the columns, without those that are the same as an earlier one."""
+        known: dict[bytes, int] = {}
+        if len(numbers) > 1:
+            for number in numbers.tolist():
+                known.setdefault(self._keys(int(columns[number])).tobytes(), number)
+        return list(known.values()) or numbers.tolist()
+
+    def _keys(self, column: int) -> NDArray[Any]:
+        """Return a number for each entry of a column; the same number stands for the same entry."""
+        if self._exact is None:
+            return np.ascontiguousarray(self._doubles[:, column])
+        return np.array([id(row[column]) for row in self._exact])
+
+    @cached_property
+    def _ranks(self) -> NDArray[np.intp]:
+        """The place of each row's sum among all of them."""
+        places = {total: place for place, total in enumerate(sorted(set(self.sums)))}
+        return np.array([places[total] for total in self.sums])
+
+    def _extreme(self, rows: NDArray[np.intp], column: int, sign: int) -> int:
+        """Return the first of some answers that is likeliest, or least likely, to make a report; exactly.
+
+        Of answers with the same entry, the one with the smallest sum is likeliest.
+        """
+        if len(rows) > FEW:
+            ordered = rows[np.argsort(sign * self._ranks[rows], kind="stable")]
+            _, first = np.unique(self._keys(column)[ordered], return_index=True)
+            rows = np.sort(ordered[first])
         best, part, whole = -1, 0, 1
-        for row in map(int, rows):
+        for row in rows.tolist():
             top, bottom = self._parts(row, column)
             if best < 0 or sign * (top * whole - part * bottom) > 0:
                 best, part, whole = row, top, bottom
@@ -168,11 +196,17 @@ class ForeignChannel:
             mantissas, exponents = np.frexp(self._doubles[:, columns])
             entries = np.log2(mantissas) + exponents
         else:
-            entries = np.array([[_log2(row[column]) for column in columns] for row in self._exact])
+            parts = {id(entry): entry for row in self._exact for entry in row if entry.numerator}
+            known = {name: _log2(entry) for name, entry in parts.items()}
+            listed = columns.tolist()
+            entries = np.array([[known[id(row[column])] for column in listed] for row in self._exact])
         sums = np.array([[_log2(total)] for total in self.sums])
         largest = max(1.0, float(np.abs(entries).max()), float(np.abs(sums).max()))
         return entries - sums, MARGIN * largest
 
+
+FEW = 8
+"""Answers that are compared one by one; of more, those with the same entry are compared by their sums."""
 
 LEADING = 64
 """Bits of an integer that its logarithm is taken from."""
@@ -184,7 +218,10 @@ def _log2(value: Fraction) -> float:
     Its error is a few units of the result, not of the logarithms of numerator and denominator, which are
     much larger than their difference where both are long: their exponents are subtracted as integers.
     """
-    (above, up), (below, down) = _leading(value.numerator), _leading(value.denominator)
+    numerator, denominator = value.numerator, value.denominator
+    if numerator < EXACT_BELOW > denominator:
+        return math.log2(numerator / denominator)
+    (above, up), (below, down) = _leading(numerator), _leading(denominator)
     return math.log2(above) - math.log2(below) + (up - down)
 
 
@@ -237,24 +274,30 @@ def _fractions(rows: Any) -> list[list[Fraction]]:
             raise DataError(
                 f"row {number}", f"has {counted(len(row), 'entry')}, row 1 has {width}", "give each the same"
             )
-        fractions = [rational(f"row {number}, column {place}", entry) for place, entry in enumerate(row, 1)]
+        fractions = [
+            entry if type(entry) is Fraction else rational(f"row {number}, column {place}", entry)
+            for place, entry in enumerate(row, 1)
+        ]
         for place, entry in enumerate(fractions, 1):
-            if entry < 0:
+            if entry.numerator < 0:
                 where = f"row {number}, column {place}"
                 raise DataError(where, f"{rounded_text(entry, 6)} is negative", "give probabilities >= 0")
-        _require_common(f"row {number}", fractions)
         found.append(fractions)
     return found
 
 
-def _require_common(where: str, fractions: Sequence[Fraction]) -> None:
-    """Raise DataError for a row whose sum has too long a denominator."""
-    common = 1
-    for denominator in {entry.denominator for entry in fractions}:
-        common = math.lcm(common, denominator)
+def _summed(where: str, fractions: Sequence[Fraction]) -> Fraction:
+    """Return the sum of a row; DataError where it has too long a denominator."""
+    denominators = {entry.denominator for entry in fractions}
+    common = max(denominators)
+    for denominator in denominators:
+        if common % denominator:
+            common = math.lcm(common, denominator)
         if common.bit_length() > MOST_COMMON:
             what = "its quotients have a common denominator of more than 120000 digits"
             raise DataError(where, what, "write them as decimals, or over one denominator")
+    factors = {denominator: common // denominator for denominator in denominators}
+    return Fraction(sum(entry.numerator * factors[entry.denominator] for entry in fractions), common)
 
 
 def _names(what: str, names: Sequence[str] | None, size: int) -> list[str]:

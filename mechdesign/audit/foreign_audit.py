@@ -12,6 +12,7 @@ from mechdesign.audit.exponential import float_up
 from mechdesign.audit.magnitude import Magnitude, exponential_text
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.exact import epsilon_number
 from mechdesign.core.exact_text import (
     LONGEST,
     SHORT,
@@ -19,17 +20,12 @@ from mechdesign.core.exact_text import (
     exact_or_rounded,
     quotient_text,
     rounded_text,
-    short_text,
 )
 from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
 from mechdesign.core.notebook import TextInNotebooks
-from mechdesign.core.numbers import plain_int, rational
-from mechdesign.core.numerals import numeral
+from mechdesign.core.numbers import plain_int
 
 MOST_REPORTS = 10**18
-
-LARGEST = 10**300
-"""Of a stated epsilon."""
 
 SHOWN_DEFECTS = 3
 
@@ -41,22 +37,6 @@ def report_count(reports: Any) -> int:
         what = "is below 1" if number < 1 else f"is above {MOST_REPORTS}"
         raise ParameterError("reports", what, "give the number of reports")
     return number
-
-
-def stated_epsilon(value: Any, field: str = "epsilon") -> Fraction:
-    """Return a stated epsilon >= 0 as the exact number that it is; a text is a decimal or a quotient.
-
-    Examples
-    --------
-    >>> stated_epsilon("0.1"), stated_epsilon(0.5)
-    (Fraction(1, 10), Fraction(1, 2))
-    """
-    exact = numeral(field, value) if isinstance(value, str) else rational(field, value)
-    if exact < 0:
-        raise ParameterError(field, f"{short_text(exact)} is negative", "give a number >= 0")
-    if exact > LARGEST:
-        raise ParameterError(field, "is above 1e300", "give a smaller number")
-    return exact
 
 
 @dataclass(frozen=True)
@@ -143,12 +123,12 @@ class ForeignAudit(TextInNotebooks):
 
     def keeps(self, epsilon: Any) -> bool:
         """Whether a stated epsilon holds: a number, or a decimal in a text, exactly and without tolerance."""
-        exact = stated_epsilon(epsilon)
+        exact = epsilon_number(epsilon)
         return self.magnitude is not None and self.magnitude.is_within(exact)
 
     def certificate(self, epsilon: Any) -> Certificate:
         """Return the verdict on a stated epsilon."""
-        exact = stated_epsilon(epsilon)
+        exact = epsilon_number(epsilon)
         holds, true = self.keeps(exact), self.epsilon
         nearest = float(exact)
         figures = {"epsilon": float_up(exact) if holds and nearest < true else nearest, "true_epsilon": true}

@@ -20,8 +20,13 @@ def exact_sum(numbers: Sequence[Fraction]) -> Fraction:
     >>> exact_sum([Fraction(1, 2), Fraction(1, 3)])
     Fraction(5, 6)
     """
-    common = math.lcm(*(number.denominator for number in numbers))
-    return Fraction(sum(number.numerator * (common // number.denominator) for number in numbers), common)
+    denominators = {number.denominator for number in numbers}
+    common = max(denominators, default=1)
+    for denominator in denominators:
+        if common % denominator:  # not so for decimals, of which the longest has the common one
+            common = math.lcm(common, denominator)
+    factors = {denominator: common // denominator for denominator in denominators}
+    return Fraction(sum(number.numerator * factors[number.denominator] for number in numbers), common)
 
 
 def exact_sums(rows: NDArray[np.float64]) -> list[Fraction]:

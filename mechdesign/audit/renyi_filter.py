@@ -13,6 +13,8 @@ within the limit: whoever is beyond that is within the other one, and so has thi
 Where mechanisms promise pairs of epsilon and delta, the sums of these are a third account. It uses the same
 delta as the filter, so that only one of the two is open to a group: the one in which more collections like
 the first have room, which no result can influence, or the pairs where the filter has no room for the first.
+A collection that needs a delta uses the same delta, too: whoever chose between it and the filter after a look
+at results could use it twice. So a group whose filter is open takes none.
 """
 
 from __future__ import annotations
@@ -153,9 +155,19 @@ def used(collected: Sequence[Collected], epsilon: Exact, delta: Exact, shuffled:
 
 
 def decided(
-    collected: Sequence[Collected], epsilon: Exact, delta: Exact, shuffled: bool
+    collected: Sequence[Collected], epsilon: Exact, delta: Exact, shuffled: bool, filtered: bool = True
 ) -> tuple[float, str]:
     """Return the part of a limit that is used, and the account that says so.
+
+    Parameters
+    ----------
+    collected : sequence of Collected
+    epsilon, delta : number or str
+        The limit, exactly.
+    shuffled : bool
+        Whether the limit is for what is known after the shufflers.
+    filtered : bool
+        Whether a Renyi filter may decide; without it only sums do.
 
     Examples
     --------
@@ -166,7 +178,7 @@ def decided(
     if not collected:
         return 0.0, THE_SUM
     limit = Guarantee(epsilon, delta)
-    if not _by_promises(collected[0], limit, shuffled):
+    if filtered and not _by_promises(collected[0], limit, shuffled):
         by_sum, by_filter = _by_sums(guarantee_of(collected), limit), _by_filter(collected, limit, shuffled)
         return (by_filter, FILTER) if by_filter < by_sum else (by_sum, THE_SUM)
     pure = _by_sums(guarantee_of(collected), changed(limit, delta=Fraction(0)))
@@ -175,6 +187,29 @@ def decided(
         return _by_sums(guarantee_of(collected), limit), THE_SUM
     pairs = _by_pairs(known, limit)
     return (pairs, PROMISES) if pairs < pure else (pure, THE_SUM)
+
+
+def account_of(
+    collected: Sequence[Collected], epsilon: Exact, delta: Exact, shuffled: bool, filtered: bool = True
+) -> str:
+    """Return the account that the first collection of a group has fixed for the later ones.
+
+    It is the filter (next to the sum of epsilons, where that is less), the sums of the promised pairs, or the
+    sums of epsilon and delta.
+
+    Examples
+    --------
+    >>> account_of([Collected("m.json", 0.1)], 2.0, 1e-6, False)
+    'a Renyi filter'
+    """
+    limit = Guarantee(epsilon, delta)
+    if not collected or limit.delta == 0:
+        return THE_SUM
+    first = changed(collected[0], times=1)
+    if not filtered or _by_promises(first, limit, shuffled):
+        return PROMISES if any(one.promise is not None for one in collected) else THE_SUM
+    is_open = _by_filter([first], limit, shuffled) <= 1.0 and all(one.delta == 0.0 for one in collected)
+    return FILTER if is_open else THE_SUM
 
 
 def _by_promises(first: Collected, limit: Guarantee, shuffled: bool) -> bool:

@@ -19,6 +19,7 @@ WITHIN = 1e-6
 """The delta of totals, where none is given."""
 HEAD = 256
 MOST_NAMED = 8
+OTHER = "for such make another ledger with --account sums, whose limit comes on top of this one"
 
 
 def add_options(audit: argparse.ArgumentParser) -> None:
@@ -44,6 +45,12 @@ def _options(ledger: argparse.ArgumentParser) -> None:
     opened.add_argument("--epsilon", metavar="E", required=True, help="the limit for each group, also as 1/3")
     opened.add_argument(
         "--delta", metavar="D", default=str(WITHIN), help=f"of the limit (default {WITHIN:g})"
+    )
+    opened.add_argument(
+        "--account",
+        default="filter",
+        metavar="WHICH",
+        help="what decides: 'sums' of epsilon and delta, or 'filter', a Renyi filter or the sum of epsilon",
     )
     opened.add_argument("--shuffled", action="store_true", help="the limit holds for shuffled reports")
     collected = _action(actions, "collect", _collect, "enter a collection; refuse it beyond the limit")
@@ -114,7 +121,9 @@ def _times(given: Sequence[int] | None, paths: Sequence[str]) -> list[int]:
 def _open(options: argparse.Namespace) -> int:
     from mechdesign.report.ledger import open_ledger
 
-    made = open_ledger(options.ledger, options.survey, options.epsilon, options.delta, options.shuffled)
+    made = open_ledger(
+        options.ledger, options.survey, options.epsilon, options.delta, options.shuffled, options.account
+    )
     if options.json:
         print_json(made.as_json())
     else:
@@ -125,7 +134,7 @@ def _open(options: argparse.Namespace) -> int:
 def _collect(options: argparse.Namespace) -> int:
     from mechdesign.core.encoding import encode
     from mechdesign.mechanisms import load_mechanism
-    from mechdesign.report.accounts import collected_of, said
+    from mechdesign.report.accounts import collected_of
     from mechdesign.report.ledger import entry_of, record_collection
 
     mechanism = load_mechanism(options.mechanism)
@@ -140,9 +149,9 @@ def _collect(options: argparse.Namespace) -> int:
     total, (part, by) = ledger.total(group), ledger.decided(group)
     if options.json:
         plain = encode(total.as_json())
-        print_json({"allowed": allowed, "group": group, "used": part, "total": plain})
+        print_json({"allowed": allowed, "group": group, "used": part, "account": by, "total": plain})
     elif allowed:
-        print(f"{options.ledger}: group '{group}': {said(total)}; {_part(part, by)}")
+        print(f"{options.ledger}: group '{group}': {_state(ledger, group)}")
     earlier = [one for one in ledger.groups[group][:-1] if one.is_again(entry)]
     if allowed and earlier:
         what = mechanism.about.survey if entry.survey else "a mechanism without the identity of a survey"
@@ -153,11 +162,8 @@ def _collect(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     if not allowed:
-        print(
-            f"mechdesign: {options.ledger}: group '{group}': refused: together with "
-            f"{options.mechanism} {said(total)}, and the limit is {_limit(ledger)}{_excess(ledger, total)}",
-            file=sys.stderr,
-        )
+        why = _refusal(ledger, group, options.mechanism)
+        print(f"mechdesign: {options.ledger}: group '{group}': refused: {why}", file=sys.stderr)
     elif len(ledger.groups) > 1 and len(ledger.groups[group]) == 1:
         others = ", ".join(f"'{name}'" for name in list(ledger.groups)[:MOST_NAMED] if name != group)
         print(
@@ -170,13 +176,16 @@ def _collect(options: argparse.Namespace) -> int:
 def _show(options: argparse.Namespace) -> int:
     from mechdesign.core.encoding import encode
     from mechdesign.core.text import table
-    from mechdesign.report.accounts import said
     from mechdesign.report.ledger import load_ledger
 
     ledger = load_ledger(options.ledger, options.survey)
     if options.json:
         totals = {
-            group: {**encode(ledger.total(group).as_json()), "used": ledger.used(group)}
+            group: {
+                **encode(ledger.total(group).as_json()),
+                "used": ledger.used(group),
+                "account": ledger.decided(group)[1],
+            }
             for group in ledger.groups
         }
         print_json({**ledger.as_json(), "totals": totals})
@@ -190,16 +199,61 @@ def _show(options: argparse.Namespace) -> int:
     if rows:
         print(table(["group", "when", "mechanism", "times", "epsilon"], rows))
     for group in ledger.groups:
-        print(f"{group}: {said(ledger.total(group))}; {_part(*ledger.decided(group))}")
+        print("\n".join((f"{group}: {_state(ledger, group)}", *_fixed(ledger, group))))
     return FINE
 
 
-def _part(used: float, by: str) -> str:
-    """Return the part of the limit that is used, as a percentage that is rounded up, and by which account."""
+def _state(ledger: Ledger, group: str) -> str:
+    """Return what decides for a group, with one number: the part of the limit that is used, rounded up."""
+    from mechdesign.audit.renyi_filter import FILTER
+    from mechdesign.report.accounts import said
+
+    used, by = ledger.decided(group)
+    many = f"{math.ceil(used * 1000.0 - 1e-9) / 10.0:g}%" if used < math.inf else "more than 100%"
+    if by == FILTER:
+        apart = f"the sum of epsilon, which does not decide, is {_sum(ledger, group)}"
+        return f"{many} of the limit used, by {FILTER} ({apart})"
+    return f"{said(ledger.total(group))}; {many} of the limit used"
+
+
+def _sum(ledger: Ledger, group: str) -> str:
+    return f"{ledger.total(group).epsilon:g}"
+
+
+def _fixed(ledger: Ledger, group: str) -> list[str]:
+    """Return which account the first collection of a group has fixed, where there is another one."""
+    from mechdesign.audit.account import PROMISES
     from mechdesign.audit.renyi_filter import FILTER
 
-    how = f", by {FILTER}" if by == FILTER else ""
-    return f"{math.ceil(used * 1000.0 - 1e-9) / 10.0:g}% of the limit used{how}"
+    account, first = ledger.account(group), ledger.groups[group][0].file
+    if account == FILTER:
+        return [f"  its first collection, {first}, opened {FILTER}: none that needs a delta fits; {OTHER}"]
+    if account == PROMISES and ledger.filtered:
+        return [f"  its first collection, {first}, fixed {PROMISES}: {FILTER} needs another ledger"]
+    return []
+
+
+def _refusal(ledger: Ledger, group: str, mechanism: str) -> str:
+    """Return why the last collection of a group is refused, and what to do."""
+    from mechdesign.audit.renyi_filter import FILTER
+    from mechdesign.report.accounts import said
+
+    entries = ledger.groups[group]
+    before = ledger.without_last(group)
+    if not before.has_room_for(group, entries[-1]):
+        return (
+            f"{mechanism} needs a delta, and the first collection, {entries[0].file}, opened {FILTER}, "
+            f"which may use all of it; {OTHER}"
+        )
+    total, (used, by) = ledger.total(group), ledger.decided(group)
+    if by == FILTER:
+        return (
+            f"with {mechanism} {FILTER} is at {100.0 * used:.4g}% of the limit {_limit(ledger)}; "
+            f"the sum of epsilon, which does not decide, is {_sum(ledger, group)}"
+        )
+    return (
+        f"together with {mechanism} {said(total)}, and the limit is {_limit(ledger)}{_excess(ledger, total)}"
+    )
 
 
 def _excess(ledger: Ledger, total: Total) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from mechdesign.cli.options import FINE, AddCommand, epsilon_text
+from mechdesign.cli.options import FINE, AddCommand, number_text
 from mechdesign.core.errors import ParameterError
 
 
@@ -26,7 +26,7 @@ def _options(init: argparse.ArgumentParser) -> None:
     )
     init.add_argument("--column", action="append", help="which column to ask; all by default")
     init.add_argument("--title", help="of the survey")
-    init.add_argument("--epsilon", type=epsilon_text, default=2.0, help="the privacy of a user (default 2)")
+    init.add_argument("--epsilon", type=number_text, default=2.0, help="the privacy of a user (default 2)")
     init.add_argument("--users", type=int, default=10_000, metavar="N", help="expected number of respondents")
     init.add_argument("-o", "--output", required=True, metavar="FILE.toml", help="the model file")
     init.add_argument("--force", action="store_true", help="replace an existing file")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RUNS = 20_000
 CONFIDENCE = 0.999
 OF_PROGRAMS = ("answer", "runs", "delta", "confidence")
-FOREIGN = ("epsilon", "reports", *OF_PROGRAMS)
+FOREIGN = ("epsilon", "reports", "names", *OF_PROGRAMS)
 
 
 def add_options(audit: argparse.ArgumentParser) -> None:
@@ -30,6 +30,11 @@ def add_options(audit: argparse.ArgumentParser) -> None:
         "--reports", type=int, metavar="N", help="reports of the same answer that epsilon covers (1)"
     )
     audit.add_argument(
+        "--names",
+        metavar="WHAT",
+        help="what is named in a CSV file: none, answers (first column), reports (first line), or both",
+    )
+    audit.add_argument(
         "--program",
         metavar="COMMAND",
         help="program that reads an answer per line and writes a report per line",
@@ -39,7 +44,7 @@ def add_options(audit: argparse.ArgumentParser) -> None:
     )
     audit.add_argument("--runs", type=int, metavar="N", help=f"runs of --program for each answer ({RUNS})")
     text = "delta at which --program is tested (0), or that a total may have (1e-6)"
-    audit.add_argument("--delta", type=float, metavar="D", help=text)
+    audit.add_argument("--delta", metavar="D", help=text)
     audit.add_argument(
         "--confidence", type=float, metavar="C", help=f"of the test of --program ({CONFIDENCE})"
     )
@@ -65,18 +70,20 @@ def audited(options: argparse.Namespace) -> int | None:
 def _audit_program(options: argparse.Namespace) -> int:
     """Run a program and print the lower bound of its epsilon."""
     from mechdesign.audit.black_box import attack_program
-    from mechdesign.audit.foreign_audit import stated_epsilon
+    from mechdesign.core.exact import epsilon_number
     from mechdesign.core.exact_text import rounded_text
     from mechdesign.report.program import run_program
 
     if options.mechanism is not None:
         raise ParameterError("--program", f"given together with '{options.mechanism}'", "give one of the two")
+    if options.names is not None:
+        raise ParameterError("--names", "is an option for a CSV file", "omit it")
     answers = list(dict.fromkeys(options.answer or []))
     if len(answers) < 2:
         raise ParameterError(
             "--answer", f"{len(answers)} of at least 2", "add --answer for two different answers"
         )
-    stated = None if options.epsilon is None else stated_epsilon(options.epsilon, "--epsilon")
+    stated = None if options.epsilon is None else epsilon_number(options.epsilon, "--epsilon")
     reports = run_program(options.program, answers, RUNS if options.runs is None else options.runs)
     level = CONFIDENCE if options.confidence is None else options.confidence
     found = attack_program(reports, options.delta or 0.0, level)
@@ -96,8 +103,8 @@ def _audit_program(options: argparse.Namespace) -> int:
 
 def _audit_file(options: argparse.Namespace) -> int:
     """Print the exact epsilon of the mechanism in a file."""
-    from mechdesign.audit.foreign_audit import stated_epsilon
     from mechdesign.audit.rappor import Rappor
+    from mechdesign.core.exact import epsilon_number
     from mechdesign.report.foreign import read_foreign
 
     for name in OF_PROGRAMS:
@@ -105,8 +112,8 @@ def _audit_file(options: argparse.Namespace) -> int:
             raise ParameterError(f"--{name}", "is an option of --program only", "omit it, or add --program")
     if options.exports:
         raise ParameterError(options.exports[0], "is given with a foreign mechanism", "omit it")
-    given = read_foreign(options.mechanism)
-    stated = given.epsilon if options.epsilon is None else stated_epsilon(options.epsilon, "--epsilon")
+    given = read_foreign(options.mechanism, options.names)
+    stated = given.epsilon if options.epsilon is None else epsilon_number(options.epsilon, "--epsilon")
     audits = _audits(given.mechanism, options.reports)
     verdicts = [] if stated is None else [audit.certificate(stated) for audit in audits]
     if options.json:

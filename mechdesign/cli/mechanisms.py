@@ -17,11 +17,11 @@ from mechdesign.cli.options import (
     AddCommand,
     add_users,
     data_options,
-    epsilon_text,
     method_options,
     missing_option,
     model_of,
     model_options,
+    number_text,
     options_of,
     print_json,
     result_options,
@@ -57,7 +57,7 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _choose_options(choose: argparse.ArgumentParser) -> None:
-    choose.add_argument("--epsilon", type=epsilon_text, required=True, help="the privacy of a user")
+    choose.add_argument("--epsilon", type=number_text, required=True, help="the privacy of a user")
     choose.add_argument("--users", type=int, required=True, metavar="N", help="expected number of users")
     choose.add_argument("--attributes", type=int, help="number of values per user (default: 1 per column)")
     choose.add_argument(

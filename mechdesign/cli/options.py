@@ -86,7 +86,7 @@ def shuffled_options(added: argparse.ArgumentParser) -> None:
         metavar="N",
         help="epsilon is that of the reports of at least N users after a trusted shuffler",
     )
-    added.add_argument("--delta", type=float, metavar="D", help="delta of the shuffled reports")
+    added.add_argument("--delta", type=number_text, metavar="D", help="delta of the shuffled reports")
     added.add_argument(
         "--honest", type=float, metavar="PART", help="the fraction of the N users who are honest (default 1)"
     )
@@ -164,14 +164,17 @@ def without_families(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def epsilon_text(text: str) -> float:
-    """Return the epsilon that a text states, a decimal or a quotient; never above what was written."""
-    from mechdesign.core.exact import stated  # with numpy
+def number_text(text: str) -> float:
+    """Return the epsilon or delta that a text states, a decimal or a quotient; never more than that."""
+    from mechdesign.core.exact import EXAMPLES, stated  # with numpy
+    from mechdesign.core.numerals import is_numeral
 
+    if not is_numeral(text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number; {EXAMPLES}")
     try:
         return stated(text)
     except ParameterError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+        raise argparse.ArgumentTypeError(error.what) from None
 
 
 def overrides_of(settings: Sequence[str]) -> dict[str, Any]:

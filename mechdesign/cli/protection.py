@@ -1,8 +1,9 @@
-"""Weak guarantees: a line about an epsilon above 4, and a refusal above 10 unless the user insists."""
+"""Weak guarantees: a line about a delta above 0.01 or an epsilon above 4; above 10 the user has to insist."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,9 @@ from mechdesign.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms import Mechanism
+
+LEAKY = 1e-2
+"""A delta above which a line says what it permits."""
 
 
 def anyway_option(added: argparse.ArgumentParser) -> None:
@@ -20,13 +24,21 @@ def anyway_option(added: argparse.ArgumentParser) -> None:
 
 
 def require_protection(where: str, mechanism: Mechanism, anyway: bool) -> None:
-    """Print a line for a weak guarantee; raise ParameterError for one that protects nobody.
+    """Print a line for a weak guarantee or a large delta; raise ParameterError for one that protects nobody.
 
     What counts is the epsilon of all that the collector sees of a user.
     """
+    from mechdesign.core.exact import probability_text
     from mechdesign.mechanisms.disclosure import CERTAIN, WEAK, at_most, collected_levels
 
     epsilon, delta = collected_levels(mechanism)
+    if delta > LEAKY:
+        share = f"{min(100.0, math.ceil(1000.0 * delta) / 10.0):g}"
+        print(
+            f"mechdesign: {where}: delta = {probability_text(delta)}: up to {share} of 100 reports may show "
+            "the answer of their user in full; set delta below 1 / number of users, such as 1e-6",
+            file=sys.stderr,
+        )
     if epsilon is None or epsilon <= WEAK:
         return
     limit = (

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.exact_text import quotient_text, rounded_text
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.printable import printable
@@ -154,7 +155,9 @@ class Certificate(_Judged):
         if self.figures:
             parts.append(", ".join(f"{key} = {format_figure(value)}" for key, value in self.figures.items()))
         if self.witness:
-            parts.append("witness " + ", ".join(f"{key} = {value}" for key, value in self.witness.items()))
+            parts.append(
+                "witness " + ", ".join(f"{key} = {_text(value)}" for key, value in self.witness.items())
+            )
         if self.note:
             parts.append(self.note)
         return printable("; ".join(parts))
@@ -268,5 +271,20 @@ def optimality(
 
 
 def format_figure(value: Any) -> str:
-    """Format a number to ten significant digits and leave everything else as it is."""
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+    """Format a number to ten significant digits; an integer or a fraction is written whole where it is short.
+
+    Examples
+    --------
+    >>> format_figure(1 / 3), format_figure(10**6), format_figure(3**10000), format_figure("no")
+    ('0.3333333333', '1000000', '1.631350185e+4771', 'no')
+    """
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    if isinstance(value, (int, Fraction)) and not isinstance(value, bool):
+        return quotient_text(Fraction(value)) or rounded_text(Fraction(value))
+    return str(value)
+
+
+def _text(value: Any) -> str:
+    """Return a part of a witness as a text; integers of any size have one."""
+    return str(value) if isinstance(value, float) else format_figure(value)

@@ -7,20 +7,33 @@ for the decimal, or ten guarantees of 0.1 would be more than one of 1.
 from __future__ import annotations
 
 import math
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from mechdesign.core.documents import WrittenNumber
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import fraction_of_text, rational, shown
+from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.exact_text import short_text
+from mechdesign.core.numbers import rational, shown
+from mechdesign.core.numerals import is_numeral, numeral
 
 LARGEST_DENOMINATOR = 1000
 """Quotients with at most this denominator are read out of a double that is the nearest to one of them."""
 
 
+EXAMPLES = "write a decimal or a quotient of two, such as 0.5 or 1/3"
+
+LARGEST = Fraction(sys.float_info.max)
+"""Of a stated epsilon; a larger one promises nothing."""
+
+
 def exact_number(field: str, value: Any) -> Fraction:
     """Return a number, or one in a text, as the exact fraction that it is; refuse what is not finite.
+
+    This is the one rule for numbers that are stated, in Python, in model files, on the command line and in
+    ledgers: an integer, a fraction or a decimal is exactly itself, a text is a decimal or a quotient of two,
+    and a double is the number that it is.
 
     Examples
     --------
@@ -31,11 +44,40 @@ def exact_number(field: str, value: Any) -> Fraction:
         return value
     if type(value) is WrittenNumber:
         value = value.text
+    if type(value) is Decimal and value.is_finite():
+        value = str(value)
     if not isinstance(value, str):
         return rational(field, value)
-    exact = fraction_of_text(value)
-    if exact is None:
-        raise ParameterError(field, f"{shown(value)} is not a number", "write a decimal or a quotient of two")
+    value = str.__str__(value)
+    if not is_numeral(value):
+        raise ParameterError(field, f"expected a number, got {shown(value)}", EXAMPLES)
+    try:
+        return numeral(field, value)
+    except DataError as error:
+        raise error.as_a(ParameterError).changed(remedy="write a shorter one") from None
+
+
+def epsilon_number(value: Any, field: str = "epsilon") -> Fraction:
+    """Return a stated epsilon >= 0 as the exact number that it is.
+
+    Examples
+    --------
+    >>> epsilon_number("0.1"), epsilon_number(Decimal("0.25")), epsilon_number(2)
+    (Fraction(1, 10), Fraction(1, 4), Fraction(2, 1))
+    """
+    exact = exact_number(field, value)
+    if exact < 0:
+        raise ParameterError(field, f"{short_text(exact)} is negative", "give a number >= 0")
+    if exact > LARGEST:
+        raise ParameterError(field, "is too large for a number", "give a smaller one")
+    return exact
+
+
+def delta_number(value: Any, field: str = "delta") -> Fraction:
+    """Return a stated delta from 0 to 1 as the exact number that it is."""
+    exact = exact_number(field, value)
+    if not 0 <= exact <= 1:
+        raise ParameterError(field, f"{short_text(exact)} is outside [0, 1]", "give a probability")
     return exact
 
 
@@ -103,12 +145,17 @@ def stated(value: Any, field: str = "epsilon") -> float:
     >>> as_written(1.0986122886681098) > exact_number("epsilon", "1.09861228866810969")
     True
     """
+    if type(value) is float and math.isfinite(value):
+        return value
     exact = exact_number(field, value)
     try:
         nearest = float(exact)
     except OverflowError:
         raise ParameterError(field, "is too large for a number", "give a smaller one") from None
-    return nearest if as_written(nearest) <= exact else math.nextafter(nearest, -math.inf)
+    found = nearest if as_written(nearest) <= exact else math.nextafter(nearest, -math.inf)
+    if found <= 0.0 < exact:
+        raise ParameterError(field, "is too small for a number", "give 0 or a larger one")
+    return found
 
 
 def float_up(value: Decimal | Fraction) -> float:

@@ -5,6 +5,7 @@ No double and no text of all digits is made on the way: a number may have a mill
 
 from __future__ import annotations
 
+import math
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
@@ -13,6 +14,8 @@ SHORT = 40
 
 LONGEST = 4000
 """Digits of an integer that is ever written; Python itself refuses more than 4300."""
+
+LOG_OF_TWO = math.log10(2.0)
 
 DECIMALS = 20
 """Of the bounds that are printed."""
@@ -35,7 +38,15 @@ def quotient(value: Fraction, digits: int, rounding: str) -> Decimal:
     >>> quotient(Fraction(2, 3), 4, ROUND_FLOOR)
     Decimal('0.6666')
     """
-    return _context(digits, rounding).divide(Decimal(value.numerator), Decimal(value.denominator))
+    top, bottom = abs(value.numerator), value.denominator
+    if not top:
+        return Decimal(0)
+    # Two digits more than are asked for, and a last one that says whether anything follows: integers of a
+    # million digits are divided quickly where the quotient is short, and would take long as decimals.
+    shift = digits + 2 - math.floor((top.bit_length() - bottom.bit_length() - 1) * LOG_OF_TWO)
+    whole, rest = divmod(top * 10 ** max(0, shift), bottom * 10 ** max(0, -shift))
+    found = Decimal(whole * 10 + (rest > 0)).scaleb(-shift - 1, _context(2 * digits + 50, rounding))
+    return _context(digits, rounding).plus(found if value > 0 else found.copy_negate())
 
 
 def quotient_text(value: Fraction, longest: int = LONGEST) -> str | None:

@@ -23,11 +23,15 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, dataclass_transform, get_args, overload
 
 import attrs
 
+from mechdesign.core.documents import WrittenNumber
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.exact import stated
 from mechdesign.core.numbers import shown
 from mechdesign.core.validation import in_range, integer, one_of, privacy_delta, privacy_epsilon
 
@@ -85,6 +89,17 @@ class Parameter(NamedTuple):
         return self.default is REQUIRED
 
 
+def is_promise(name: str) -> bool:
+    """Whether a parameter is an epsilon or a delta, which may be stated as a text, a fraction or a decimal.
+
+    Examples
+    --------
+    >>> [is_promise(name) for name in ("epsilon", "central_epsilon", "epsilon_max", "delta", "error")]
+    [True, True, True, True, False]
+    """
+    return bool({"epsilon", "delta"} & set(name.split("_")))
+
+
 # Kinds of parameters
 
 
@@ -117,6 +132,8 @@ def related(
 
     def kept(value: Any, problem: Any, field: attrs.Attribute[Any]) -> Any:
         is_absent = value is None and field.default is None and not fills
+        if is_promise(field.name) and isinstance(value, (str, Fraction, Decimal, WrittenNumber)):
+            value = stated(value, field.name)
         return None if is_absent else check(problem, field.name, value)
 
     if default is None and form:

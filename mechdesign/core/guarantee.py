@@ -12,13 +12,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.exact import exact_number, float_up, probability_text, written_number
-from mechdesign.core.numbers import fraction_of_text, plain_int, shown
+from mechdesign.core.exact import (
+    delta_number,
+    epsilon_number,
+    exact_number,
+    float_up,
+    probability_text,
+    written_number,
+)
+from mechdesign.core.exact_text import quotient_text
+from mechdesign.core.numbers import plain_int, shown
 from mechdesign.core.text import counted
 from mechdesign.core.validation import one_of
 from mechdesign.core.values import changed, frozen_value
@@ -37,20 +45,6 @@ HOLLOW = "a delta of 1 promises nothing"
 
 DIGITS = 20
 """Significant digits in which a number that is not short is printed, rounded up."""
-
-
-def _epsilon(name: str, value: Any) -> Fraction:
-    exact = exact_number(name, value)
-    if exact < 0:
-        raise ParameterError(name, f"{shown(value)} is negative", "give a number >= 0")
-    return exact
-
-
-def _delta(name: str, value: Any) -> Fraction:
-    exact = exact_number(name, value)
-    if not 0 <= exact <= 1:
-        raise ParameterError(name, f"{shown(value)} is outside [0, 1]", "give a probability")
-    return exact
 
 
 def _covers(name: str, value: object) -> str:
@@ -109,8 +103,8 @@ class Guarantee(_Promise):
         covers: str = ONE_REPORT,
     ) -> None:
         super().__init__(
-            _epsilon("epsilon", epsilon),
-            _delta("delta", delta),
+            epsilon_number(epsilon),
+            delta_number(delta),
             one_of("notion", notion, NOTIONS),
             str(distance),
             _covers("covers", covers),
@@ -189,7 +183,7 @@ class Guarantee(_Promise):
         >>> print(found.epsilon, 0 < found.delta - Fraction(1, 10**6) < Fraction(1, 10**16))
         1/10 True
         """
-        less = exact_number("epsilon", epsilon)
+        less = epsilon_number(epsilon)
         if less >= self.epsilon:
             return changed(self, epsilon=less)
         grown = (self.epsilon - less) * 3 ** math.ceil(self.epsilon)
@@ -235,7 +229,10 @@ class Guarantee(_Promise):
 
 def _true(name: str, value: Any) -> Fraction | None:
     infinite = value is None or (isinstance(value, (float, Decimal)) and value == math.inf)
-    return None if infinite else _epsilon(name, value)
+    exact = None if infinite else exact_number(name, value)
+    if exact is not None and exact < 0:
+        raise ParameterError(name, f"{shown(value)} is negative", "give a number >= 0")
+    return exact
 
 
 def _pairs(name: str, value: Any) -> int:
@@ -309,11 +306,11 @@ class Proof(_Known):
         super().__init__(
             promise,
             _true("true_epsilon", true_epsilon),
-            None if least_delta is None else _delta("least_delta", least_delta),
+            None if least_delta is None else delta_number(least_delta, "least_delta"),
             None if pairs is None else _pairs("pairs", pairs),
             exact,
-            _epsilon("rounding", rounding),
-            None if written_delta is None else _delta("written_delta", written_delta),
+            epsilon_number(rounding, "rounding"),
+            None if written_delta is None else delta_number(written_delta, "written_delta"),
         )
         self._require_agreement()
 
@@ -418,7 +415,9 @@ def precise_text(value: Fraction) -> str:
     ('0.1', '2/3', '3602879701896397/36028797018963968')
     """
     text = exact_text(value)
-    return text if fraction_of_text(text) == value else f"{value.numerator}/{value.denominator}"
+    if Fraction(text) == value:
+        return text
+    return "/".join(f"{Decimal(part):f}" for part in value.as_integer_ratio())  # of any length
 
 
 def exact_text(value: Fraction) -> str:
@@ -429,13 +428,18 @@ def exact_text(value: Fraction) -> str:
     >>> exact_text(Fraction(1, 10)), exact_text(Fraction(1, 11)), exact_text(Fraction(0.1))
     ('0.1', '1/11', '0.10000000000000000556')
     """
-    rest = value.denominator
+    quotient = quotient_text(value, DIGITS)
+    if quotient is not None and not _is_decimal(value.denominator):
+        return quotient
+    context = Context(prec=DIGITS, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    rounded = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
+    return f"{rounded:f}" if -DIGITS < rounded.adjusted() < DIGITS else f"{rounded:e}"
+
+
+def _is_decimal(denominator: int) -> bool:
+    """Whether decimals of finite length have this denominator: its primes are 2 and 5."""
+    rest = denominator
     for prime in (2, 5):
         while rest % prime == 0:
             rest //= prime
-    quotient = f"{value.numerator}/{value.denominator}"
-    if rest > 1 and len(quotient) <= DIGITS:
-        return quotient
-    context = Context(prec=DIGITS, rounding=ROUND_CEILING)
-    rounded = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
-    return f"{rounded:f}" if -DIGITS < rounded.adjusted() < DIGITS else f"{rounded:e}"
+    return rest == 1

@@ -11,6 +11,8 @@ import re
 import unicodedata
 from typing import Any
 
+import numpy as np
+
 from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import RowError
 from mechdesign.core.numbers import plain, shown
@@ -46,11 +48,17 @@ def identifier(value: Any) -> str:
     --------
     >>> identifier(1), identifier(1.0), identifier("1.0"), identifier(" 1 "), identifier("01")
     ('1', '1', '1', '1', '01')
+    >>> identifier(b"u1")
+    'u1'
     >>> identifier("u" + chr(0x308) + "ber") == identifier(chr(0xFC) + "ber")
     True
     """
     if type(value) is str and value.isascii() and value.isalnum() and value not in NAMELESS:
         return value
+    if isinstance(value, bytes):
+        value = _decoded(value)
+    if isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{shown(value)} identifies nobody")
     number = None if isinstance(value, str) else plain(value)
     if number is not None and not isinstance(number, int):
         if number != number:
@@ -67,6 +75,14 @@ def identifier(value: Any) -> str:
     if ROUNDED.fullmatch(text) or (whole and len(text) > LONGEST_EXACT):
         raise ValueError(f"{shown(text)} may be rounded")
     return whole.group(1) if whole else text
+
+
+def _decoded(value: bytes) -> str:
+    """Return the text of bytes, as arrays and files of other programs hold texts."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{shown(value)} is not text in UTF-8") from None
 
 
 def identifier_or(text: str) -> str:

@@ -96,7 +96,7 @@ def _of_decimal(value: Decimal) -> float | Fraction | None:
 def shown(value: object) -> str:
     """Return a short text of one line that tells what was given."""
     try:
-        text = repr(value)
+        text = value.isoformat() if hasattr(value, "isoformat") else repr(value)
     except Exception:  # the class of a stranger
         text = f"a {type(value).__name__}"
     if ADDRESS.search(text):  # which says nothing, and differs from run to run
@@ -354,28 +354,6 @@ def number_of_text(text: str) -> float | None:
         return None
     number = float(stripped)
     return number if math.isfinite(number) else None
-
-
-def fraction_of_text(text: str) -> Fraction | None:
-    """Return the number that a text states, exactly: plain decimal digits, or a quotient of two of them.
-
-    Examples
-    --------
-    >>> fraction_of_text("0.1"), fraction_of_text(" 2/6"), fraction_of_text("1e-3")
-    (Fraction(1, 10), Fraction(1, 3), Fraction(1, 1000))
-    >>> fraction_of_text("1/0"), fraction_of_text("nan"), fraction_of_text("1_0")
-    (None, None, None)
-    """
-    parts = [part.strip(" \t") for part in text.split("/")]
-    if len(parts) > 2 or any(PLAIN_NUMBER.fullmatch(part) is None for part in parts):
-        return None
-    numbers = [_of_decimal(Decimal(part)) for part in parts]
-    if any(number is None for number in numbers):
-        return None
-    exact = [Fraction(number) for number in numbers if number is not None]
-    if len(exact) == 1:
-        return exact[0]
-    return None if exact[1] == 0 else exact[0] / exact[1]
 
 
 def rounding_allowance(value: float, terms: int = 64) -> float:

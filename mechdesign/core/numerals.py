@@ -21,27 +21,49 @@ MOST_DIGITS = 10_000
 """Written digits of one number."""
 
 NUMERAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+SIMPLE = re.compile(r"[0-9]+(?:\.[0-9]*)?", re.ASCII)
+"""Most numbers of a table, which are read quickly."""
+
 MISSING = re.compile(r"[+-]?(?:nan|inf|infinity|na|n/a|null|<na>)(?![^\W_])", re.IGNORECASE)
 MISREAD = re.compile(r"[oli][.,][0-9]", re.IGNORECASE)
 """A letter instead of a digit, as scanners write it."""
+
+NUMBERED = re.compile(r"[0-9]*[.,][0-9]|[=:<>~\u2248\u2264\u2265]\s*[+-]?[0-9]|[0-9]\s*[%\u2030]", re.ASCII)
+"""A number that is stated within a text: ``p=0.9``, ``about 0.9``, ``top 10%``."""
 
 PLAIN_REMEDY = "write decimals such as 0.25, or quotients such as 1/3"
 SEPARATORS = " \t'_\u00a0\u2009\u202f\u2019"
 
 
 def is_plain_name(cell: str) -> bool:
-    """Whether a cell of a table can only be a name: its first letter or digit is a letter.
+    """Whether a cell of a table can only be a name: it begins with a letter and does not state a number.
 
     Examples
     --------
     >>> [is_plain_name(cell) for cell in ("says yes", "90%", "9,000", "nan", "1/0", "$5", "", "infected")]
     [True, False, False, False, False, False, False, True]
+    >>> [is_plain_name(cell) for cell in ("age 18-24", "p=0.9", "about .9", "top 10%", "Q1")]
+    [True, False, False, False, True]
     """
-    text = cell.strip()
-    if MISSING.match(text) or MISREAD.match(text) or text.startswith("#"):
+    text = unicodedata.normalize("NFKC", cell).strip().replace("\u2212", "-")
+    if MISSING.match(text) or MISREAD.match(text) or NUMBERED.search(text) or text.startswith("#"):
         return False
     first = next((letter for letter in text if unicodedata.category(letter)[0] in "LMN"), "")
     return bool(first) and unicodedata.category(first)[0] != "N"
+
+
+def is_numeral(text: str) -> bool:
+    """Whether a text states a number: a decimal, or a quotient of two of which the second is not 0.
+
+    Examples
+    --------
+    >>> [is_numeral(text) for text in ("0.1", " 1/3", "1e-400", "1/0", "nan", "1_0", "9,000", "")]
+    [True, True, True, False, False, False, False, False]
+    """
+    parts = [part.strip(" \t") for part in text.split("/")]
+    if len(parts) > 2 or any(NUMERAL.fullmatch(part) is None for part in parts):
+        return False
+    return len(parts) == 1 or any(digit in "123456789" for digit in parts[1].lower().partition("e")[0])
 
 
 def numeral(where: str, text: str) -> Fraction:
@@ -67,6 +89,8 @@ def numeral(where: str, text: str) -> Fraction:
         ...
     mechdesign.core.errors.DataError: row 1: '9,000' has a comma; write decimals with a point ...
     """
+    if len(text) < 18 and SIMPLE.fullmatch(text):
+        return Fraction(Decimal(text))
     parts = [part.strip(" \t") for part in text.split("/")]
     if len(parts) > 2 or any(NUMERAL.fullmatch(part) is None for part in parts):
         raise DataError(where, *_fault(text))

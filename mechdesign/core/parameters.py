@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
-from mechdesign.core.exact import stated
 from mechdesign.core.fields import Kept, Parameter, fields_of, values_of
 from mechdesign.core.problem import Problem
 
@@ -54,7 +53,7 @@ def problem_from(problem_class: type[ProblemT], parameters: Mapping[str, Any]) -
     if missing:
         remedy = _written(problem_class, missing) or "give it a value"
         raise ParameterError(problem_class.name, f"parameter '{missing[0]}' is missing", remedy)
-    values = {key: _read(problem_class, key, value) for key, value in parameters.items()}
+    values = {key: _generated(problem_class, key, value) for key, value in parameters.items()}
     return problem_class(**values)
 
 
@@ -195,13 +194,6 @@ def _same(value: Any, default: Any) -> bool:
     if isinstance(value, np.ndarray) or isinstance(default, np.ndarray):
         return False
     return bool(value == default)
-
-
-def _read(problem_class: type[Problem], key: str, value: Any) -> Any:
-    """Return a value as the problem takes it: an epsilon may be a quotient in a text, ``"1/3"``."""
-    if isinstance(value, str) and "/" in value and (key == "epsilon" or key.endswith("_epsilon")):
-        return stated(value, f"{problem_class.name}: {key}")
-    return _generated(problem_class, key, value)
 
 
 def _generated(problem_class: type[Problem], key: str, value: Any) -> Any:

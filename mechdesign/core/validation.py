@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.documents import WrittenNumber
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.exact import stated
 from mechdesign.core.numbers import double, doubles, frozen, plain_int, shown
@@ -50,12 +49,16 @@ def in_range(
 
 
 def privacy_epsilon(value: Any, field: str = "epsilon") -> float:
-    """Return epsilon >= 0 and finite; 0 is legal (the report says nothing about the input)."""
-    result = stated(value, field) if type(value) is WrittenNumber else number(field, value)
+    """Return epsilon >= 0 and finite; 0 is legal (the report says nothing about the input).
+
+    It may be stated in all ways of :func:`mechdesign.core.exact.exact_number`, and is kept as a double that
+    stands for no more than what was stated.
+    """
+    if isinstance(value, float) and math.isinf(value) and value > 0:
+        raise ParameterError(field, "is infinite, which means no privacy", "give a finite number")
+    result = stated(value, field)
     if result < 0:
         raise ParameterError(field, f"{result:g} is negative", "give a number >= 0")
-    if math.isinf(result):
-        raise ParameterError(field, "is infinite, which means no privacy", "give a finite number")
     return result
 
 
@@ -68,8 +71,10 @@ def positive_epsilon(value: Any) -> float:
 
 
 def privacy_delta(value: Any, field: str = "delta") -> float:
-    """Return delta in [0, 1)."""
-    return in_range(field, value, 0.0, 1.0, high_open=True)
+    """Return delta in [0, 1), stated as an epsilon may be."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return in_range(field, value, 0.0, 1.0, high_open=True)
+    return in_range(field, stated(value, field), 0.0, 1.0, high_open=True)
 
 
 def integer(field: str, value: Any, low: int, high: int | None = None) -> int:

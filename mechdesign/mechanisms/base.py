@@ -27,7 +27,7 @@ from mechdesign.core.files import read_text, whole_file
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.homes import homes
 from mechdesign.core.notebook import Explained
-from mechdesign.core.numbers import number_of_text
+from mechdesign.core.numbers import number_of_text, shown
 from mechdesign.core.randomness import BitSource, Rng, bit_source, numpy_generator
 from mechdesign.core.types import Verdict
 from mechdesign.mechanisms.about import SEALED_FROM, About, WithAbout, survey_digest_of
@@ -366,11 +366,19 @@ def mechanism_of(document: Any, path: str | os.PathLike[str]) -> Mechanism:
     return _restored(path, found, document)
 
 
+def _require_numbers(content: Mapping[str, Any]) -> None:
+    """Refuse an epsilon or a delta in a text: a file holds the number itself."""
+    for name in ("epsilon", "delta"):
+        if isinstance(content.get(name), str):
+            raise ParameterError(name, f"expected a number, got {shown(content[name])}")
+
+
 def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Mapping[str, Any]) -> Mechanism:
     content = document.get("content")
     if not isinstance(content, dict):
         raise ModelFileError(path, "has no content", AGAIN)
     try:
+        _require_numbers(content)
         mechanism = kind.from_content(content)
         if "data" in document:
             mechanism = mechanism.for_data(Intake.from_json(document["data"]))

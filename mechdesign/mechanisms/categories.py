@@ -14,6 +14,7 @@ from mechdesign.core.randomness import BitSource, Rng
 from mechdesign.core.tables import Values
 from mechdesign.core.types import EstimateT_co
 from mechdesign.mechanisms.door import on_table
+from mechdesign.mechanisms.generator import rng_alone
 from mechdesign.mechanisms.intake import MISSING_CATEGORY
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.reporting import CollectingMechanism
@@ -31,6 +32,7 @@ class CategoryMechanism(CollectingMechanism[EstimateT_co]):
     def forecast(self, users: int = USERS) -> Forecast:
         """Return whether frequencies can be estimated, and the standard error with this many users."""
 
+    @rng_alone
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return one report for each answer.
 

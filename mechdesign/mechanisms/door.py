@@ -76,10 +76,13 @@ def settings_of(operation: Operation, given: Mapping[str, Any]) -> Settings:
 def missing_rule(mechanism: Mechanism, rule: str | None = None, codes: tuple[str, ...] = ()) -> MissingRule:
     """Return the treatment of rows without a value: as requested, or as the mechanism was built."""
     from mechdesign.mechanisms.missing import MissingRule
+    from mechdesign.mechanisms.report_gaps import require_no_category
 
     chosen = rule or mechanism.intake.missing
     mechanism._require_missing(chosen)
-    return MissingRule(chosen, codes, _takes_missing(mechanism), mechanism._missing_word)
+    found = MissingRule(chosen, codes, _takes_missing(mechanism), mechanism._missing_word)
+    require_no_category(mechanism, found)
+    return found
 
 
 def rule_for(

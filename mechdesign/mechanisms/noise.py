@@ -26,6 +26,7 @@ from mechdesign.core.numbers import plain, shown
 from mechdesign.core.randomness import TOTAL, Rng, bit_source, numpy_generator
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
+from mechdesign.mechanisms.generator import rng_alone
 
 if TYPE_CHECKING:
     from mechdesign.mechanisms.mean import MeanMechanism
@@ -85,6 +86,7 @@ class NumberNoise:
         """Return the epsilon that minimises loss(epsilon) + price * epsilon."""
         return self.at_slope(UNIT_VARIANCE * price)
 
+    @rng_alone
     def randomize(self, values: Any, epsilon: Any, rng: Rng = None) -> Array:
         """Return unbiased epsilon-private reports of values in [-1, 1]."""
         if self.client is None:

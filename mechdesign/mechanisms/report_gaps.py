@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from mechdesign.mechanisms.base import Mechanism
     from mechdesign.mechanisms.missing import MissingRule
 
+MOST_CODES = 1 << 20
+"""Categories without names that are compared with codes for missing values."""
+
 BITS = re.compile(r"x[0-9a-fA-F]+", re.ASCII)
 """How a report of bits is written."""
 
@@ -85,12 +88,42 @@ def risky_labels(mechanism: Any) -> list[str]:
     >>> risky_labels(KaryResponse.of(3, epsilon=1.0, labels=["yes", "no", "N/A"]))
     ['N/A']
     """
-    alone = getattr(getattr(mechanism, "labels", None), "names", None) or ()
+    return [name for name in all_categories(mechanism) if name.strip() in READ_AS_MISSING]
+
+
+def all_categories(mechanism: Any) -> list[str]:
+    """Return the categories of all columns of answers as a table has them: labels, or codes from 0.
+
+    Examples
+    --------
+    >>> from mechdesign.mechanisms import KaryResponse
+    >>> all_categories(KaryResponse.of(3, epsilon=1.0))
+    ['0', '1', '2']
+    >>> all_categories(KaryResponse.of(2, epsilon=1.0, labels=["a", "b"]))
+    ['a', 'b']
+    """
     attributes = getattr(getattr(mechanism, "attributes", None), "labels", None) or ()
     questions = getattr(getattr(mechanism, "questions", None), "all", None) or ()
-    names = [*alone, *(name for labels in attributes for name in labels.names or ())]
+    names: list[str] = []
+    for labels in (getattr(mechanism, "labels", None), *attributes):
+        codes = map(str, range(min(getattr(labels, "size", 0), MOST_CODES)))
+        names += getattr(labels, "names", None) or codes
     names += [name for question in questions for name in question.labels or ()]
-    return list(dict.fromkeys(name for name in names if name.strip() in READ_AS_MISSING))
+    return list(dict.fromkeys(names))
+
+
+def require_no_category(mechanism: Any, rule: MissingRule) -> None:
+    """Refuse a code for missing values that is a category: answers would be left out by their value.
+
+    Raises
+    ------
+    ParameterError
+        Naming the category.
+    """
+    for name in all_categories(mechanism) if rule.codes else ():
+        if rule.is_missing(name):
+            what = f"'{name}' is a category here; without such answers the estimates are wrong"
+            raise ParameterError("--missing-code", what, "omit it, or give the category another name")
 
 
 def labels_note(mechanism: Mechanism) -> str | None:

@@ -12,6 +12,7 @@ from mechdesign.core.errors import EstimationError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.types import Counter, EstimateT_co, PrivacyVerdict
 from mechdesign.mechanisms.base import Mechanism
+from mechdesign.mechanisms.generator import rng_alone
 
 
 class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
@@ -32,6 +33,7 @@ class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
     def aggregator(self) -> Counter[EstimateT_co]:
         """Return an empty counter of reports; counters of several servers can be merged in any order."""
 
+    @rng_alone
     def estimate(self, reports: Any, population: bool = False) -> EstimateT_co:
         """Return unbiased estimates with standard errors from the reports of all users.
 

@@ -29,6 +29,7 @@ from mechdesign.mechanisms.categories import CategoryMechanism
 from mechdesign.mechanisms.collecting import mark_in, mark_of, require_columns
 from mechdesign.mechanisms.damage import damage_refused
 from mechdesign.mechanisms.finite import FiniteChannel
+from mechdesign.mechanisms.generator import rng_alone
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.marginals import MarginalRelease
@@ -153,6 +154,7 @@ class Shuffled(CollectingMechanism):
 
     # Client and server are those of the local mechanism
 
+    @rng_alone
     def randomize(self, answers: Any, *args: Any, **options: Any) -> NDArray[Any]:
         """Return the reports of the local mechanism, in the users' order: to be shuffled before use."""
         return self.local.randomize(answers, *args, **options)
@@ -161,6 +163,7 @@ class Shuffled(CollectingMechanism):
         """Return an empty counter of reports."""
         return self.local.aggregator()
 
+    @rng_alone
     def estimate(self, reports: Any, population: bool = False, *args: Any, **options: Any) -> Estimate:
         """Return the estimates of the local mechanism: the order of reports does not matter to it."""
         return self.local.estimate(reports, population, *args, **options)

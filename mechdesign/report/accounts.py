@@ -12,7 +12,7 @@ from mechdesign.audit.account import Collected, Total, total
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.exact import probability_text, written_number
-from mechdesign.core.guarantee import Guarantee, Proof
+from mechdesign.core.guarantee import Exact, Guarantee, Proof
 from mechdesign.core.values import changed
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.shuffled import Shuffled
@@ -155,13 +155,13 @@ def _up(epsilon: float) -> str:
     return rounded if float(rounded) >= epsilon else f"{epsilon + unit / 2.0:.4g}"
 
 
-def account(collected: Sequence[Collected], within: float) -> Account:
+def account(collected: Sequence[Collected], within: Exact) -> Account:
     """Return the account of mechanisms that one user answers.
 
     Parameters
     ----------
     collected : sequence of Collected
-    within : float
+    within : number or str
         The delta that the totals may have.
     """
     try:

@@ -18,7 +18,7 @@ from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.report.files import open_table
 from mechdesign.report.folders import require_complete
-from mechdesign.report.formats import require_text
+from mechdesign.report.formats import Letters, require_text
 from mechdesign.report.reading import FileTable
 from mechdesign.report.suffixes import DATA, JSON_LINES
 
@@ -157,13 +157,15 @@ class Opened:
         self._suffix = (
             ".parquet" if head[:4] == b"PAR1" else ".jsonl" if head[:HEAD].lstrip()[:1] == b"{" else ".csv"
         )
-        self._spool = spool
+        self._spool, letters = spool, None
         if self._suffix != ".parquet":
             require_text(STANDARD_INPUT, head)
             if len(head) == HEAD:
                 self._look_at(spool, head)
+                letters = Letters(STANDARD_INPUT)
+                letters.read(head)
         spool.write(head)
-        _copy(spool, folder)
+        _copy(spool, folder, letters)
 
     def _look_at(self, spool: IO[bytes], head: bytes) -> None:
         """Refuse what begins wrong: it may be large, or have no end."""
@@ -178,13 +180,15 @@ class Opened:
         spool.truncate()
 
 
-def _copy(spool: IO[bytes], folder: str) -> None:
-    """Copy the rest of the standard input; refuse more than there is room for."""
+def _copy(spool: IO[bytes], folder: str, letters: Letters | None) -> None:
+    """Copy the rest of the standard input; refuse what is not text, and more than there is room for."""
     import shutil
 
     room = int(SHARE * shutil.disk_usage(folder).free)
     while piece := sys.stdin.buffer.read(HEAD):
         room -= len(piece)
+        if letters is not None:
+            letters.read(piece)
         if room < 0:
             where = os.path.dirname(folder)
             raise DataError(

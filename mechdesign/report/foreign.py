@@ -8,19 +8,20 @@ first row and the last.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mechdesign.audit.foreign import ForeignChannel
-from mechdesign.audit.foreign_audit import stated_epsilon
+from mechdesign.audit.foreign import MOST_EXACT, ForeignChannel
 from mechdesign.audit.rappor import Rappor
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import DataError, MechDesignError, suggestion
+from mechdesign.core.exact import epsilon_number
 from mechdesign.core.files import read_text
 from mechdesign.core.numbers import frozen, shown
 from mechdesign.core.numerals import PLAIN_REMEDY, numeral
@@ -30,6 +31,9 @@ from mechdesign.report.foreign_csv import lines_of, table_of
 SUFFIXES = (".csv", ".npy", ".npz", ".toml")
 OTHERS = (".mat", ".ods", ".parquet", ".rds", ".tsv", ".xls", ".xlsx")
 """Tables of other kinds, which are refused by name."""
+
+NAMED = ("none", "answers", "reports", "both")
+"""What may be named in a table."""
 
 MOST_BYTES = 1 << 27
 RAPPOR_HEADER = ["k", "h", "m", "p", "q", "f"]
@@ -110,8 +114,14 @@ def is_foreign(path: str) -> bool:
     return Path(path).suffix.lower() in SUFFIXES + OTHERS
 
 
-def read_foreign(path: str) -> Foreign:
+def read_foreign(path: str, names: str | None = None) -> Foreign:
     """Return the mechanism in a file.
+
+    Parameters
+    ----------
+    path : str
+    names : {"none", "answers", "reports", "both"}, optional
+        What is named in a CSV file: answers in the first column, reports in the first line.
 
     Raises
     ------
@@ -121,7 +131,16 @@ def read_foreign(path: str) -> Foreign:
     suffix = Path(path).suffix.lower()
     if suffix in OTHERS:
         raise DataError(path, f"a channel in a file '{suffix}' is not read", "save it as .csv, .npy or .toml")
-    readers = {".csv": _of_csv, ".toml": _of_toml, ".npy": _of_numpy, ".npz": _of_numpy}
+    if names is not None and (suffix != ".csv" or names not in NAMED):
+        if suffix == ".csv":
+            raise DataError("--names", f"{shown(names)} is not a choice", suggestion(names, NAMED))
+        raise DataError("--names", f"is an option for .csv, and this is a {suffix} file", "omit it")
+    readers: dict[str, Callable[[str], Foreign]] = {
+        ".csv": partial(_of_csv, names=names),
+        ".toml": _of_toml,
+        ".npy": _of_numpy,
+        ".npz": _of_numpy,
+    }
     try:
         return readers[suffix](path)
     except OSError as error:
@@ -132,16 +151,18 @@ def read_foreign(path: str) -> Foreign:
         raise error if error.is_about(path) else error.within(path) from None
 
 
-def _of_csv(path: str) -> Foreign:
+def _of_csv(path: str, names: str | None = None) -> Foreign:
     lines = lines_of(read_text(path, MOST_BYTES, DataError))
     if not lines:
         raise DataError(path, "is empty", "give a row of probabilities for each answer")
-    header = [cell.lower() for cell in lines[0]]
+    if len(lines) * max(map(len, lines)) > MOST_EXACT + len(lines) + len(lines[0]):
+        raise DataError(path, f"more than {MOST_EXACT} exact entries", "save doubles as .npy instead")
+    header = [cell.lower() for cell in lines[0]] if names is None else []
     if sorted(header) == sorted(RAPPOR_HEADER):
         return _rappor_of_csv(header, lines)
     if {"k", "p", "q", "f"} <= set(header):
         raise DataError("line 1", "is like that of RAPPOR", f"write the columns {','.join(RAPPOR_HEADER)}")
-    table = table_of(lines)
+    table = table_of(lines, names)
     is_decimal = not any("/" in cell for line in table.cells for cell in line)
     channel = ForeignChannel(table.numbers, table.answers, table.reports)
     kind = "decimals as written" if is_decimal else "fractions as written"
@@ -177,8 +198,32 @@ def _entry(where: str, value: Any) -> Any:
     if isinstance(value, str):
         return numeral(where, value)
     if type(value) is not int:
-        raise DataError(where, f"{shown(value)} is not a number", PLAIN_REMEDY)
+        raise DataError(where, f"{_named(value)} is not a number", PLAIN_REMEDY)
     return value
+
+
+def _entries(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Return the entries of rows, exactly; texts that stand there several times are read once."""
+    known: dict[str, Any] = {}
+    found = []
+    for number, row in enumerate(rows, start=1):
+        listed_row = []
+        for place, entry in enumerate(row, start=1):
+            value = known.get(entry) if isinstance(entry, str) else None
+            if value is None:
+                value = _entry(f"row {number}, column {place}", entry)
+                if isinstance(entry, str):
+                    known[entry] = value
+            listed_row.append(value)
+        found.append(listed_row)
+    return found
+
+
+def _named(value: Any) -> str:
+    """Return a value of a TOML document that is not a number as the document writes it, or its kind."""
+    if isinstance(value, dict):
+        return "a table"
+    return str(value).lower() if isinstance(value, bool) else shown(value)
 
 
 def _of_toml(path: str) -> Foreign:
@@ -192,7 +237,7 @@ def _of_toml(path: str) -> Foreign:
         raise DataError(path, f"is not valid TOML ({error})", "correct it") from None
     _require_keys(document, ("epsilon", "channel", "rappor"), "the file")
     epsilon = document.get("epsilon")
-    stated = None if epsilon is None else stated_epsilon(_entry("epsilon", epsilon))
+    stated = None if epsilon is None else epsilon_number(_entry("epsilon", epsilon))
     if ("channel" in document) == ("rappor" in document):
         raise DataError(path, "expected one table [channel] or [rappor]", "give the mechanism in one of them")
     name = "channel" if "channel" in document else "rappor"
@@ -216,10 +261,7 @@ def _channel_of_table(table: Mapping[str, Any], epsilon: Fraction | None) -> For
         raise DataError(
             "[channel] rows", "expected a list of rows", "write rows = [[0.75, 0.25], [0.25, 0.75]]"
         )
-    numbers = [
-        [_entry(f"row {number}, column {place}", entry) for place, entry in enumerate(row, start=1)]
-        for number, row in enumerate(rows, start=1)
-    ]
+    numbers = _entries(rows)
     names = [_names_of_table(table, key) for key in ("answers", "reports")]
     channel = ForeignChannel(numbers, *names)
     return _of_channel(

@@ -57,8 +57,15 @@ def lines_of(text: str) -> list[list[str]]:
         raise DataError("", f"is not a CSV file ({error})", "correct its quotes") from None
 
 
-def table_of(lines: Sequence[Line]) -> ChannelTable:
+def table_of(lines: Sequence[Line], names: str | None = None) -> ChannelTable:
     """Return the channel of a table.
+
+    Parameters
+    ----------
+    lines : sequence of lists of str
+    names : {"none", "answers", "reports", "both"}, optional
+        What is named: answers in the first column, reports in the first line. By default what can only be
+        names is, and what may be names or numbers is refused.
 
     Raises
     ------
@@ -70,24 +77,32 @@ def table_of(lines: Sequence[Line]) -> ChannelTable:
     >>> found = table_of([["answer", "A", "B"], ["no", "2/3", "1/3"], ["yes", "0.3", "0.7"]])
     >>> found.answers, found.reports, found.numbers[0]
     (['no', 'yes'], ['A', 'B'], [Fraction(2, 3), Fraction(1, 3)])
+    >>> found = table_of([["18", "40", "60"], ["99", "30", "20"]], names="answers")
+    >>> found.answers, found.numbers[0]
+    (['18', '99'], [Fraction(40, 1), Fraction(60, 1)])
     """
     _require_commas(lines)
-    header, body = (lines[0], lines[1:]) if _is_header(lines[0]) else (None, lines)
+    is_headed = _is_header(lines[0]) if names is None else names in ("reports", "both")
+    header, body = (lines[0], lines[1:]) if is_headed else (None, lines)
     if not body:
         raise DataError("", "has a header and no rows", "give a row of probabilities for each answer")
     _require_equal_rows(body)
-    answers = _answers(body)
-    reports = None if header is None else _reports(header, len(body[0]), answers is not None)
+    if names is None:
+        answers = _answers(body)
+    else:
+        answers = [line[0] for line in body] if names in ("answers", "both") else None
+    reports = None if header is None else _reports(header, len(body[0]), answers is not None, names is None)
     first = 0 if answers is None else 1
     cells = [list(line[first:]) for line in body]
     if not cells[0]:
         raise DataError("", "has names and no numbers", "give a row of probabilities for each answer")
     numbers = _numbers(cells, first + 1)
-    sums = [exact_sum(row) for row in numbers]
-    if answers is None:
-        _require_no_index(numbers, sums, None if header is None else header[0])
-    if header is None:
-        _require_no_head(numbers, sums)
+    if names is None:
+        sums = [exact_sum(row) for row in numbers]
+        if answers is None:
+            _require_no_index(numbers, sums, None if header is None else header[0])
+        if header is None:
+            _require_no_head(numbers, sums)
     _require_no_decimal_commas(cells)
     return ChannelTable(answers, reports, cells, numbers)
 
@@ -137,11 +152,11 @@ def _answers(body: Sequence[Line]) -> list[str] | None:
     return None
 
 
-def _reports(header: Line, width: int, is_named: bool) -> list[str]:
-    """Return the names of the reports in a header of a table this wide."""
+def _reports(header: Line, width: int, is_named: bool, is_read: bool) -> list[str]:
+    """Return the names of the reports in a header of a table this wide; ``is_read`` without ``--names``."""
     if is_named and len(header) == width:
         return list(header[1:])
-    if not header[0]:
+    if is_read and not header[0]:
         what = "has no name, so its numbers may be the names of the answers"
         raise DataError("line 1, column 1", what, f"{LETTERS}, or name the report")
     if len(header) != (width - 1 if is_named else width):
@@ -153,21 +168,23 @@ def _reports(header: Line, width: int, is_named: bool) -> list[str]:
 def _numbers(cells: Sequence[Line], first: int) -> Rows:
     """Return the numbers >= 0 of all cells, exactly; columns are counted from ``first``."""
     known: dict[str, Fraction] = {}
+    long: dict[str, int] = {}
     rows, total = [], 0
     for number, line in enumerate(cells, start=1):
-        row = []
         for place, cell in enumerate(line, start=first):
             if cell not in known:
                 where = f"row {number}, column {place}"
-                known[cell] = numeral(where, cell)
-                if known[cell] < 0:
+                found = known[cell] = numeral(where, cell)
+                if found.numerator < 0:
                     raise DataError(where, f"{cell[:40]} is negative", "give probabilities >= 0")
-            row.append(known[cell])
-            bits = max(row[-1].numerator.bit_length(), row[-1].denominator.bit_length())
-            total += max(0, bits * 3 // 10 - 400)
+                bits = max(found.numerator.bit_length(), found.denominator.bit_length())
+                if bits * 3 // 10 > 400:
+                    long[cell] = bits * 3 // 10 - 400
+        if long:
+            total += sum(long.get(cell, 0) for cell in line)
         if total > MOST_DIGITS:
             raise DataError("", f"its numbers have more than {MOST_DIGITS} digits in all", "write fewer")
-        rows.append(row)
+        rows.append([known[cell] for cell in line])
     return rows
 
 
@@ -186,31 +203,53 @@ def _are_counted(numbers: Sequence[Fraction]) -> bool:
     return start.denominator == 1 and list(numbers) == [start + place for place in range(len(numbers))]
 
 
+def _are_distinct(numbers: Sequence[Fraction]) -> bool:
+    return len(set(numbers)) == len(numbers)
+
+
+def _are_whole_numbers(rows: Sequence[Sequence[Fraction]]) -> bool:
+    return all(entry.denominator == 1 for row in rows for entry in row)
+
+
+def _may_name(names: Sequence[Fraction], rest: Rows) -> bool:
+    """Whether numbers may be names next to the rest of a table: ages, years, or values next to counts."""
+    return _are_distinct(names) and (_are_whole_numbers([names]) or _are_whole_numbers(rest))
+
+
 def _require_no_index(numbers: Rows, sums: Sequence[Fraction], corner: str | None) -> None:
-    """Refuse a first column of numbers that may name the answers: the rows are whole without it."""
-    if len(numbers[0]) < 3 or _are_whole(sums):
+    """Refuse a first column of numbers that may name the answers, unless the rows are whole with it."""
+    if len(numbers[0]) < 2 or _are_whole(sums):
         return
-    first = [row[0] for row in numbers]
-    is_rest_whole = _are_whole([total - entry for total, entry in zip(sums, first, strict=True)])
-    is_distinct = len(set(first)) == len(first)
-    if (is_rest_whole and is_distinct) or _are_counted(first) or (corner or "").lower() in CORNERS:
+    first, rest = [row[0] for row in numbers], [row[1:] for row in numbers]
+    if len(numbers[0]) == 2:  # without its first column there is nothing to compare
+        is_index = (corner or "").lower() in CORNERS or (
+            _are_distinct(first)
+            and _are_whole_numbers([first])
+            and all(entry <= 1 for row in rest for entry in row)
+            and not _are_whole_numbers(rest)
+        )
+    else:
+        left = [total - entry for total, entry in zip(sums, first, strict=True)]
+        is_rest_whole = _are_whole(left) and _are_distinct(first)
+        is_index = is_rest_whole or _may_name(first, rest) or (corner or "").lower() in CORNERS
+    if is_index:
         what = "may be probabilities or the names of the answers"
-        raise DataError("column 1", what, f"{LETTERS}, or divide each row by its sum")
+        raise DataError("column 1", what, f"{LETTERS}, divide each row by its sum, or add --names")
 
 
 def _require_no_head(numbers: Rows, sums: Sequence[Fraction]) -> None:
-    """Refuse a first row of numbers that may name the reports: only the rows below it are whole."""
-    first, below = numbers[0], sums[1:]
-    if len(numbers) < 2 or _are_whole(sums) or _are_ones(sums[:1]):
+    """Refuse a first row of numbers that may name the reports, unless all rows are whole with it."""
+    first, below = numbers[0], numbers[1:]
+    if not below or _are_whole(sums) or _are_ones(sums[:1]):
         return
-    is_distinct = len(set(first)) == len(first) and all(entry.denominator == 1 for entry in first)
-    if _are_ones(below):
-        is_head = _are_counted(first) or (is_distinct and len(below) > 1)
+    if _are_ones(sums[1:]):
+        is_head = _are_counted(first) or (_are_distinct(first) and _are_whole_numbers([first]))
     else:
-        is_head = _are_counted(first) and len(below) > 1 and _are_whole(below)
+        is_head = len(below) > 1 and _may_name(first, below)
     if is_head:
         what = "may be probabilities or the names of the reports"
-        raise DataError("row 1", what, f"{LETTERS}, delete the line, or divide each row by its sum")
+        remedy = f"{LETTERS}, delete the line, divide each row by its sum, or add --names"
+        raise DataError("row 1", what, remedy)
 
 
 def _require_no_decimal_commas(cells: Sequence[Line]) -> None:

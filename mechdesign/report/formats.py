@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Sequence
 
@@ -47,6 +48,52 @@ def require_text(name: str, head: bytes) -> None:
     for start, (kind, remedy) in FORMATS.items():
         if head.startswith(start):
             raise DataError(name, f"is {kind}", remedy)
+
+
+LONGEST_LINE = 1 << 26
+"""Bytes without the end of a line; no row of a table is that long."""
+
+
+class Letters:
+    r"""Looks at a text that is read in pieces, so that what is not one is refused before all of it is copied.
+
+    Parameters
+    ----------
+    name : str
+        What is read, in error messages.
+
+    Examples
+    --------
+    >>> letters = Letters("standard input")
+    >>> letters.read(b"age\n31\n")
+    >>> letters.read(b"\0\0")
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: standard input: line 3: holds a NUL byte; give text in UTF-8
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name, self._lines, self._length = name, 1, 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def read(self, piece: bytes) -> None:
+        """Refuse a piece with NUL bytes, or of other bytes than UTF-8, or a line without an end."""
+        place = piece.find(b"\0")
+        if place >= 0:
+            raise self._wrong(piece, place, "holds a NUL byte")
+        try:
+            self._decoder.decode(piece)
+        except UnicodeDecodeError as error:
+            raise self._wrong(piece, error.start, "is not text in UTF-8") from None
+        end = piece.rfind(b"\n")
+        self._lines += piece.count(b"\n")
+        self._length = len(piece) - end - 1 if end >= 0 else self._length + len(piece)
+        if self._length > LONGEST_LINE:
+            raise self._wrong(b"", 0, f"has more than {LONGEST_LINE} bytes")
+
+    def _wrong(self, piece: bytes, place: int, what: str) -> DataError:
+        line = self._lines + piece[:place].count(b"\n")
+        return DataError(f"{self._name}: line {line}", what, "give text in UTF-8")
 
 
 IMPORT = re.compile(r'\s*\{\s*"ImportId"\s*:')

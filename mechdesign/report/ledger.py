@@ -19,17 +19,23 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.audit.account import PROMISES, Collected, Total, total
-from mechdesign.audit.renyi_filter import decided
+from mechdesign.audit.renyi_filter import FILTER, account_of, decided
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, ParameterError, unread
-from mechdesign.core.exact import exact_number
+from mechdesign.core.exact import delta_number, epsilon_number
 from mechdesign.core.files import one_at_a_time, read_text, whole_file
-from mechdesign.core.guarantee import Exact, Guarantee, exact_text
+from mechdesign.core.guarantee import Exact, Guarantee, exact_text, precise_text
+from mechdesign.core.validation import one_of
 
 FORMAT = "mechdesign-ledger"
 VERSION = 2
 """In version 2 numbers are exact and an entry names its survey; version 1 is still read."""
 LARGEST_FILE = 1 << 28
+MOST_DIGITS = 1000
+"""Of a limit."""
+
+ACCOUNTS = ("filter", "sums")
+SUMS = ACCOUNTS[1]
 DAMAGED = "restore a copy"
 
 
@@ -70,12 +76,15 @@ class Ledger:
         Whether the limit is for what is known after shufflers, rather than for the reports themselves.
     groups : mapping
         The entries of each group.
+    filtered : bool
+        Whether a Renyi filter may decide; in a ledger of sums it does not.
     """
 
     survey: str
     limit: Guarantee
     shuffled: bool
     groups: Mapping[str, tuple[Entry, ...]]
+    filtered: bool = True
 
     @property
     def epsilon(self) -> float:
@@ -99,6 +108,10 @@ class Ledger:
         found = (*self.groups.get(group, ()), entry)
         return replace(self, groups={**self.groups, group: found})
 
+    def without_last(self, group: str) -> Ledger:
+        """Return the ledger without the last collection of a group."""
+        return replace(self, groups={**self.groups, group: self.groups.get(group, ())[:-1]})
+
     def used(self, group: str) -> float:
         """Return the part of the limit that a group has used, however its collections were chosen."""
         return self.decided(group)[0]
@@ -106,7 +119,16 @@ class Ledger:
     def decided(self, group: str) -> tuple[float, str]:
         """Return the part of the limit that a group has used, and the account that says so."""
         collected = [entry.collected for entry in self.groups.get(group, ())]
-        return decided(collected, self.limit.epsilon, self.limit.delta, self.shuffled)
+        return decided(collected, self.limit.epsilon, self.limit.delta, self.shuffled, self.filtered)
+
+    def account(self, group: str) -> str:
+        """Return the account that the first collection of a group has fixed."""
+        collected = [entry.collected for entry in self.groups.get(group, ())]
+        return account_of(collected, self.limit.epsilon, self.limit.delta, self.shuffled, self.filtered)
+
+    def has_room_for(self, group: str, entry: Entry) -> bool:
+        """Whether the account of a group takes such a collection: a Renyi filter takes none with a delta."""
+        return self.account(group) != FILTER or entry.collected.delta == 0.0
 
     def named(self, group: str) -> str:
         """Return the name under which a group is kept: that of one it has, or a new one.
@@ -145,11 +167,16 @@ class Ledger:
             "limit": self.limit.as_json(),
             "shuffled": self.shuffled,
             "groups": groups,
+            **({} if self.filtered else {"account": SUMS}),
         }
 
 
-def open_ledger(path: str, survey: str, epsilon: Exact, delta: Exact, shuffled: bool) -> Ledger:
+def open_ledger(
+    path: str, survey: str, epsilon: Exact, delta: Exact, shuffled: bool, account: str = ACCOUNTS[0]
+) -> Ledger:
     """Make the file of an empty ledger; never over one that exists.
+
+    With the account "sums", the sums of epsilon and delta decide; else a Renyi filter may.
 
     Raises
     ------
@@ -159,7 +186,7 @@ def open_ledger(path: str, survey: str, epsilon: Exact, delta: Exact, shuffled: 
     limit = _limit(epsilon, delta)
     if not survey.strip() or not survey.isprintable():
         raise ParameterError("--survey", "is not a name", "name the survey in one line")
-    ledger = Ledger(survey, limit, shuffled, {})
+    ledger = Ledger(survey, limit, shuffled, {}, one_of("--account", account, ACCOUNTS) != SUMS)
     with one_at_a_time(path, ModelFileError):
         if Path(path).exists():
             raise ParameterError(path, "exists, and a ledger is never replaced", "choose another path")
@@ -182,8 +209,9 @@ def record_collection(path: str, group: str, entry: Entry, survey: str | None = 
     with one_at_a_time(path, ModelFileError):
         ledger = load_ledger(path, survey)
         name = ledger.named(group)
+        has_room = ledger.has_room_for(name, entry)
         ledger = ledger.with_entry(name, entry)
-        allowed = ledger.allows(name)
+        allowed = has_room and ledger.allows(name)
         if allowed:
             _write(path, ledger)
     return ledger, allowed
@@ -236,15 +264,19 @@ def _read(document: Mapping[str, Any]) -> Ledger:
         limit = Guarantee.from_json(document["limit"])
     else:  # of version 1: doubles
         limit = Guarantee(float(document["epsilon"]), float(document["delta"]))
-    return Ledger(str(document["survey"]), limit, bool(document["shuffled"]), groups)
+    filtered = document.get("account", ACCOUNTS[0]) != SUMS
+    return Ledger(str(document["survey"]), limit, bool(document["shuffled"]), groups, filtered)
 
 
 def _limit(epsilon: Exact, delta: Exact) -> Guarantee:
     """Return the limit of numbers as they are, or of texts as they are written."""
-    limit, most = exact_number("--epsilon", epsilon), exact_number("--delta", delta)
-    if limit <= 0:
+    limit, most = epsilon_number(epsilon, "--epsilon"), delta_number(delta, "--delta")
+    if limit == 0:
         raise ParameterError("--epsilon", f"{exact_text(limit)} is outside (0, inf)")
-    if not 0 <= most < 1:
+    for name, number in (("--epsilon", limit), ("--delta", most)):
+        if len(precise_text(number)) > MOST_DIGITS:
+            raise ParameterError(name, f"has more than {MOST_DIGITS} digits", "write a shorter one")
+    if most == 1:
         raise ParameterError("--delta", f"{exact_text(most)} is outside [0, 1)")
     return Guarantee(limit, most, covers="all reports of a participant")
 

@@ -1,8 +1,9 @@
 """A program that is run with all that it starts, to its end or to that of its time, its space, a signal.
 
 On POSIX systems the program leads a session and a process group of its own. When it ends, or has to end, the
-whole group is killed, and limits of the system stop files and computations that grow without end, also those
-of a program that has left the group. Elsewhere only the program itself is ended.
+whole group is killed, and limits of the system stop files and computations that grow without end. On Linux
+what has left the group, as with ``setsid``, becomes a child of this process when its parent ends, and is
+killed as well. Elsewhere only the program itself is ended.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def run_group(
     limits: tuple[int, float],
     is_modest: Callable[[], None],
 ) -> int:
-    """Run a program to its end and return its exit code; nothing that it has started in its group survives.
+    """Run a program to its end and return its exit code; nothing that it has started survives.
+
+    Outside Linux, what has left the program's process group does.
 
     Parameters
     ----------
@@ -71,7 +74,7 @@ def run_group(
         raise DataError(
             "--program", f"{words[0]}: no such program, or not executable", "give a command that runs"
         )
-    with _deferred_signals() as received:
+    with _deferred_signals() as received, _adopted():
         try:
             process = subprocess.Popen(
                 _limited(words, limits),
@@ -85,6 +88,7 @@ def run_group(
                 "--program", f"{words[0]}: {error.strerror}", "give a command that runs"
             ) from None
         pause = FIRST
+        RUNNING.add(process.pid)
         try:
             while not _has_ended(process) and not received:
                 is_modest()
@@ -92,6 +96,7 @@ def run_group(
                 pause = min(OFTEN, 2 * pause)
         finally:
             _end(process)
+            RUNNING.discard(process.pid)
         return process.returncode
 
 
@@ -118,6 +123,90 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     if process.returncode is None:
         process.kill()
     process.wait()
+
+
+RUNNING: set[int] = set()
+"""Programs that run at the moment, perhaps for several threads."""
+
+PATIENCE = 5.0
+"""Seconds in which orphans have to end once they are killed."""
+
+GET_REAPER, SET_REAPER = 37, 36
+"""``prctl`` on Linux: whether orphans among the descendants become children of this process."""
+
+
+@contextmanager
+def _adopted() -> Iterator[None]:
+    """Kill at the end what a program has started and left behind.
+
+    Raises
+    ------
+    DataError
+        For processes that do not end.
+    """
+    control = _process_control()
+    if control is None:
+        yield
+        return
+    before, was_reaper = set(_children()), control(GET_REAPER, 0)
+    control(SET_REAPER, 1)
+    try:
+        yield
+    finally:
+        left = _end_orphans(before)
+        if not RUNNING:
+            control(SET_REAPER, was_reaper)
+    if left:
+        names = ", ".join(map(str, sorted(left)))
+        raise DataError("--program", f"has left processes that do not end: {names}", "end them")
+
+
+def _process_control() -> Callable[[int, int], int] | None:
+    """Return the system's ``prctl`` of a question or a setting and its value; None outside Linux."""
+    if not sys.platform.startswith("linux") or not os.path.isdir("/proc/self"):
+        return None
+    import ctypes
+
+    library = ctypes.CDLL(None)
+
+    def control(what: int, value: int) -> int:
+        answer = ctypes.c_int(value)
+        library.prctl(what, ctypes.byref(answer) if what == GET_REAPER else value, 0, 0, 0)
+        return answer.value
+
+    return control
+
+
+def _children() -> dict[int, int]:
+    """Return the children of this process, and the session of each."""
+    found = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as stream:
+            _, parent, _, session = stream.read().rpartition(b")")[2].split()[:4]
+            if int(parent) == os.getpid():
+                found[int(name)] = int(session)
+    return found
+
+
+def _end_orphans(before: set[int]) -> set[int]:
+    """Kill the children that a program has left: new ones of another session that no thread waits for."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        own = os.getsid(0)
+        left = {
+            number
+            for number, session in _children().items()
+            if number not in before and number not in RUNNING and session != own
+        }
+        if not left or time.monotonic() > end:
+            return left
+        for number in left:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(number, signal.SIGKILL)
+        for number in left:
+            with suppress(ChildProcessError):
+                os.waitpid(number, os.WNOHANG)
+        time.sleep(FIRST)
 
 
 @contextmanager

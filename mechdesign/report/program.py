@@ -28,7 +28,7 @@ def run_program(command: str, answers: Sequence[str], runs: int) -> dict[str, li
 
     The program is started once for each answer. It reads that answer ``runs`` times, a line each, and writes
     a line for each. The command is split as a shell would, but no shell runs it. What the program has
-    started in its process group ends with it.
+    started ends with it; outside Linux, what it has started in its process group.
 
     Raises
     ------

@@ -87,8 +87,8 @@ def test_written_channels_are_judged_exactly(seed: int, tmp_path: Path) -> None:
         table.write_text("".join(f"{name}{','.join(row)}\n" for name, row in zip(names, rows, strict=True)))
         plain = [[cell if {"e", "."} & set(cell) else f"{cell}.0" for cell in row] for row in rows]
         document.write_text(f"[channel]\nrows = [{', '.join('[' + ', '.join(row) + ']' for row in plain)}]\n")
-        for path in (table, document):
-            found = read_foreign(str(path)).mechanism.audit()
+        for path, named in ((table, "answers"), (document, None)):
+            found = read_foreign(str(path), named).mechanism.audit()
             assert found.ratio == expected
             assert found.infinite == (expected is None)
 

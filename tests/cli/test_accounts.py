@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -216,4 +217,48 @@ def test_a_renyi_filter_is_named_where_it_decides_and_a_delta_next_to_1_is_not_1
     assert run("ledger", "open", "l.json", "--survey", "S", "--epsilon", "11", "--delta", "0.9999999") == 0
     assert "limit epsilon = 11, delta = 0.9999999\n" in capsys.readouterr().out
     assert run("ledger", "collect", "l.json", "daily.json", "--times", "365", "--group", "a") == 0
-    assert "of the limit used, by a Renyi filter\n" in capsys.readouterr().out
+    said = "of the limit used, by a Renyi filter (the sum of epsilon, which does not decide, is 36.5)\n"
+    assert said in capsys.readouterr().out
+
+
+def test_a_delta_is_spent_by_a_filter_or_by_a_collection_that_needs_it_never_by_both(capsys):
+    """Whoever chooses between the two after a look at results would spend it twice."""
+    pure = entry_of(Collected("daily.json", 0.1, times=5), "0", "daily.json")
+    needs = entry_of(Collected("mean.json", 0.1, delta=1e-6), "1", "mean.json")
+    for path, account in (("l.json", "filter"), ("s.json", "sums")):
+        open_ledger(path, "S", 2, "1e-6", False, account)
+        assert record_collection(path, "pure first", pure)[1]
+        assert record_collection(path, "delta first", needs)[1]
+        assert record_collection(path, "pure first", needs)[1] == (account == "sums")
+        assert not record_collection(path, "delta first", replace(pure, collected=many()))[1]
+        assert record_collection(path, "delta first", pure)[1]
+        assert not record_collection(path, "delta first", needs)[1]
+    assert record_collection("l.json", "pure first", replace(pure, collected=many()))[1]
+    assert not record_collection("s.json", "pure first", replace(pure, collected=many()))[1]
+    assert not load_ledger("s.json").filtered
+    assert run("ledger", "show", "l.json") == 0
+    out = capsys.readouterr().out
+    assert "  its first collection, daily.json, opened a Renyi filter: none that needs a delta" in out
+    assert "  its first collection, mean.json" not in out
+    assert run("ledger", "show", "s.json") == 0
+    assert "Renyi" not in capsys.readouterr().out
+
+
+def many() -> Collected:
+    """Return reports whose epsilons add up to 2.5, and that a Renyi filter for 2 has room for."""
+    return Collected("daily.json", 0.01, times=250)
+
+
+def test_a_refusal_says_what_decides(capsys):
+    assert run("ledger", "open", "l.json", "--survey", "S", "--epsilon", "6") == 0
+    assert run("ledger", "collect", "l.json", "daily.json", "--times", "80", "--group", "a") == 0
+    capsys.readouterr()
+    assert run("ledger", "collect", "l.json", "daily.json", "--times", "900", "--group", "a") == 1
+    line = capsys.readouterr().err
+    assert "refused: with daily.json a Renyi filter is at " in line
+    assert (
+        "% of the limit epsilon = 6, delta = 1e-06; the sum of epsilon, which does not decide, is 98\n"
+        in line
+    )
+    assert run("ledger", "open", "m.json", "--survey", "S", "--epsilon", "6", "--account", "sum") == 2
+    assert "--account: 'sum' is not a choice; did you mean 'sums'?" in capsys.readouterr().err

@@ -13,8 +13,9 @@ import pytest
 import mechdesign as md
 from mechdesign.audit.account import total
 from mechdesign.cli import main
-from mechdesign.core.errors import ParameterError
+from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.exact import as_written, exact_number, stated
+from mechdesign.core.guarantee import Guarantee
 from mechdesign.mechanisms import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.mechanisms.base import mechanism_of
 from mechdesign.mechanisms.marginals import MarginalRelease
@@ -191,3 +192,72 @@ def test_options_read_quotients_and_refuse_what_is_no_number(capsys):
         with pytest.raises(SystemExit):
             run("choose", "--epsilon", wrong, "--users", "1000")
         assert "is not a number" in capsys.readouterr().err
+
+
+NUMBERS = {
+    "1/3": Fraction(1, 3),
+    "2/6": Fraction(1, 3),
+    "0.1": Fraction(1, 10),
+    "1.09861228866810969": Fraction(109861228866810969, 10**17),
+    "2": Fraction(2),
+    "1e-3": Fraction(1, 1000),
+}
+NO_NUMBERS = ("1_0", "1,5", "50%", "0x1", "inf", "nan", "1/0", "1/2/3", "１", "−1", "-1", "", "true", "1e400")
+
+
+def through_python(text: str, path: Path) -> Fraction:
+    return as_written(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=text).epsilon)
+
+
+def through_a_model(text: str, path: Path) -> Fraction:
+    head = '[model]\ntitle = "t"\nproblem = "randomized-response"\n[parameters]\nprior = [0.5, 0.5]\n'
+    path = path.with_suffix(".toml")
+    path.write_text(f'{head}epsilon = "{text}"\n')
+    return as_written(md.load_model(path).problem.epsilon)
+
+
+def through_a_mechanism(text: str, path: Path) -> Fraction:
+    return as_written(KaryResponse.of(3, text).epsilon)
+
+
+def through_a_ledger(text: str, path: Path) -> Fraction:
+    return ledgers.open_ledger(str(path), "S", text, "1e-6", False).limit.epsilon
+
+
+def through_a_guarantee(text: str, path: Path) -> Fraction:
+    return Guarantee(text).epsilon
+
+
+DOORS = {
+    name.removeprefix("through_"): door for name, door in list(globals().items()) if name[:8] == "through_"
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_one_rule_for_stated_numbers_whatever_the_door(door, tmp_path):
+    for number, (text, exact) in enumerate(NUMBERS.items()):
+        found = DOORS[door](text, tmp_path / str(number))
+        assert found <= exact
+        assert exact - found <= Fraction(np.spacing(float(exact)))
+    for number, text in enumerate(NO_NUMBERS):
+        with pytest.raises(MechDesignError, match="epsilon") as caught:
+            DOORS[door](text, tmp_path / f"no{number}")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", [*NUMBERS, *NO_NUMBERS])
+def test_commands_read_stated_numbers_by_the_same_rule(text, tmp_path, capsys):
+    path = tmp_path / "c.csv"
+    path.write_text("0.5,0.5\n0.5,0.5\n")
+    codes = []
+    for words in (
+        ["audit", str(path), f"--epsilon={text}"],
+        ["choose", f"--epsilon={text}", "--users", "1000"],
+        ["ledger", "open", str(tmp_path / "l"), "--survey", "S", f"--epsilon={text}"],
+        ["show", "response/zhou2019_survey", "--set", f'epsilon="{text}"'],
+    ):
+        with contextlib.suppress(SystemExit):
+            codes.append(run(*words))
+        err = capsys.readouterr().err
+        assert err.count("\n") == (0 if text in NUMBERS else 1), words
+    assert codes == ([0, 0, 0, 0] if text in NUMBERS else [2] * len(codes))

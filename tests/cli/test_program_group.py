@@ -189,3 +189,34 @@ def test_the_share_of_repeated_reports_is_counted() -> None:
         attack_program(parts)
     with pytest.raises(DataError, match="all differ"):
         attack_program({name: [f"{name}{number}" for number in range(40)] for name in ("x", "y")})
+
+
+ESCAPED = """
+import os, subprocess, sys
+SHELL = 'setsid sh -c "sleep 600 & sleep 601 & wait" & echo $! >> "$0"; wait'
+child = subprocess.Popen(
+    ["setsid", "sh", "-c", SHELL, sys.argv[1]],
+    env={}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+) if not os.fork() else None
+if child is not None:
+    open(sys.argv[1], "a").write(f"{child.pid}\\n")
+    os._exit(0)
+for line in sys.stdin:
+    print(line.strip())
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux gives orphans a new parent")
+def test_what_leaves_the_session_of_a_program_is_ended_too(tmp_path: Path, capsys: Capture) -> None:
+    own = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    given, children = arguments(ESCAPED, tmp_path, "--runs", "100")
+    try:
+        assert main(given) == 0
+        assert have_ended(children)
+        assert len(children.read_text().split()) >= 2
+        found = subprocess.run(["ps", "-eo", "args="], capture_output=True, text=True, check=True).stdout
+        assert "sleep 601" not in found
+        assert own.poll() is None
+    finally:
+        own.kill()
+        own.wait()

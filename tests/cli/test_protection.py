@@ -119,6 +119,19 @@ def test_build_warns_above_four(tmp_path, capsys, epsilon, lines):
     assert all(f"epsilon = {epsilon:g} protects little: " in line for line in said)
 
 
+@pytest.mark.parametrize(("delta", "share"), [(0.9, "90"), (0.0123, "1.3"), (0.01, None), (1e-6, None)])
+def test_build_warns_of_a_delta_that_reveals_reports(tmp_path, capsys, delta, share):
+    model = tmp_path / "m.toml"
+    head = MODEL.partition("[parameters]")[0].replace("frequency-oracle", "randomized-response")
+    model.write_text(f"{head}[parameters]\nprior = [0.5, 0.5]\nepsilon = 1.0\ndelta = {delta}\n")
+    assert main(["build", str(model), "-o", str(tmp_path / "m.json")]) == 0
+    said = capsys.readouterr().err
+    assert (f"delta = {delta:g}: up to {share} of 100 reports may show the answer" in said) == (
+        share is not None
+    )
+    assert ("of 100 reports" in said) == (share is not None)
+
+
 def test_build_wants_to_be_told_twice_above_ten(tmp_path, capsys):
     code, output = build(tmp_path, 12.0)
     assert code == 2

@@ -19,7 +19,7 @@ LABELS = tuple(f"a{number}" for number in range(40))
 DECOMPOSED, COMPOSED = "Zu\u0308rich", "Z\u00fcrich"
 
 ONE = [1, 1.0, "1", "1.0", "1.", " 1", "1\t", "\ufeff1", "1\u00a0", Decimal("1.0"), Fraction(1)]
-ONE += [np.int8(1), np.uint64(1), np.float32(1), np.str_("1")]
+ONE += [np.int8(1), np.uint64(1), np.float32(1), np.str_("1"), b"1", np.bytes_("1.0")]
 
 
 @pytest.mark.parametrize("value", ONE)
@@ -103,3 +103,9 @@ def test_a_column_that_became_one_of_floats_repeats_the_reports(tmp_path, monkey
         ]
         assert main([*base, "-o", f"{name}_reports.csv"]) == 0
     assert (tmp_path / "first_reports.csv").read_text() == (tmp_path / "second_reports.csv").read_text()
+
+
+@pytest.mark.parametrize("value", [True, np.False_, b"\xff"])
+def test_what_is_neither_a_text_nor_a_number_identifies_nobody(value):
+    with pytest.raises(ValueError, match=r"identifies nobody|is not text in UTF-8"):
+        identifier(value)

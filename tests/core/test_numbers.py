@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.exact import as_written, exact_number
 from mechdesign.core.numbers import (
     double,
     doubles,
@@ -82,10 +83,31 @@ def test_integers_are_doubles_exactly_or_refused(value):
             assert doubles("budget", [guise, 0.5], 1, rounded=True)[0] == float(value)
 
 
+STATED = {
+    "text": Fraction(1),
+    "numpy text": Fraction(1),
+    "between doubles": Fraction(1, 3),
+    "decimal between doubles": Fraction(1, 10),
+    "long double between doubles": Fraction(*(np.longdouble(1) / 3).as_integer_ratio()),
+}
+"""What is not a double, and states a number exactly: an epsilon or a delta may be given so."""
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_a_stated_number_is_kept_as_a_double_that_stands_for_no_more(name):
+    value = NO_NUMBERS[name]
+    assert exact_number("epsilon", value) == STATED[name]
+    for read in (privacy_epsilon, privacy_delta)[: 1 if STATED[name] == 1 else 2]:
+        found = read(value)
+        assert type(found) is float
+        assert as_written(found) <= STATED[name]
+        assert float(STATED[name]) - found <= math.ulp(found)
+
+
 @pytest.mark.parametrize("name", NO_NUMBERS)
 def test_what_is_no_finite_double_is_refused_in_one_line(name):
     value = NO_NUMBERS[name]
-    for read in (privacy_epsilon, privacy_delta):
+    for read in (privacy_epsilon, privacy_delta) if name not in STATED else ():
         with pytest.raises(ParameterError) as caught:
             read(value)
         assert "\n" not in str(caught.value)

@@ -111,3 +111,20 @@ def test_labels_that_other_programs_read_as_missing_are_said(tmp_path, capsys, m
     assert not capsys.readouterr().err
     assert risky_labels(survey()) == WORDS[:3]
     assert labels_note(made("marginal-release")) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "labels"), [("NA", ["NA", "b"]), ("1.0", None), ("-9", ["-9.0", "b"]), ("b", ["a", "b"])]
+)
+@pytest.mark.parametrize("rule", ["drop", "refuse"])
+def test_a_category_is_not_a_code_for_missing(code, labels, rule, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    KaryResponse.of(2, epsilon=1.0, labels=labels).save("m.json")
+    (tmp_path / "a.csv").write_text(f"q\n{(labels or ['0'])[0]}\n")
+    words = ["randomize", "m.json", "a.csv", "-o", "r.csv", f"--missing-code={code}", "--missing", rule]
+    assert main(words) == 2
+    assert "--missing-code: '" in (said := capsys.readouterr().err)
+    assert "is a category here; without such answers the estimates are wrong" in said
+    assert not (tmp_path / "r.csv").exists()
+    words[5] = "--missing-code=99"
+    assert main(words) == 0

@@ -18,7 +18,7 @@ import pytest
 from mechdesign.cli import main
 from mechdesign.core.documents import json_problem, parse_json
 from mechdesign.mechanisms import KaryResponse
-from mechdesign.report import data_set
+from mechdesign.report import data_set, formats
 from mechdesign.report.files import open_table
 from mechdesign.report.formats import FORMATS
 from tests.meta.test_shown import MECHANISMS
@@ -85,6 +85,25 @@ def test_what_begins_wrong_is_not_copied(mark, monkeypatch, capsys, command, kin
     assert said.startswith("mechdesign: -: ")
     assert said.count("\n") == 1
     assert stream.taken <= HEAD + (1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("rest", "what"),
+    [
+        (bytes(1000), "holds a NUL byte"),
+        (b"yes\nno\0\n", "holds a NUL byte"),
+        (b"\xff\xfe", "is not text in UTF-8"),
+        (b"yes" * 1000, "has more than 1048576 bytes"),
+    ],
+)
+def test_what_stops_being_text_is_not_copied_on(mark, monkeypatch, capsys, rest, what):
+    monkeypatch.setattr(formats, "LONGEST_LINE", 1 << 20)
+    good = b"yes\nno\n" * (HEAD // 7 + 1)
+    stream = given(monkeypatch, Endless(f"{mark}\n".encode() + good, rest))
+    assert main(COMMANDS["estimate"]) == 2
+    line = good.count(b"\n") + 2 if b"\n" not in rest else good.count(b"\n") + 3
+    assert f"-: line {line}: {what}; give text in UTF-8\n" in capsys.readouterr().err
+    assert stream.taken <= 5 * HEAD
 
 
 def test_input_without_end_is_limited(mark, monkeypatch, capsys):

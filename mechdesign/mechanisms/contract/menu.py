@@ -28,6 +28,7 @@ from mechdesign.mechanisms.contract.average import ContractAverage
 from mechdesign.mechanisms.contract.figures import menu_figures
 from mechdesign.mechanisms.contract.tables import items_in_words, menu_operations
 from mechdesign.mechanisms.contract.terms import TERMS, Terms
+from mechdesign.mechanisms.generator import rng_alone
 from mechdesign.mechanisms.mean import MeanMechanism
 from mechdesign.mechanisms.noise import noise_of, randomizer
 from mechdesign.mechanisms.operations import Operation
@@ -184,6 +185,7 @@ class ContractMenu(Mechanism):
         """Return ``choose``: types in, items and payments out."""
         return menu_operations(self)
 
+    @rng_alone
     def randomize(self, answers: Any, chosen: Any, low: float = 0.0, rng: Rng = None) -> Array:
         """Return one report for each buyer, private at the epsilon of the chosen item.
 
@@ -226,6 +228,7 @@ class ContractMenu(Mechanism):
         level = float(self.items[integer("item", item, 0, len(self.items) - 1), 0])
         return randomizer(self.noise.name, level, low, low + self.terms.data_range)
 
+    @rng_alone
     def estimate(self, reports: Any, chosen: Any) -> ContractAverage:
         """Return the average of the buyers' reports with its error."""
         numbers = self._checked_items(chosen)

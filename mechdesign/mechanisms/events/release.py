@@ -31,6 +31,7 @@ from mechdesign.mechanisms.events.limits import ClassCurves, slot_limits
 from mechdesign.mechanisms.events.server import EventTally
 from mechdesign.mechanisms.events.weights import EventWeights, listed_states
 from mechdesign.mechanisms.frequency_limits import few_users
+from mechdesign.mechanisms.generator import rng_alone
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.operations import ANYWAY, Column, Operation, Settings
 from mechdesign.mechanisms.recipes import Steps
@@ -169,6 +170,7 @@ class EventRelease(ReportMechanism[EventEstimate]):
         """Return the number of a report for the number of each state: one uniform integer each."""
         return self.weights.draw(codes, source.integers(len(codes)))
 
+    @rng_alone
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return the number of one report for each user's state.
 

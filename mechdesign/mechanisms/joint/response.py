@@ -23,6 +23,7 @@ from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.door import on_table
+from mechdesign.mechanisms.generator import rng_alone
 from mechdesign.mechanisms.joint.client import PermanentResponse
 from mechdesign.mechanisms.joint.estimate import JointEstimate
 from mechdesign.mechanisms.joint.layout import one_hot
@@ -180,6 +181,7 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         codes = self.attributes.encode(answers)
         return PermanentResponse(self, self._draw_permanent(codes, self.source(rng, "remember")))
 
+    @rng_alone
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return one report per user as packed bits, shape (n, bytes); the permanent response is forgotten.
 
@@ -243,6 +245,7 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         """Return an empty counter of patterns; those of many servers can be merged."""
         return PatternCounts(self)
 
+    @rng_alone
     def estimate(self, reports: Any, population: bool = False, **options: Any) -> JointEstimate:
         """Return the joint distribution from one report of every user.
 
@@ -257,6 +260,7 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         counter.update(reports)
         return counter.estimate(population, **options)
 
+    @rng_alone
     def estimate_linked(
         self, tables: Sequence[Any], population: bool = False, **options: Any
     ) -> JointEstimate:

@@ -20,6 +20,7 @@ from mechdesign.core.text import counted, range_text
 from mechdesign.core.validation import finite_array, in_range, privacy_epsilon
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.door import on_table
+from mechdesign.mechanisms.generator import rng_alone
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.location.tables import location_operations
 from mechdesign.mechanisms.mean.values import as_floats
@@ -68,6 +69,7 @@ class LocationMechanism(Mechanism):
     def mean_distance(self) -> float:
         """The expected distance between place and report, before reports are moved into the area."""
 
+    @rng_alone
     def randomize(self, answers: Any, rng: Rng = None, clip: bool = False) -> Array:
         """Return one report for each point.
 

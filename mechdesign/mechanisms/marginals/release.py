@@ -34,6 +34,7 @@ from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.door import on_table
+from mechdesign.mechanisms.generator import rng_alone
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.marginals.choice import (
     effect_variance,
@@ -129,6 +130,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
 
     # Client
 
+    @rng_alone
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return one report per user: records with the fields ``view`` and ``report`` (bytes)."""
         if is_table(answers):
@@ -212,6 +214,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         """Return empty counters of all views; those of many servers can be merged."""
         return MarginalAggregator(self)
 
+    @rng_alone
     def estimate(self, reports: Any, population: bool = False, penalty: Any = None) -> ReleasedMarginals:
         """Return the release from the reports of all users; ask it for marginals.
 

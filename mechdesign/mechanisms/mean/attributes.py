@@ -36,6 +36,7 @@ from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.damage import damage_refused
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import CHUNK
+from mechdesign.mechanisms.generator import rng_alone
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.intervals import BinomialLimits
 from mechdesign.mechanisms.labels import Labels
@@ -148,6 +149,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
 
     # Client
 
+    @rng_alone
     def randomize(self, answers: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
         """Return k reports for each user: records with the fields ``attribute`` and ``report``.
 

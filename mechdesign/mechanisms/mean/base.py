@@ -27,6 +27,7 @@ from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.mechanisms.collecting import column_operations, count_outside, marked
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.finite import CHUNK
+from mechdesign.mechanisms.generator import rng_alone
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.intervals import BinomialLimits
 from mechdesign.mechanisms.mean.curves import Curves, ReportSums
@@ -111,6 +112,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
 
     # Client
 
+    @rng_alone
     def randomize(self, answers: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
         """Return one report for each value.
 
@@ -354,6 +356,7 @@ class MeanAggregator(Server[MeanMechanism]):
     def _merge(self, other: Self) -> None:
         self.tally.merge(other.tally)
 
+    @rng_alone
     def estimate(self, population: bool = False) -> MeanEstimate:
         """Return the estimate from all reports added so far."""
         moments = self.tally.moments()

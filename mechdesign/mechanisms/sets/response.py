@@ -29,6 +29,7 @@ from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.collecting import marked
 from mechdesign.mechanisms.door import on_table
+from mechdesign.mechanisms.generator import rng_alone
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.of_attributes import AttributeMechanism
 from mechdesign.mechanisms.operations import Operation
@@ -183,6 +184,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
 
     # Client
 
+    @rng_alone
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> Packed:
         """Return one packed set per user, shape (n, bytes): a bit for each value of each attribute, or cell.
 

@@ -27,6 +27,7 @@ from mechdesign.core.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon, user_count
 from mechdesign.mechanisms.door import on_table
+from mechdesign.mechanisms.generator import rng_alone
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.marginals.release import view_weights
 from mechdesign.mechanisms.operations import Operation
@@ -191,6 +192,7 @@ class Survey(SurveyClient):
 
     # Client
 
+    @rng_alone
     def randomize(self, answers: Any, rng: Rng = None, clip: bool = False) -> NDArray[np.str_]:
         """Return one report per user, a text: the number of the design and a report of each of its parts.
 

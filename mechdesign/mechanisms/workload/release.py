@@ -28,6 +28,7 @@ from mechdesign.mechanisms.damage import damage_refused
 from mechdesign.mechanisms.door import on_table
 from mechdesign.mechanisms.frequency_estimate import project_to_simplex
 from mechdesign.mechanisms.frequency_limits import few_users
+from mechdesign.mechanisms.generator import rng_alone
 from mechdesign.mechanisms.intake import Intake
 from mechdesign.mechanisms.intervals import tail_of
 from mechdesign.mechanisms.labels import Codes, Labels
@@ -174,6 +175,7 @@ class WorkloadRelease(PatternClient):
         """Return the number of a report for the number of each type: one uniform integer each."""
         return self.weights.draw(codes, source.integers(len(codes)))
 
+    @rng_alone
     def randomize(
         self, answers: Any, rng: Rng = None, anyway: bool = False, clip: bool = False
     ) -> NDArray[Any]:

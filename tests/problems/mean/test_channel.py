@@ -182,7 +182,7 @@ def test_epsilon_zero_is_infeasible_and_tiny_or_huge_ones_are_explained():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"epsilon": "1"}, "epsilon: expected a number"),
+        ({"epsilon": "one"}, "epsilon: expected a number"),
         ({"epsilon": 1e-200}, "epsilon: 1e-200 is so small"),
         ({"epsilon": 1.0, "inputs": 1}, "inputs: 1 is not from 2"),
         ({"epsilon": 1.0, "outputs": 2.5}, "outputs: expected a whole number"),

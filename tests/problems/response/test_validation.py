@@ -29,7 +29,7 @@ GOOD = {"prior": [0.5, 0.3, 0.2], "epsilon": 1.0}
         ({"epsilon": -0.5}, "epsilon: -0.5 is negative; give a number >= 0"),
         ({"epsilon": math.inf}, "epsilon: is infinite, which means no privacy; give a finite number"),
         ({"epsilon": math.nan}, "epsilon: is NaN; give a number"),
-        ({"epsilon": "1"}, "epsilon: expected a number, got '1'"),
+        ({"epsilon": "1_0"}, "epsilon: expected a number, got '1_0'; write a decimal or a quotient of two"),
         ({"epsilon": True}, "epsilon: expected a number, got True"),
         ({"delta": 1.0}, "delta: 1 is outside [0, 1)"),
         ({"delta": -0.1}, "delta: -0.1 is outside [0, 1)"),

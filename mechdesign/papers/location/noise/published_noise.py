@@ -19,6 +19,7 @@ from mechdesign.core.errors import CertificateError
 from mechdesign.core.guarantee import Proof
 from mechdesign.core.randomness import BITS, Rng, bit_source, numpy_generator
 from mechdesign.core.validation import in_range, privacy_epsilon
+from mechdesign.mechanisms.generator import rng_alone
 from mechdesign.mechanisms.location import PlanarLaplace, planar_quantile
 from mechdesign.mechanisms.location.base import planar_epsilon
 from mechdesign.problems.location.noise.problem import LocationNoise
@@ -58,6 +59,7 @@ class TruncatedPlanarLaplace:
         kept = -math.expm1(-t) - t * math.exp(-t)
         return (2.0 - (t * t + 2.0 * t + 2.0) * math.exp(-t)) / (self.epsilon * kept)
 
+    @rng_alone
     def randomize(self, answers: Any, rng: Rng = None) -> Array:
         """Return the points plus noise, its radius by inversion with the Lambert W function."""
         from scipy.special import lambertw

@@ -22,6 +22,7 @@ from mechdesign.core.values import changed, frozen_value
 from mechdesign.mechanisms.attributes import Attributes
 from mechdesign.mechanisms.base import Mechanism, mechanism_types
 from mechdesign.mechanisms.door import on_table
+from mechdesign.mechanisms.generator import rng_alone
 from mechdesign.mechanisms.kary import KaryResponse
 from mechdesign.mechanisms.labels import Codes
 from mechdesign.mechanisms.of_attributes import AttributeMechanism
@@ -117,6 +118,7 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
 
     # Client
 
+    @rng_alone
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
         """Return one report per user: records with the fields ``group`` and ``report``."""
         if is_table(answers):

@@ -15,8 +15,9 @@ from typing import Any, ClassVar, NoReturn
 from mechdesign.audit.rappor import Rappor
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MethodError, ParameterError, suggestion
+from mechdesign.core.exact import exact_number
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.numbers import fraction_of_text, plain, shown
+from mechdesign.core.numbers import plain, shown
 from mechdesign.core.validation import in_range, integer
 from mechdesign.problems.deployed.frequencies.bloom import filter_variance
 
@@ -226,7 +227,7 @@ def _real(epsilon: float, answer: str, other: str, report: str) -> Certificate:
 
 def _exact(value: float) -> Any:
     """Return the decimal that a double is written as, exactly."""
-    return fraction_of_text(repr(float(value)))
+    return exact_number("value", repr(float(value)))
 
 
 # Tables
