@@ -172,7 +172,7 @@ def _best_bound(problem: EventCounts, value: float) -> OneEventBound | WorkloadB
     if left <= problem.optimal_within * value or problem.states.size > MOST_SPECTRAL:
         return one
     other, _, _ = spectral_bound(problem.queries)
-    return max(one, other, key=problem.proven)
+    return one if problem.proven(one) >= problem.proven(other) else other
 
 
 def _whose(bound: OneEventBound | WorkloadBound) -> str:

@@ -6,6 +6,8 @@ evenly the report treats the types is not optimized.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mechdesign.audit.workload_bound import MOST_ENUMERATED
 from mechdesign.core.method import Outcome
 from mechdesign.core.values import changed
@@ -14,7 +16,7 @@ from mechdesign.problems.workload.linear_queries.outcomes import infeasible
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.problems.workload.linear_queries.simple import or_simple
 
-DESIGNS = {
+DESIGNS: dict[str, tuple[Callable[[LinearQueries], Outcome], Callable[[LinearQueries], str | None]]] = {
     "symmetric": (symmetric.run, symmetric.why_not),
     "columns": (columns.run, columns.why_not),
     "estimates": (few.run, few.why_not),
