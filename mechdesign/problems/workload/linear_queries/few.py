@@ -192,8 +192,8 @@ def run(problem: LinearQueries, gap: float | None = None) -> Outcome:
     power = math.exp(problem.epsilon)
     sets, amounts = _known(*_merged(sets, amounts, power), problem.shares, power)
     notes = {"patterns": len(sets), "rounds": rounds}
-    found = outcome(problem, sets, amounts, bound, "linear programs over estimates", notes=notes)
-    return or_simple(problem, found)
+    best = outcome(problem, sets, amounts, bound, "linear programs over estimates", notes=notes)
+    return or_simple(problem, best)
 
 
 _Reports = tuple[Sets, Array, WorkloadBound | None, int]
