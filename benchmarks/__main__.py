@@ -48,7 +48,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--all", action="store_true", help="run all of them")
     parser.add_argument("--quick", action="store_true", help="smaller problems, for a first look")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="PROBLEM", help="of 'defaults': this problem alone"
+    )
     options = parser.parse_args(arguments)
+    if options.only and options.names != ["defaults"]:
+        parser.error("--only is an option of the benchmark 'defaults'; name it alone")
     for name in options.names:
         if name not in benchmarks:
             parser.error(f"no benchmark '{name}'; {suggestion(name, benchmarks)}")
@@ -61,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in options.names or (benchmarks if options.all else [FIRST]):
         print(f"\n{benchmarks[name].TITLE}\n{'=' * len(benchmarks[name].TITLE)}", flush=True)
         start = time.perf_counter()
-        benchmarks[name].run(options.quick)
+        benchmarks[name].run(options.quick, **({"only": options.only} if options.only else {}))
         print(f"[{name}: {time.perf_counter() - start:.0f} s]", flush=True)
     return 0
 

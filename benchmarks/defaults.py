@@ -10,14 +10,15 @@ import os
 import resource
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from benchmarks.defaults_grid import catalog_problems, problems
+from benchmarks.defaults_grid import GRID, catalog_problems, problems
 from mechdesign.core.certificate import OPTIMALITY
+from mechdesign.core.errors import UnknownNameError, suggestion
 from mechdesign.core.method import Method
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import applicable_methods, solve
@@ -92,11 +93,17 @@ class Line:
         return self.loss <= self.allowed
 
 
-def run(quick: bool) -> None:
-    """Print the default and the best other method of each problem, losses first; keep all in the results."""
+def run(quick: bool, only: Sequence[str] = ()) -> None:
+    """Print the default and the best other method of each problem, losses first; keep all in the results.
+
+    With ``only`` those of some classes of problems; their rows of the results are replaced.
+    """
+    for name in only:
+        if name not in GRID:
+            raise UnknownNameError("--only", f"no problem '{name}'", suggestion(name, GRID))
     print(NOTES)
     _import_solvers()
-    cases = [*problems(quick), *(() if quick else catalog_problems())]
+    cases = [*problems(quick, only), *(() if quick else catalog_problems(only))]
     lines = list(judged(cases, answer_within))
     lost = [line for line in lines if not line.holds]
     print(table([field.name for field in fields(Line)], [_cells(line) for line in [*lost, *worst(lines)]]))
@@ -104,10 +111,37 @@ def run(quick: bool) -> None:
         f"{len(cases)} problems, {len(lines)} with several answers, {len(lost)} losses beyond what is allowed"
     )
     if not quick:
-        with RESULT.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.DictWriter(stream, [field.name for field in fields(Line)], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows({name: _shown(value) for name, value in asdict(line).items()} for line in lines)
+        _keep(lines, only)
+
+
+def _keep(lines: list[Line], only: Sequence[str]) -> None:
+    """Write the results; rows of other classes of problems than ``only`` stay as they are."""
+    rows = [{name: _shown(value) for name, value in asdict(line).items()} for line in lines]
+    if only:
+        models = {name for name, _ in catalog_problems(only)}
+        with RESULT.open(encoding="utf-8", newline="") as stream:
+            rows = merged(list(csv.DictReader(stream)), rows, only, models)
+    with RESULT.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, [field.name for field in fields(Line)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+Row: TypeAlias = dict[str, str]
+
+
+def merged(before: list[Row], rows: list[Row], only: Sequence[str], models: Collection[str]) -> list[Row]:
+    """Return the rows of a table with those of some classes of problems and models replaced.
+
+    Examples
+    --------
+    >>> merged([{"problem": "a: 1"}, {"problem": "b: 1"}], [{"problem": "b: 2"}], ["b"], [])
+    [{'problem': 'a: 1'}, {'problem': 'b: 2'}]
+    """
+    others = [
+        row for row in before if row["problem"].split(":")[0] not in only and row["problem"] not in models
+    ]
+    return others + rows
 
 
 def judged(cases: Iterable[tuple[str, Problem[Any]]], answer: Ask) -> Iterator[Line]:

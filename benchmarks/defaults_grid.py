@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -20,19 +20,26 @@ EPSILONS = (0.25, 1.0, 3.0, 6.0)
 FEW_EPSILONS = (1.0, 4.0)
 
 
-def problems(quick: bool = False) -> Iterator[tuple[str, Problem[Any]]]:
-    """Yield the problems of the grid, each with a name; with ``quick`` the few small ones of the tests."""
+def problems(quick: bool = False, only: Sequence[str] = ()) -> Iterator[tuple[str, Problem[Any]]]:
+    """Yield the problems of the grid, each with a name; with ``quick`` the few small ones of the tests.
+
+    With ``only`` those of some classes.
+    """
     for name, points in GRID.items():
+        if only and name not in only:
+            continue
         kind = problem_class(name)
         yield f"{name}: example", problem_from(kind, dict(kind.example))
         for parameters in points(quick):
             yield f"{name}: {_label(parameters)}", problem_from(kind, dict(parameters))
 
 
-def catalog_problems() -> Iterator[tuple[str, Problem[Any]]]:
+def catalog_problems(only: Sequence[str] = ()) -> Iterator[tuple[str, Problem[Any]]]:
     """Yield the problem of every catalog model, and the first, middle and last point of its sweep."""
     for slug in models():
         model = load_model(slug)
+        if only and model.problem.name not in only:
+            continue
         yield slug, model.problem
         points = sweep_points(model) if model.sweep else []
         for place in sorted({0, len(points) // 2, len(points) - 1}) if points else ():
@@ -386,13 +393,31 @@ def _events(quick: bool) -> Iterator[Parameters]:
 
 
 def _queries(quick: bool) -> Iterator[Parameters]:
-    sizes = (5,) if quick else (4, 8, 16, 24, 40, 64, 129, 200, 256)
-    for size, epsilon, name in product(
-        sizes, (1.0, 4.0) if quick else EPSILONS, ("prefix", "ranges", "histogram")
-    ):
+    names = ("prefix", "ranges", "histogram")
+    sizes = (5,) if quick else (2, 5, 8, 16, 20, 24, 40, 65, 96, 128, 129, 200, 256)
+    for size, epsilon, name in product(sizes, (1.0, 8.0) if quick else (0.1, 1.0, 3.0, 8.0), names):
         yield {"workload": {"name": name, "size": size}, "epsilon": epsilon}
+    for size, epsilon in product((3,) if quick else (3, 5, 6, 9, 24, 64), (8.0,) if quick else (3.0, 8.0)):
+        yield {"workload": {"name": "prefix", "size": size}, "epsilon": epsilon, "population": "worst"}
+        yield {"workload": {"name": "means", "sizes": [size]}, "epsilon": epsilon, "population": "worst"}
+    for epsilon in (2.0,) if quick else EPSILONS:
+        yield {"workload": {"name": "prefix", "size": 8}, "epsilon": epsilon, "population": zipf(8)}
     if not quick:
         yield from crossed(workload=[{"name": "likert", "size": 5}], epsilon=EPSILONS)
+        yield from crossed(workload=list(_tables()), epsilon=(1.0, 3.0, 8.0))
+
+
+def _tables() -> Iterator[Mapping[str, Any]]:
+    """Yield workloads about tables, cubes and circles of types."""
+    yield {"name": "means", "sizes": [8, 8]}
+    for side in (5, 11, 16):
+        yield {"name": "grid-ranges", "sizes": [side, side]}
+        yield {"name": "marginals", "sizes": [side, side], "order": 1}
+    for bits in (4, 6, 8):
+        yield {"name": "marginals", "sizes": [2] * bits, "order": 2}
+        yield {"name": "parities", "bits": bits, "order": 2}
+    for size in (9, 24, 64, 200):
+        yield {"name": "cyclic-ranges", "size": size}
 
 
 GRID: dict[str, Callable[[bool], Iterator[Parameters]]] = {

@@ -38,6 +38,13 @@ def held(answers):
     return {item.property: item.holds for item in answers.certificates}
 
 
+def test_a_budget_of_nobody_is_named_as_such():
+    fresh = database()
+    assert "no user has sent a report yet, so this is about nobody" in str(fresh.certificates()[0])
+    fresh.answer([ask("u1")])
+    assert "about nobody" not in str(fresh.certificates()[0])
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_nobody_is_disturbed_and_nothing_pays_more(seed):
     rng = np.random.default_rng(seed)

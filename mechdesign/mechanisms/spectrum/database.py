@@ -36,6 +36,9 @@ FORMER = ("draws", "user_draws", "privacy_cost")
 
 NOTE = "rooms are those of the tiles; answers reveal the tiles of an owner and no more of its location"
 
+UNUSED = "no user has sent a report yet, so this is about nobody"
+"""The note of a budget of which nothing is spent because nobody is there."""
+
 
 class SpectrumDatabase(Mechanism):
     """A database of channels that knows owners by their tiles, and answers location-private queries.
@@ -240,6 +243,8 @@ class SpectrumDatabase(Mechanism):
         witness = {"user": most[0]} if self.state.spent else {}
         note = "epsilon per unit of distance, summed over a user's different reports"
         promise = Guarantee(self.budget, distance="unit of distance", covers="all reports of a user")
+        if not self.state.spent:
+            note = f"{UNUSED}; {note}"
         return Certificate.of_privacy(Proof(promise, most[1]), figures, witness, note)
 
     def _cloak(self) -> tuple[Certificate, ...]:

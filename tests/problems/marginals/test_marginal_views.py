@@ -161,3 +161,22 @@ def test_nothing_is_possible_with_epsilon_0_or_a_marginal_in_no_view():
 def test_the_rule_is_not_for_workloads():
     with pytest.raises(MechDesignError, match="criterion: 'rule' is for all marginals"):
         md.MarginalViews(attributes=3, workload=[[0]], users=10_000, epsilon=1.0, criterion="rule")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "epsilon", "order", "smaller"),
+    [([2] * 6, 0.5, 2, ["ft"]), ([3] * 4, 2.0, 2, ["product-subset"]), ([2] * 3, 8.0, 2, [])],
+)
+def test_an_optimum_among_views_names_what_is_smaller_outside(attributes, epsilon, order, smaller):
+    problem = md.MarginalViews(
+        attributes=attributes, order=order, users=1000, epsilon=epsilon, criterion="mean"
+    )
+    solution = md.solve(problem)
+    judged = next(item for item in solution.certificates if item.property == "optimality")
+    assert solution.status == "optimal"
+    assert judged.holds
+    assert judged.among == "all splits of the users among the views, with the best oracle"
+    stated = judged.note.partition("smaller outside of this class: ")[2].split(", ")
+    assert [item.split()[0] for item in stated if item] == smaller
+    for name in smaller:
+        assert f"{name} {md.solve(problem, name).value:.4g}" in stated

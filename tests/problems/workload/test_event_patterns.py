@@ -51,7 +51,7 @@ def test_the_best_of_a_class_says_so_everywhere():
     assert md.solve(problem_of(8, 0.5)).caution == ""
     judged = next(item for item in solution.certificates if item.property == "optimality")
     assert judged.among == "all epsilon-private reports that single out at most 1 slot, without bias"
-    many = md.solve(problem_of(6, 3.0, [0.9, 0.08, 0.02]))
+    many = md.solve(problem_of(24, 3.0, [0.9, 0.08, 0.02]))
     assert (many.method, many.status) == ("orbits", "feasible")
     assert "at most 2 slots" in str(many)
     small = md.solve(problem_of(3, 2.0, [0.9, 0.08, 0.02]))
@@ -126,3 +126,33 @@ def test_epsilon_is_worth_what_a_second_solution_says():
     slope = solution.sensitivity["epsilon"].slope
     above, below = (md.solve(problem_of(9, epsilon)).value for epsilon in (0.501, 0.499))
     assert slope == pytest.approx((above - below) / 0.002, rel=1e-3)
+
+
+# Patterns modulo exchanges of slots
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_patterns_modulo_exchanges_of_slots_are_as_good_as_all_patterns(epsilon):
+    problem = problem_of(4, epsilon, [0.9, 0.08, 0.02])
+    every, generated = md.solve(problem), md.solve(problem, "columns")
+    assert every.method == "all-patterns"
+    assert every.value * (1 - 1e-6) <= generated.value <= every.value * (1 + 1e-5)
+    assert generated.bound <= every.value
+    assert all(item.holds for item in generated.certificates)
+
+
+def test_generated_patterns_are_better_than_reports_that_single_out_few_slots():
+    problem = problem_of(7, 0.2, [0.9, 0.099, 0.001])
+    solution = md.solve(problem)
+    assert (solution.method, solution.status, solution.scope) == ("columns", "feasible", "")
+    assert solution.value == pytest.approx(2094.16, abs=0.1)
+    assert md.solve(problem, "orbits").value == pytest.approx(2377.1, abs=0.5)
+    assert all(item.holds for item in solution.certificates)
+
+
+def test_the_bound_of_users_with_one_event_is_a_part_of_that_of_all():
+    problem = problem_of(7, 5.0, [0.9, 0.099, 0.001])
+    solution = md.solve(problem, "columns")
+    one = md.solve(problem_of(7, 5.0, [0.9 / 0.999, 0.099 / 0.999]))
+    assert solution.bound == pytest.approx(0.999 * one.bound, rel=1e-6)
+    assert solution.bound < solution.value

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from mechdesign.mechanisms.auction import needed
 from mechdesign.problems.auction.drawn import accuracies
 
+ENDLESS = 1 << 62
+"""More users than any auction has."""
+
 ALPHA, DELTA, COSTS = (1.0, 2.0), (0.1, 0.2), (1.0, 2.0)
 
 
@@ -56,7 +59,10 @@ def drawn(
         bids[:], able[:] = bids[0], able[0]
     rng = np.random.default_rng([seed, 2])
     goals = np.array([accuracies(tasks, ALPHA, DELTA, rng) for _ in range(slots)])
-    rows = [[needed(epsilon, alpha, delta, value_range) for alpha, delta in slot] for slot in goals.tolist()]
+    rows = [
+        [min(needed(epsilon, alpha, delta, value_range), ENDLESS) for alpha, delta in slot]
+        for slot in goals.tolist()
+    ]
     wanted = np.array(rows, dtype=np.int64)
     needs = np.minimum(wanted, able.sum(axis=1))
     costs = bids[:, :, 0] + bids[:, :, 1] * epsilon

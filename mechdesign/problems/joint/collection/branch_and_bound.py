@@ -24,6 +24,9 @@ TOLERANCE = 1e-5
 ROUNDING = 1e-9
 """More than the roundings of a bound, relative; the least h is a difference from 1/2."""
 
+MOST_EACH = 25.0
+"""The largest epsilon of one attribute: above, variances are below 1e-11 and lost in rounding."""
+
 MOST_BOXES = 1 << 19
 MOST_LEVELS = 60
 
@@ -126,3 +129,20 @@ def _halved(low: Array, high: Array) -> tuple[Array, Array]:
     """Return the halves of all intervals of x."""
     middle = (low + high) / 2.0
     return np.concatenate([low, middle], axis=1), np.concatenate([middle, high], axis=1)
+
+
+def why_not(problem: JointCollection) -> str | None:
+    """Return why doubles are too coarse for the search, or None.
+
+    Examples
+    --------
+    >>> why_not(JointCollection(attributes=[2, 2], epsilon=60.0, reports_per_user=2))
+    'epsilon is 30 for each attribute, too large for doubles; at most 25 each for several reports'
+    """
+    each = problem.epsilon / len(problem.attributes)
+    if each <= MOST_EACH:
+        return None
+    return (
+        f"epsilon is {each:g} for each attribute, too large for doubles; "
+        f"at most {MOST_EACH:g} each for several reports"
+    )

@@ -12,5 +12,5 @@ METHODS = (
            closed_form.run, closed_form.why_not),
     Method("branch-and-bound", JointCollection, "numeric",
            "monotone bounds on boxes of add/keep and (1-keep)/(1-add), for any number of reports",
-           branch_and_bound.run),
+           branch_and_bound.run, branch_and_bound.why_not),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.fields import checked, frozen_problem, related, whole
 from mechdesign.core.problem import Problem, Sense, Variables
@@ -21,6 +21,9 @@ from mechdesign.problems.joint.collection.variances import coordinates, least_fl
 
 LEAST, LARGEST = 1e-6, 300.0
 """Epsilon of one attribute: below, variances are beyond 10^12; above, they are below 10^-120."""
+
+UNITS = 8.0
+"""By how many units out of 2^62 rounding moves the variance of a bit, at most."""
 
 MOST_REPORTS = 10_000
 """Reports times attributes: the exact audit raises integers of 62 bits to their power."""
@@ -177,9 +180,13 @@ class JointCollection(Problem[JointResponse]):
         return self.objective({"redraw": f, "keep": q, "add": p})
 
     def _optimality(self, solution: Solution[Any], deployed: float) -> Certificate:
-        excess = deployed / solution.bound - 1.0 if solution.bound else math.inf
+        bound = solution.bound
+        excess = deployed / bound - 1.0 if bound else math.inf
         figures = {"gap": solution.gap, "deployed_value": deployed, "relative_excess": excess}
-        return self.optimality(solution, excess, 1.0, figures=figures)
+        rounding = UNITS / TOTAL * self.bits / bound if bound else 0.0
+        if excess > WITHIN:
+            figures["rounding"] = rounding  # of the weights: they are whole numbers out of 2^62
+        return self.optimality(solution, excess, 1.0, slack=rounding, figures=figures)
 
     # From a solution to something that runs
 

@@ -39,6 +39,9 @@ MOST_CELLS = 1 << 22
 FAR = 10.0
 """Standard errors by which the reports may miss that every user has one value of each attribute."""
 
+LEAST_DIFFERENCE = 1e-9
+"""How much the chances of a 1 differ at least, for a 1 and for a 0: shares are differences over this."""
+
 LEAST_CHANCE = 1e-30
 """Probability of a wrong bit; products of likelihood ratios over attributes stay within double precision."""
 
@@ -235,6 +238,12 @@ class JointDistribution(Problem[Mechanism]):
                 "redraw, keep, add",
                 f"a bit is wrong with probability below {LEAST_CHANCE:g}",
                 "likelihood ratios are beyond double precision then: give more noise",
+            )
+        if chances[0] - chances[1] < LEAST_DIFFERENCE:
+            raise ParameterError(
+                "redraw, keep, add",
+                f"a 1 and a 0 are reported as 1 with probabilities less than {LEAST_DIFFERENCE:g} apart",
+                "such reports say almost nothing: give less noise",
             )
         if self.patterns is None and self.reports is None:
             raise ParameterError(EITHER)

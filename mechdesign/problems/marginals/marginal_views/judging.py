@@ -14,6 +14,8 @@ from mechdesign.core.discovery import companion
 from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.problem import Problem, Variables
 from mechdesign.core.solution import Solution
+from mechdesign.core.solve import methods_of, reason_against, solve
+from mechdesign.core.values import changed
 from mechdesign.problems.marginals.marginal_views.allocation_terms import contained, terms_of
 from mechdesign.problems.marginals.marginal_views.by_sets import BySets
 from mechdesign.problems.marginals.marginal_views.coverings import covering
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
 
 SHOWN = 3
 """Marginals that a witness names."""
+
+MOST_COMPARED = 128
+"""Attributes up to which an optimum among views is compared with other ways to collect."""
+
+NEARLY = 1e-6
+"""By a smaller part two errors are the same."""
 
 
 class Otherwise(Protocol):
@@ -138,7 +146,7 @@ def covering_fits(problem: MarginalViews) -> bool:
 
 def certificates(problem: MarginalViews, solution: Solution[Any]) -> tuple[Certificate, ...]:
     """Return the covering (exact), and optimality where a bound is known."""
-    return _covering(problem, solution), _optimality(solution)
+    return _covering(problem, solution), _optimality(problem, solution)
 
 
 def _covering(problem: MarginalViews, solution: Solution[Any]) -> Certificate:
@@ -168,8 +176,34 @@ def _covering(problem: MarginalViews, solution: Solution[Any]) -> Certificate:
     return Certificate("covering", not missing or excused, True, figures, witness, note)
 
 
-def _optimality(solution: Solution[Any]) -> Certificate:
+def _optimality(problem: MarginalViews, solution: Solution[Any]) -> Certificate:
     if solution.bound is None:
         return optimality(solution)
     excess, figures = solution.value - solution.bound, {"gap": solution.gap}
-    return optimality(solution, excess, solution.bound, figures=figures)
+    judged = optimality(solution, excess, solution.bound, figures=figures)
+    smaller = smaller_outside(problem, solution.value)
+    if not smaller:
+        return judged
+    names = ", ".join(f"{name} {value:.4g}" for name, value in smaller)
+    return changed(judged, note=f"{judged.note}; smaller outside of this class: {names}")
+
+
+def smaller_outside(problem: MarginalViews, value: float) -> list[tuple[str, float]]:
+    """Return the methods that collect otherwise than by views with a smaller error than this one, best first.
+
+    Examples
+    --------
+    >>> from mechdesign.problems.marginals import MarginalViews
+    >>> problem = MarginalViews(attributes=[2, 2, 2], order=2, users=1000, epsilon=0.5, criterion="mean")
+    >>> [name for name, value in smaller_outside(problem, 0.0822740703)]
+    ['ft']
+    """
+    if len(problem.sizes) > MOST_COMPARED:
+        return []
+    others = [
+        (method.name, solve(problem, method).value)
+        for method in methods_of(problem)
+        if method.scope and reason_against(method, problem) is None
+    ]
+    smaller = [other for other in others if other[1] < value * (1.0 - NEARLY)]
+    return sorted(smaller, key=lambda other: other[1])

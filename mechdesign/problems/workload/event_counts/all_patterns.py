@@ -51,6 +51,11 @@ class AllPatternPrices:
         return []
 
 
+def own_prices(problem: EventCounts, prices: Any) -> AllPatternPrices | None:
+    """Return the prices of the same linear queries as prices of the events."""
+    return AllPatternPrices(problem, prices.worth) if isinstance(prices, QueryPrices) else None
+
+
 def run(problem: EventCounts) -> Outcome:
     """Return the best of all private reports, proven by all patterns."""
     if problem.epsilon == 0.0:
@@ -127,9 +132,9 @@ def _few_states(problem: EventCounts) -> Outcome:
     """Return the best of all patterns of at most 20 states, as linear queries."""
     queries = problem.queries
     found = all_columns.run(queries) if all_columns.why_not(queries) is None else columns.run(queries)
-    prices = found.prices
-    own = AllPatternPrices(problem, prices.worth) if isinstance(prices, QueryPrices) else None
-    return changed(found, prices=own, notes={"states": problem.states.size, **found.notes})
+    return changed(
+        found, prices=own_prices(problem, found.prices), notes={"states": problem.states.size, **found.notes}
+    )
 
 
 def why_not(problem: EventCounts) -> str | None:

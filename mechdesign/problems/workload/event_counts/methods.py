@@ -1,7 +1,7 @@
 """The methods of ``event-counts``, in the order in which they are tried."""
 
 from mechdesign.core.method import Method
-from mechdesign.problems.workload.event_counts import all_patterns, kary, orbits
+from mechdesign.problems.workload.event_counts import all_patterns, columns, kary, orbits
 from mechdesign.problems.workload.event_counts.problem import EventCounts
 
 METHODS = (
@@ -12,6 +12,14 @@ METHODS = (
         summary="the best of all private reports, for one event a user or at most 20 states",
         run=all_patterns.run,
         why_not=all_patterns.why_not,
+    ),
+    Method(
+        name="columns",
+        problem=EventCounts,
+        kind="numeric",
+        summary="patterns of states generated modulo exchanges of slots, to a proven gap: up to 300 states",
+        run=columns.run,
+        why_not=columns.why_not,
     ),
     Method(
         name="orbits",

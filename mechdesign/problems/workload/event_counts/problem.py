@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.event_bound import EventBound
 from mechdesign.audit.event_classes import EventStates
 from mechdesign.audit.event_patterns import OneEventBound
+from mechdesign.audit.exponential import float_down
 from mechdesign.audit.workload_bound import WorkloadBound
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
@@ -76,8 +78,9 @@ class EventCounts(Problem[EventRelease | WorkloadRelease]):
 
     A state x says how many events a user has in each of m slots, at most r in all; pi gives each number of
     events its share, spread evenly over its states. With one event a user (r = 1), with at most r + 1 slots,
-    and with at most 20 states the optimum is over all reports. Else it is over those that single out at most
-    r slots, where in each d_y all other entries are equal: it is the best of its class, and says so.
+    and with at most 20 states the optimum is over all reports. Up to 300 states patterns of states are
+    generated; the bound is for all reports, and may be far. Else the optimum is over the reports that single
+    out at most r slots, where in each d_y all other entries are equal: the best of its class, and says so.
 
     Raises
     ------
@@ -211,11 +214,18 @@ class EventCounts(Problem[EventRelease | WorkloadRelease]):
         """Return the bound that stored prices prove, in outward rounding."""
         if isinstance(bound, WorkloadBound):
             return self.queries.proven(bound)
-        slots, prior = (
-            (bound.slots, bound.prior)
-            if isinstance(bound, OneEventBound)
-            else (bound.states.slots, bound.prior)
-        )
-        if slots != self.slots or (np.asarray(prior) != self.prior).any():
+        if isinstance(bound, OneEventBound):
+            return self._proven_for_one(bound)
+        if bound.states.slots != self.slots or (np.asarray(bound.prior) != self.prior).any():
             raise ParameterError("bound", "it is for other users", "solve the problem again")
         return bound.check(self.epsilon)
+
+    def _proven_for_one(self, bound: OneEventBound) -> float:
+        """Return what the error of users with at most one event proves: it is a part of the whole error."""
+        if bound.slots != self.slots or list(bound.prior) != self.prior[:2].tolist():
+            raise ParameterError("bound", "it is for other users", "solve the problem again")
+        part = bound.check(self.epsilon)
+        if self.most == 1:
+            return part
+        shares = [Fraction(share) for share in self.prior.tolist()]
+        return float_down(Fraction(max(part, 0.0)) * (shares[0] + shares[1]) / sum(shares))

@@ -10,7 +10,7 @@ from mechdesign.audit.workload_bound import patterns_from
 from mechdesign.core.method import Outcome
 from mechdesign.mechanisms.workload.master import Basis, Master, Weighted
 from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
-from mechdesign.problems.workload.linear_queries.outcomes import enumerated_bound, infeasible, outcome
+from mechdesign.problems.workload.linear_queries.outcomes import infeasible, lifted_bound, outcome
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 
 MOST_TYPES = 10
@@ -67,7 +67,7 @@ def run(problem: LinearQueries) -> Outcome:
     sets, amounts, found = weighted(problem, all_sets(problem.queries.size))
     kept = amounts > 1e-9 * float(amounts.max())
     notes = {"patterns": int(kept.sum()), "steps": found.steps}
-    bound = enumerated_bound(problem, found)
+    bound = lifted_bound(problem, found)
     return outcome(problem, sets[kept], amounts[kept], bound, "interior point", notes=notes)
 
 

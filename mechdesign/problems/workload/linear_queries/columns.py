@@ -8,7 +8,7 @@ the spectral dual, and local search adds others until the gap to the spectral bo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,16 +23,16 @@ from mechdesign.problems.workload.linear_queries.all_columns import MOST_TYPES, 
 from mechdesign.problems.workload.linear_queries.blocks import MOST_PATTERNS, block_patterns
 from mechdesign.problems.workload.linear_queries.fields import arcs, field_sets
 from mechdesign.problems.workload.linear_queries.outcomes import (
-    best_bound,
     can_enumerate,
     enumerated_bound,
     infeasible,
+    lifted_bound,
     outcome,
     spectral_bound,
 )
 from mechdesign.problems.workload.linear_queries.pricing import DualPrices, shaken
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
-from mechdesign.problems.workload.linear_queries.simple import best_simple
+from mechdesign.problems.workload.linear_queries.simple import WORTH_A_LOOK, best_simple
 from mechdesign.problems.workload.linear_queries.simple_reports import best_subset
 
 LARGEST = 128
@@ -47,9 +47,6 @@ FAR = 0.1
 
 LITTLE = 1e-4
 """The search without a bound ends with a round that gains a smaller part of the error."""
-
-WORTH_A_LOOK = 1e-3
-"""The gap, as a part of the bound, from which simple reports are tried as well."""
 
 NEGLIGIBLE = 1e-7
 """Columns with a smaller part of the largest weight leave the master program."""
@@ -163,10 +160,6 @@ def run(problem: LinearQueries, gap: float | None = None, seed: int = 0) -> Outc
     return _priced(problem, pool, bound, problem.optimal_within if gap is None else gap, rng)
 
 
-LIFTS = (1e-12, 1e-10, 1e-8, 1e-6)
-"""What is added to prices, as parts of the largest one; the bound that proves most is kept."""
-
-
 def _exact(problem: LinearQueries, pool: Pool, bound: WorkloadBound) -> Outcome:
     found, rounds = pool.solve(1e-10), 0
     while rounds < EXACT_ROUNDS:
@@ -179,10 +172,7 @@ def _exact(problem: LinearQueries, pool: Pool, bound: WorkloadBound) -> Outcome:
         found = pool.solve(1e-11)  # also where nothing is new: fewer columns are left than it had weights for
         if not added:
             break
-    own = enumerated_bound(problem, found)
-    # Where a pattern tells nothing its price mu.v is 0, and rounding may make it negative.
-    lifted = [replace(own, multiplier=own.multiplier + part * np.abs(own.multiplier).max()) for part in LIFTS]
-    best = best_bound(problem, [own, *lifted, bound])
+    best = lifted_bound(problem, found, others=[bound])
     sets, amounts = pool.amounts(pool.keep(found, 1e-9))
     notes = {"patterns": len(sets), "rounds": rounds}
     return outcome(problem, sets, amounts, best, "column generation, all patterns priced", notes=notes)

@@ -14,9 +14,15 @@ import numpy as np
 
 from mechdesign.audit.workload_bound import WorkloadBound
 from mechdesign.core.method import Outcome
-from mechdesign.mechanisms.workload.value import Array, columns_of
-from mechdesign.problems.workload.linear_queries.all_columns import MOST_TYPES, all_sets
-from mechdesign.problems.workload.linear_queries.outcomes import best_bound, infeasible, outcome
+from mechdesign.mechanisms.workload.value import Array, Sets, columns_of
+from mechdesign.problems.workload.linear_queries.all_columns import MOST_TYPES, all_sets, weighted
+from mechdesign.problems.workload.linear_queries.outcomes import (
+    Bound,
+    best_bound,
+    infeasible,
+    lifted_bound,
+    outcome,
+)
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.solvers.convex import solve_convex
 
@@ -114,18 +120,28 @@ def _worst(problem: LinearQueries) -> Outcome:
         return Outcome(status="failed", solver=done.solver, message=done.message)
     shares = np.maximum(np.asarray(errors.dual_value), 1e-9)
     shares = shares / shares.sum()
-    from mechdesign.problems.workload.linear_queries.all_columns import weighted
-    from mechdesign.problems.workload.linear_queries.outcomes import enumerated_bound
-
     averaged = LinearQueries(
         workload=problem.workload, epsilon=problem.epsilon, weights=problem.weights, population=shares
     )
     kept_sets, found, dual = weighted(averaged, sets)
-    used = found > 1e-10 * float(found.max())
-    bound = enumerated_bound(averaged, dual)
-    return outcome(
-        problem, kept_sets[used], found[used], bound, f"cvxpy, {done.solver}", population=averaged.shares
-    )
+    bound = lifted_bound(averaged, dual)
+    own = np.maximum(np.asarray(amounts.value), 0.0)
+    used = own > 1e-10 * float(own.max())
+    own[used] = closed(own[used], patterns[used])
+    solver = f"cvxpy, {done.solver}"
+    judged = [  # the best for the shares of the dual need not be the only one: the program's own as well
+        _in_use(problem, kept_sets, found, bound, shares, solver),
+        _in_use(problem, sets, own, bound, shares, solver),
+    ]
+    return min(judged, key=lambda item: problem.objective(item.variables))
+
+
+def _in_use(
+    problem: LinearQueries, sets: Sets, amounts: Array, bound: Bound | None, shares: Array, solver: str
+) -> Outcome:
+    """Return the outcome of the patterns that are used, with the estimates for a population."""
+    used = amounts > 1e-10 * float(amounts.max())
+    return outcome(problem, sets[used], amounts[used], bound, solver, population=shares)
 
 
 def why_not(problem: LinearQueries) -> str | None:

@@ -32,6 +32,7 @@ from mechdesign.problems.workload.linear_queries.plane import Duals, Plane
 from mechdesign.problems.workload.linear_queries.pricing import DualPrices
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
 from mechdesign.problems.workload.linear_queries.reflections import Reflections
+from mechdesign.problems.workload.linear_queries.simple import or_simple
 from mechdesign.solvers.linear import LinearProgram, solve_linear
 
 LARGEST = (192, 144)
@@ -191,7 +192,8 @@ def run(problem: LinearQueries, gap: float | None = None) -> Outcome:
     power = math.exp(problem.epsilon)
     sets, amounts = _known(*_merged(sets, amounts, power), problem.shares, power)
     notes = {"patterns": len(sets), "rounds": rounds}
-    return outcome(problem, sets, amounts, bound, "linear programs over estimates", notes=notes)
+    best = outcome(problem, sets, amounts, bound, "linear programs over estimates", notes=notes)
+    return or_simple(problem, best)
 
 
 _Reports = tuple[Sets, Array, WorkloadBound | None, int]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,26 @@ def enumerated_bound(
     """Return the numbers that the master program's dual proves the bound by, for few types."""
     shares = problem.shares if population is None else population
     return WorkloadBound(shares, problem.directions(found.inverse, shares), found.multiplier)
+
+
+LIFTS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)
+"""What is added to prices, as parts of the largest one; the bound that proves most is kept."""
+
+
+def lifted_bound(
+    problem: LinearQueries,
+    found: Weighted,
+    population: Array | None = None,
+    others: Sequence[Bound] = (),
+) -> Bound | None:
+    """Return the best of the bounds of the master program's dual with prices raised, and of others.
+
+    Where a pattern tells nothing its price mu.v is 0, and rounding may make it negative: that proves nothing.
+    """
+    own = enumerated_bound(problem, found, population)
+    top = np.abs(own.multiplier).max()
+    raised = [replace(own, multiplier=own.multiplier + part * top) for part in LIFTS]
+    return best_bound(problem, [*raised, *others])
 
 
 def spectral_bound(

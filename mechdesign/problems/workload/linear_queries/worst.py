@@ -18,6 +18,7 @@ from mechdesign.mechanisms.workload.value import Array
 from mechdesign.problems.workload.linear_queries import all_columns, columns
 from mechdesign.problems.workload.linear_queries.outcomes import infeasible, outcome
 from mechdesign.problems.workload.linear_queries.problem import LinearQueries
+from mechdesign.problems.workload.linear_queries.simple import or_simple
 from mechdesign.solvers.quasi_newton import descend
 
 STEPS = 60
@@ -73,7 +74,7 @@ def run(problem: LinearQueries, steps: int = STEPS) -> Outcome:
     ascent = _Ascent(problem)
     descend(ascent.lowered, np.log(problem.shares), None, steps, 0.0, ascent.is_close)
     found, shares = ascent.best
-    return outcome(
+    best = outcome(
         problem,
         np.asarray(found.variables["patterns"], dtype=bool),
         np.asarray(found.variables["weights"]),
@@ -82,6 +83,7 @@ def run(problem: LinearQueries, steps: int = STEPS) -> Outcome:
         notes={"populations": ascent.populations},
         population=shares,
     )
+    return or_simple(problem, best)
 
 
 def why_not(problem: LinearQueries) -> str | None:
