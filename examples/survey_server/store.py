@@ -2,8 +2,8 @@
 
 Both files have their full size from the start, and everything is written in its place: no journal, no log, no
 order. A report fills a place drawn at random, and then the token's mark is set; nothing that is written
-depends on both. A page that sends again after a failure is recognized by a digest of its token and of a random
-number that it sent with its report. That number is not kept, so the digest leads to nobody.
+depends on both. A page that sends again after a failure is recognized by a digest of its token and of a
+random number that it sent with its report. That number is not kept, so the digest leads to nobody.
 """
 
 from __future__ import annotations
