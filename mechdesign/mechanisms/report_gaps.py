@@ -14,6 +14,7 @@ import numpy as np
 from mechdesign.core.codes import READ_AS_MISSING
 from mechdesign.core.errors import MechDesignError, ParameterError, RowError
 from mechdesign.core.numbers import number_of_text
+from mechdesign.mechanisms.label_clashes import alphabets_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,11 +86,7 @@ def risky_labels(mechanism: Any) -> list[str]:
     >>> risky_labels(KaryResponse.of(3, epsilon=1.0, labels=["yes", "no", "N/A"]))
     ['N/A']
     """
-    alone = getattr(getattr(mechanism, "labels", None), "names", None) or ()
-    attributes = getattr(getattr(mechanism, "attributes", None), "labels", None) or ()
-    questions = getattr(getattr(mechanism, "questions", None), "all", None) or ()
-    names = [*alone, *(name for labels in attributes for name in labels.names or ())]
-    names += [name for question in questions for name in question.labels or ()]
+    names = (name for alphabet in alphabets_of(mechanism) for name in alphabet)
     return list(dict.fromkeys(name for name in names if name.strip() in READ_AS_MISSING))
 
 
