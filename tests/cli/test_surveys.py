@@ -115,7 +115,11 @@ def test_messages_of_another_survey_in_json_lines_are_refused(capsys):
             json.dumps({**said_so, "survey": one.about.id, "rows": [row]}) + "\n"
         )
     assert said(capsys, "estimate", "drink.json", "drink.jsonl").startswith("1 report\n")
-    assert "another mechanism or survey" in refused(capsys, "estimate", "drink.json", "smoke.jsonl")
+    line = refused(capsys, "estimate", "drink.json", "smoke.jsonl")
+    assert (
+        "smoke.jsonl: line 1: is of the survey (id smoke-1), and this is the survey 'Health' (id drink-1)"
+        in line
+    )
     both = Path("drink.jsonl").read_text() + Path("smoke.jsonl").read_text()
     Path("both.jsonl").write_text(both)
     assert "line 2" in refused(capsys, "estimate", "drink.json", "both.jsonl")
