@@ -2,8 +2,8 @@
 
 Both files have their full size from the start, and everything is written in its place: no journal, no log, no
 order. A report fills a place drawn at random, and then the token's mark is set; nothing that is written
-depends on both. A report has the random number that its page sent with it, so that a page that sends again
-after a failure is recognized, and not by its token.
+depends on both. A page that sends again after a failure is recognized by a digest of its token and of a
+random number that it sent with its report. That number is not kept, so the digest leads to nobody.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ FORMAT, VERSION = "mechdesign-reports", 1
 HEAD = 512
 """Bytes before the first place."""
 SMALLEST = 256
-DIGEST, NUMBER, LENGTH = 16, 16, 4
-BEFORE = DIGEST + NUMBER + LENGTH
-"""Bytes of a place before its report: a checksum, the random number, the length."""
+DIGEST, KEY, LENGTH = 16, 16, 4
+BEFORE = DIGEST + KEY + LENGTH
+"""Bytes of a place before its report: a checksum, its key, the length."""
 MARK = 65
 """Where the mark of a token stands in its line: after 64 digits and a space."""
 MARKS = re.compile(rb"(?:[0-9a-f]{64} [+-]\n)*")
@@ -50,7 +50,8 @@ class Post:
     name: str
     """The digest of its token."""
     text: bytes
-    number: bytes
+    key: bytes
+    """What its token and the number of its page give together."""
     status: Future[int] = field(default_factory=Future)
 
 
@@ -80,8 +81,8 @@ class Store:
         if self.reports.exists() and self._head()["survey"] != survey:
             what = "holds reports of another mechanism or survey"
             raise DataError(self.folder, what, "give another --folder")
-        used = self._used()
-        marks = {_hashed(token): "-" for token in tokens} | used
+        used = {name: mark for name, mark in self._used().items() if mark == "+"}
+        marks = {_hashed(token): "-" for token in tokens} | used  # a token that is not listed answers no more
         lines = "".join(f"{name} {mark}\n" for name, mark in sorted(marks.items()))
         self._put(self._part(self.tokens, lines.encode()), self.tokens)
         self.used = {name: mark == "+" for name, mark in marks.items()}
@@ -132,8 +133,8 @@ class Store:
         places = max(places, 2 * len(records), 16)
         order = secrets.SystemRandom().sample(range(places), len(records))
         body = bytearray(places * size)
-        for place, (number, text) in zip(order, records.items(), strict=True):
-            body[place * size : (place + 1) * size] = _record(number, text, size)
+        for place, (key, text) in zip(order, records.items(), strict=True):
+            body[place * size : (place + 1) * size] = _record(key, text, size)
         head = {"format": FORMAT, "version": VERSION, "survey": survey, "size": size}
         part = self._part(self.reports, json.dumps(head).encode().ljust(HEAD) + body)
         self.sound = False  # until the new file is open: where the disk is full we do not come here
@@ -142,7 +143,7 @@ class Store:
         self._put(part, self.reports)
         self.file = self.reports.open("r+b", buffering=0)
         self.survey, self.size, self.places = survey, size, places
-        self.texts = {number: _digest(text) for number, text in records.items()}
+        self.texts = {key: _digest(text) for key, text in records.items()}
         self.free = sorted(set(range(places)) - set(order))
         self.sound = True
 
@@ -173,11 +174,12 @@ class Store:
     def take(self, token: str, rows: list[dict[str, Any]], number: bytes | None = None) -> int:
         """Keep a report and return 204; 403 for an unknown token, 409 for a used one, 500 if it is not kept.
 
-        ``number`` is the random number of the page: the same report that is sent again is kept once, and
-        another report with this number is answered with 409.
+        ``number`` is the random number of the page: the same report that is sent again with the same token
+        is kept once, and another report with both is answered with 409.
         """
         text = json.dumps(rows, sort_keys=True).encode()
-        post = Post(_hashed(token), text, number or secrets.token_bytes(NUMBER))
+        key = _key(token, number) if number else secrets.token_bytes(KEY)
+        post = Post(_hashed(token), text, key)
         self.waiting.put(post)
         return post.status.result()
 
@@ -204,7 +206,7 @@ class Store:
         stored = [post for post in fresh if self._filled(post)]
         assert self.file is not None
         os.fsync(self.file)
-        again = [post for post in again if post.number in self.texts]  # not those of a report that failed
+        again = [post for post in again if post.key in self.texts]  # not those of a report that failed
         accepted = [*stored, *again]
         for name in {post.name for post in accepted}:
             self.marks.seek(self.line[name] + MARK)
@@ -223,23 +225,17 @@ class Store:
         again: list[Post] = []
         names: set[str] = set()
         for post in group:
-            first = fresh.get(post.number)
+            first = fresh.get(post.key)
             if post.name not in self.used:
                 post.status.set_result(403)
-            elif (first and (first.name, first.text) == (post.name, post.text)) or self._is_kept(post):
+            elif (first and first.text == post.text) or self.texts.get(post.key) == _digest(post.text):
                 again.append(post)
-            elif first or post.number in self.texts or self.used[post.name] or post.name in names:
+            elif first or post.key in self.texts or self.used[post.name] or post.name in names:
                 post.status.set_result(409)
             else:
-                fresh[post.number] = post
+                fresh[post.key] = post
                 names.add(post.name)
         return list(fresh.values()), again
-
-    def _is_kept(self, post: Post) -> bool:
-        """Return whether a report was stored before, by a token that is used or has no mark yet."""
-        if self.texts.get(post.number) != _digest(post.text):
-            return False
-        return self.used[post.name] or len(self.texts) > sum(self.used.values())
 
     def _filled(self, post: Post) -> bool:
         """Write a report to a free place drawn at random; answer 500 where the file cannot grow for it."""
@@ -255,28 +251,28 @@ class Store:
         at = secrets.randbelow(len(self.free))
         self.free[at], self.free[-1] = self.free[-1], self.free[at]
         place = self.free.pop()
-        record = _record(post.number, post.text, self.size)
+        record = _record(post.key, post.text, self.size)
         assert self.file is not None
         self.file.seek(HEAD + place * self.size)
         if self.file.write(record) != len(record):
             raise OSError(f"{self.reports}: a report was written in part")
-        self.texts[post.number] = _digest(post.text)
+        self.texts[post.key] = _digest(post.text)
         return True
 
     # Read
 
     def _records(self) -> dict[bytes, bytes]:
-        """Return the reports by their numbers, in the order of their places; a torn one was not answered."""
+        """Return the reports by their keys, in the order of their places; a torn one was not answered."""
         if not self.reports.exists():
             return {}
         size, content = self._head()["size"], self.reports.read_bytes()
         records = {}
         for start in range(HEAD, len(content), size):
             record = content[start : start + size]
-            length = int.from_bytes(record[DIGEST + NUMBER : BEFORE], "big")
-            number, text = record[DIGEST : DIGEST + NUMBER], record[BEFORE : BEFORE + length]
-            if length and record == _record(number, text, size):
-                records[number] = text
+            length = int.from_bytes(record[DIGEST + KEY : BEFORE], "big")
+            key, text = record[DIGEST : DIGEST + KEY], record[BEFORE : BEFORE + length]
+            if length and record == _record(key, text, size):
+                records[key] = text
         return records
 
     def lines(self) -> list[str]:
@@ -298,10 +294,15 @@ def _digest(text: bytes) -> bytes:
     return hashlib.sha256(text).digest()
 
 
-def _record(number: bytes, text: bytes, size: int) -> bytes:
-    """Return what stands in a place: checksum, number, length, report."""
-    body = number + len(text).to_bytes(LENGTH, "big") + text
+def _record(key: bytes, text: bytes, size: int) -> bytes:
+    """Return what stands in a place: checksum, key, length, report."""
+    body = key + len(text).to_bytes(LENGTH, "big") + text
     return (hashlib.sha256(body).digest()[:DIGEST] + body).ljust(size, b"\0")
+
+
+def _key(token: str, number: bytes) -> bytes:
+    """Return by what a report is recognized: only who knows its token and its number can tell it."""
+    return hashlib.sha256(number + token.encode()).digest()[:KEY]
 
 
 def _hashed(token: str) -> str:

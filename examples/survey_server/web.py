@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 from store import Store
 
-from mechdesign.core.documents import parse_json
+from mechdesign.core.errors import DataError
 from mechdesign.export import ExportSettings, Receiver, export
 from mechdesign.mechanisms import Mechanism
 
@@ -58,9 +58,9 @@ def application(
         if isinstance(body, Response):
             return body
         try:
-            message = parse_json(body.decode())
+            message = receiver.parsed(body)
             token, rows, number = receiver.token(message), receiver.rows(message), receiver.retry(message)
-        except (ValueError, RecursionError) as error:  # DataError is one; it names no answer, there is none
+        except DataError as error:  # it names no answer, there is none
             return PlainTextResponse(str(error), 400)
         return Response(status_code=await run_in_threadpool(store.take, token, rows, number))
 

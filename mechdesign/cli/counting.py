@@ -61,6 +61,7 @@ def _count(options: argparse.Namespace) -> int:
     from mechdesign.cli.work import Work
     from mechdesign.core.errors import MechDesignError
     from mechdesign.mechanisms import load_mechanism
+    from mechdesign.mechanisms.messages import with_messages
     from mechdesign.mechanisms.report_gaps import report_rule
     from mechdesign.report.copies import require_different
     from mechdesign.report.count_file import count_file_of
@@ -75,7 +76,7 @@ def _count(options: argparse.Namespace) -> int:
     known = [option.name for option in operation.options]
     given = {name: getattr(options, name) for name in ("column", "unmarked")}
     settings = operation.settings({name: value for name, value in given.items() if value or name in known})
-    missing = report_rule(mechanism, options.missing, tuple(options.missing_code))
+    missing = with_messages(report_rule(mechanism, options.missing, tuple(options.missing_code)), mechanism)
     paths = data_set(options.inputs)
     require_different(paths, options.identical)
     require_output(options.output, [options.mechanism, *paths], options.force)

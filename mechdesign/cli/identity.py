@@ -52,6 +52,8 @@ def outgoing(
     about = mechanism.about
     kept = before.about.id if again and before is not None else identity or None
     made = mechanism.described(about.title, about.question, about.users, kept)
+    if identity:
+        _note_double_use(made, path)
     if before is not None and before.about.id not in ("", made.about.id):
         print(
             f"mechdesign: {path}: {before.about.survey} was replaced; its reports can only be estimated with "
@@ -76,6 +78,48 @@ def _is_same(mechanism: Mechanism, before: Mechanism) -> bool:
     """Whether two mechanisms are for one survey: they draw the same, and people read the same."""
     texts = [(one.about.title, one.about.question) for one in (mechanism, before)]
     return bool(before.about.id) and before.fingerprint == mechanism.fingerprint and texts[0] == texts[1]
+
+
+ABOUT_BYTES = 1 << 14
+"""What a file says about its survey stands in its last bytes: title and question have 1000 letters each."""
+
+
+def _note_double_use(mechanism: Mechanism, path: str) -> None:
+    """Print which files of the folder have the identity and the reports already, with other texts."""
+    others = [
+        other
+        for other in _files_with(mechanism.about.id, os.path.dirname(path) or ".")
+        if (before := _survey_in(other)) is not None
+        and before.survey_digest == mechanism.survey_digest
+        and _reads(before) != _reads(mechanism)
+    ]
+    if others:
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        print(
+            f"mechdesign: {path}: {others[0]}{more} had the identity {mechanism.about.id} with another "
+            "title, question or column: their reports cannot be told apart; give another survey or wave an "
+            "identity of its own",
+            file=sys.stderr,
+        )
+
+
+def _files_with(identity: str, folder: str) -> list[str]:
+    """Return the mechanism files of a folder that may have an identity, in the order of their names."""
+    found = []
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if not entry.name.endswith(".json") or not entry.is_file():
+            continue
+        with suppress(OSError), open(entry.path, "rb") as file:
+            file.seek(max(0, entry.stat().st_size - ABOUT_BYTES))
+            if f'"{identity}"'.encode() in file.read(ABOUT_BYTES):
+                found.append(os.path.relpath(entry.path) if folder == "." else entry.path)
+    return found
+
+
+def _reads(mechanism: Mechanism) -> tuple[object, ...]:
+    """Return by what people tell surveys apart."""
+    about = mechanism.about
+    return about.title, about.question, mechanism.data_columns
 
 
 def note_lack(mechanism: Mechanism, path: str) -> None:

@@ -240,6 +240,7 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.encoding import encode
     from mechdesign.core.printable import printable
     from mechdesign.core.solve import solve
+    from mechdesign.mechanisms.label_clashes import clashes_note
     from mechdesign.mechanisms.report_gaps import labels_note
     from mechdesign.report.suffixes import MECHANISM, require_suffix
 
@@ -280,7 +281,7 @@ def _build(options: argparse.Namespace) -> int:
     except ParameterError as error:
         raise error.within(f"{model.slug}: [parameters]") from None
     mechanism.save(options.output)
-    if note := labels_note(mechanism):
+    for note in filter(None, (labels_note(mechanism), clashes_note(mechanism))):
         print(f"mechdesign: note: {printable(note)}", file=sys.stderr)
     if options.json:
         found = {} if design is None else {"shuffled": design.as_json()}

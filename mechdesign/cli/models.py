@@ -119,7 +119,11 @@ def _sweep_options(sweep: argparse.ArgumentParser) -> None:
 def _tradeoff_options(trade: argparse.ArgumentParser) -> None:
     model_options(trade)
     add_users(trade)
-    trade.add_argument("--error", type=float, action="append", help="a target standard error (repeatable)")
+    trade.add_argument(
+        "--error",
+        action="append",
+        help="a target standard error, such as 0.03, or 3%% of a share (repeatable)",
+    )
     figure_option(trade, "both curves")
 
 
@@ -246,7 +250,8 @@ def _tradeoff(options: argparse.Namespace) -> int:
     from mechdesign.mechanisms import CollectingMechanism
     from mechdesign.report.tradeoff import ERRORS, mechanism_tradeoff, tradeoff
 
-    name, errors = options.model, options.error or ERRORS
+    name, texts = options.model, options.error or []
+    errors = [_target_error(text) for text in texts] or ERRORS
     if name.endswith(".json") and options.set:
         raise ParameterError(f"--set {options.set[0]}", "is for models", "a mechanism is built already")
     output = FigureOutput(options, [name])
@@ -254,6 +259,10 @@ def _tradeoff(options: argparse.Namespace) -> int:
         found = mechanism_tradeoff(CollectingMechanism.load(name), options.users, errors)
     else:
         found = tradeoff(model_of(options).problem, options.users, errors)
+    percents = [text for text in texts if text.endswith("%")]
+    if percents and not found.is_of_shares:
+        what = f"{percents[0]} is of a share, and errors here are those of: {found.quantity}"
+        raise ParameterError("--error", what, "give it in their own units")
     if output.wanted:
         output.write(found.figures(), name)
     header, lines = found.table()
@@ -262,6 +271,18 @@ def _tradeoff(options: argparse.Namespace) -> int:
     else:
         print(f"{name}: {found.quantity}, largest {found.measure}\n{table(header, lines)}")
     return FINE
+
+
+def _target_error(text: str) -> float:
+    """Return the target error that a text states: a number, or a percentage."""
+    from mechdesign.core.exact import exact_number
+
+    try:
+        exact = exact_number("--error", text.removesuffix("%").rstrip())
+        return float(exact / 100 if text.endswith("%") else exact)
+    except (ParameterError, OverflowError):
+        what = f"{text!r:.40} is neither a number nor a percentage"
+        raise ParameterError("--error", what, "write 0.03 or 3%") from None
 
 
 def _checks(options: argparse.Namespace, is_all: bool) -> list[Any]:

@@ -20,6 +20,7 @@ from mechdesign.core.tables import Block
 from mechdesign.core.text import counted
 from mechdesign.mechanisms import Mechanism, load_mechanism
 from mechdesign.mechanisms.door import rule_for
+from mechdesign.mechanisms.messages import with_messages
 from mechdesign.mechanisms.operations import Option, operation_of
 from mechdesign.report.copies import require_different
 from mechdesign.report.counting import COUNTING
@@ -103,7 +104,7 @@ def execute(
     settings = operation.settings({option: getattr(options, option) for option in names})
     kept = [settings[option.name] for option in operation.options if option.kind == "path"]
     kept = [path for path in kept if path is not None]
-    missing = rule_for(loaded, operation, options.missing, tuple(options.missing_code))
+    missing = with_messages(rule_for(loaded, operation, options.missing, tuple(options.missing_code)), loaded)
     counts = operation.name in COUNTING and not operation.gives
     paths = options.inputs = data_set(options.inputs, counts)
     require_different(paths, getattr(options, "identical", False))

@@ -116,6 +116,8 @@ def _require_results(options: argparse.Namespace) -> None:
 def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.Namespace) -> Any:
     """Return the result of the mechanism's own operation for files of reports."""
     from mechdesign.core.errors import MechDesignError
+    from mechdesign.mechanisms.door import rule_for
+    from mechdesign.mechanisms.messages import with_messages
     from mechdesign.mechanisms.operations import operation_of
     from mechdesign.report.copies import Copies, require_different
     from mechdesign.report.files import open_table
@@ -128,7 +130,8 @@ def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.
     require_different(reports, options.identical)
     if len(reports) > 1 and not operation.several:
         raise ParameterError("report", f"'{operation.name}' takes one file, {len(reports)} are named")
-    sources = [open_table(path) for path in reports]
+    rule = with_messages(rule_for(mechanism, operation), mechanism)
+    sources = [open_table(path, rule) for path in reports]
     if not options.identical:
         copies = Copies()
         for source in sources:

@@ -41,9 +41,10 @@ def require_protection(where: str, mechanism: Mechanism, anyway: bool) -> None:
         )
     if epsilon is None or epsilon <= WEAK:
         return
-    limit = (
-        f"someone who thinks two answers equally likely is {at_most(epsilon, delta)} sure of one afterwards"
-    )
+    sure = f"is {at_most(epsilon)} sure of one afterwards"
+    if delta:  # no bound holds for every report
+        sure = f"guesses the right one with a probability of {at_most(epsilon, delta)}"
+    limit = f"someone who thinks two answers equally likely {sure}"
     if epsilon > CERTAIN and not anyway:
         what = f"epsilon = {epsilon:.6g}: a report can show the answer with practical certainty ({limit})"
         raise ParameterError(where, what, "set a smaller epsilon, or insist", "anyway").for_shell()

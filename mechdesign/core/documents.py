@@ -223,6 +223,34 @@ def parse_json(text: str) -> Any:
         return json.loads(text, parse_constant=_refused, parse_float=_finite)
 
 
+def parse_distinct(text: str) -> Any:
+    """Return the content of a JSON document without a key that appears twice: which value counts is open.
+
+    Raises
+    ------
+    ValueError
+        As :func:`parse_json` does, and for such a key.
+
+    Examples
+    --------
+    >>> parse_distinct('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+        ...
+    ValueError: a key appears twice
+    """
+    content = parse_json(text)
+    json.loads(text, object_pairs_hook=_distinct)
+    return content
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, or raise ValueError for a key that appears twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key appears twice")
+    return found
+
+
 @contextmanager
 def _digits_bounded() -> Iterator[None]:
     """Say in plain words that an integer has more digits than Python reads."""

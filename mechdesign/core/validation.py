@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.exact import stated
 from mechdesign.core.numbers import double, doubles, frozen, plain_int, shown
 
@@ -89,6 +89,21 @@ def integer(field: str, value: Any, low: int, high: int | None = None) -> int:
 def user_count(value: Any) -> int:
     """Return the number of users, from 1 to ``MOST_USERS``."""
     return integer("users", value, 1, MOST_USERS)
+
+
+def require_keys(where: str, stated: Mapping[Any, Any], known: Sequence[str]) -> None:
+    """Raise UnknownNameError for a key that is not known; all that are known are suggested.
+
+    Examples
+    --------
+    >>> require_keys("tables", {"questions": ["a"], "wieght": 2}, ("questions", "weight"))
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.UnknownNameError: tables: no key 'wieght'; did you mean 'weight'?
+    """
+    for key in stated:
+        if key not in known:
+            raise UnknownNameError(where, f"no key '{key}'", suggestion(str(key), known))
 
 
 def one_of(field: str, value: Any, known: Sequence[str], renamed: Mapping[str, str] | None = None) -> str:

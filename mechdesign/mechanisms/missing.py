@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from mechdesign.core.tables import Block, Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import one_of
 from mechdesign.mechanisms.intake import MISSING, MISSING_CATEGORY
+
+if TYPE_CHECKING:
+    from mechdesign.mechanisms.messages import MessageReader
 
 Mask = NDArray[np.bool_]
 
@@ -38,6 +41,8 @@ class MissingRule:
         The category in which missing values are counted.
     reports : bool
         Whether the columns hold reports, which are never empty.
+    messages : MessageReader, optional
+        Reads the messages of clients among the lines of a file; without one, any rows of theirs are taken.
     optional : frozenset of str
         The columns of people's data that have a category for missing values; set by the operation that reads
         them. A row that lacks only such values is not dropped.
@@ -64,6 +69,7 @@ class MissingRule:
     word: str = MISSING_CATEGORY
     reports: bool = False
     optional: frozenset[str] = frozenset()
+    messages: MessageReader | None = field(default=None, repr=False, compare=False)
     rows: int = field(default=0, init=False)
     filled: int = field(default=0, init=False)
 

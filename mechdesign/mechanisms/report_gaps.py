@@ -14,6 +14,7 @@ import numpy as np
 from mechdesign.core.codes import READ_AS_MISSING
 from mechdesign.core.errors import MechDesignError, ParameterError, RowError
 from mechdesign.core.numbers import number_of_text
+from mechdesign.mechanisms.label_clashes import alphabets_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +89,8 @@ def risky_labels(mechanism: Any) -> list[str]:
     >>> risky_labels(KaryResponse.of(3, epsilon=1.0, labels=["yes", "no", "N/A"]))
     ['N/A']
     """
-    return [name for name in all_categories(mechanism) if name.strip() in READ_AS_MISSING]
+    names = (name for alphabet in alphabets_of(mechanism) for name in alphabet)
+    return list(dict.fromkeys(name for name in names if name.strip() in READ_AS_MISSING))
 
 
 def all_categories(mechanism: Any) -> list[str]:
@@ -102,13 +104,12 @@ def all_categories(mechanism: Any) -> list[str]:
     >>> all_categories(KaryResponse.of(2, epsilon=1.0, labels=["a", "b"]))
     ['a', 'b']
     """
-    attributes = getattr(getattr(mechanism, "attributes", None), "labels", None) or ()
-    questions = getattr(getattr(mechanism, "questions", None), "all", None) or ()
-    names: list[str] = []
-    for labels in (getattr(mechanism, "labels", None), *attributes):
-        codes = map(str, range(min(getattr(labels, "size", 0), MOST_CODES)))
-        names += getattr(labels, "names", None) or codes
-    names += [name for question in questions for name in question.labels or ()]
+    inner = getattr(mechanism, "local", mechanism)  # behind a shuffler
+    attributes = getattr(getattr(inner, "attributes", None), "labels", None) or ()
+    alphabets = (getattr(inner, "labels", None), *attributes)
+    unnamed = [labels for labels in alphabets if not getattr(labels, "names", None)]
+    codes = [map(str, range(min(getattr(labels, "size", 0), MOST_CODES))) for labels in unnamed]
+    names = [name for alphabet in (*alphabets_of(mechanism), *codes) for name in alphabet]
     return list(dict.fromkeys(names))
 
 

@@ -62,7 +62,7 @@ def read_codebook(path: str | os.PathLike[str]) -> dict[str, Table]:
     found: dict[str, Table] = {}
     for item in stated:
         try:
-            question = Question.from_json(_without(item, (*OF_MODELS, DESCRIPTION)))
+            question = Question.from_json(item, (*OF_MODELS, DESCRIPTION))
         except MechDesignError as error:
             raise error.within(where) from None
         if question.name in found:
@@ -71,10 +71,6 @@ def read_codebook(path: str | os.PathLike[str]) -> dict[str, Table]:
     if not found:
         raise DataError(where, "has no questions", "give a line, or a table [[questions]], for each")
     return found
-
-
-def _without(item: Mapping[str, Any], keys: tuple[str, ...]) -> Table:
-    return {key: value for key, value in item.items() if key not in keys}
 
 
 def _of_toml(text: str) -> list[Table]:

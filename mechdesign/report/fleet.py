@@ -18,6 +18,7 @@ from mechdesign.core.cluster import merge_pieces, run_pieces
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.watch import Watch
 from mechdesign.mechanisms.base import Mechanism, mechanism_of
+from mechdesign.mechanisms.messages import with_messages
 from mechdesign.mechanisms.missing import MissingRule
 from mechdesign.mechanisms.operations import Settings, operation_of
 from mechdesign.mechanisms.saved_counts import SavedCounts
@@ -60,7 +61,8 @@ class Order:
 
     def table(self, path: str, name: str) -> Any:
         """Return a table that notes its digest."""
-        table = open_table(path, MissingRule(*self.missing), name, Path(path).suffix.lower())
+        rule = with_messages(MissingRule(*self.missing), self.mechanism)
+        table = open_table(path, rule, name, Path(path).suffix.lower())
         table.copies, table.shows = Copies(identical=True), False
         return table
 

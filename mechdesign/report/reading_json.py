@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,19 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.documents import json_problem, parse_json
+from mechdesign.core.documents import json_problem, parse_distinct
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.plain_columns import plain_column
 from mechdesign.core.tables import Values
+from mechdesign.mechanisms.messages import FORMAT
 from mechdesign.mechanisms.missing import Mask
 from mechdesign.report.formats import HEAD, require_text
 from mechdesign.report.reading import MOST_BYTES, FileTable, Raw
 
 LINES = 1 << 16
 """Lines that are collected before they become a piece."""
-
-MESSAGE = "mechdesign-report"
-"""What a message of a page says it is; its ``rows`` are the rows of the table."""
 
 
 class JsonTable(FileTable):
@@ -86,14 +83,13 @@ class JsonTable(FileTable):
             raise DataError(where, f"is longer than {MOST_BYTES} bytes", "is it JSON lines?")
         try:
             text = line.decode("utf-8-sig").rstrip("\r\n")
-            read = parse_json(text)
-            json.loads(text, object_pairs_hook=_different)
+            read = parse_distinct(text)
         except (ValueError, RecursionError) as error:
             what = f"is not JSON ({json_problem(error, lines=False)})"
             raise DataError(where, what, "give one JSON object a line") from None
         rows: Any = [read]
-        if isinstance(read, dict) and read.get("format") == MESSAGE:
-            rows = read.get("rows")
+        if isinstance(read, dict) and read.get("format") == FORMAT:
+            rows = self._rows_of_message(where, read)
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and row for row in rows):
             raise DataError(where, "is not a row", "give one JSON object a line, a value by its column")
         for row in rows:
@@ -103,10 +99,11 @@ class JsonTable(FileTable):
         found: list[dict[str, Any]] = rows
         return found
 
-
-def _different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object, or raise ValueError for a key that appears twice: which value counts is open."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key appears twice")
-    return found
+    def _rows_of_message(self, where: str, message: dict[str, Any]) -> Any:
+        """Return the rows of a message; where reports are read, it is one of their mechanism and survey."""
+        if self.missing.messages is None:
+            return message.get("rows")
+        try:
+            return self.missing.messages.rows_in_file(message)
+        except DataError as error:
+            raise DataError(where, error.what, "give messages that clients of this survey sent") from None

@@ -30,6 +30,9 @@ ERRORS = (0.05, 0.02, 0.01)
 STANDARD = "standard error"
 """What forecasts say."""
 
+SHARES = ("frequencies", "marginals", "survey", "total variation")
+"""Quantities that are between 0 and 1."""
+
 MOST_USERS = 10**12
 """Nobody asks for errors that take more."""
 
@@ -86,6 +89,11 @@ class Tradeoff:
         return (
             f"Tradeoff({name}, {counted(self.users, 'user')}, {counted(len(self.rows), 'value')} of epsilon)"
         )
+
+    @property
+    def is_of_shares(self) -> bool:
+        """Whether errors are those of shares, or of means over the width of their range."""
+        return "share" in self.quantity or self.quantity in SHARES
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return header and rows as text."""

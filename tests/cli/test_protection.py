@@ -162,3 +162,13 @@ def test_which_epsilon_counts():
     assert collected_levels(MESSAGES["hist-dump"]())[0] == 1.0
     assert collected_levels(PlanarLaplace(20.0)) == (None, 0.0)
     assert collected_levels(CLIENTS["joint-response"]())[0] == pytest.approx(4.0, abs=0.5)
+
+
+def test_with_delta_nobody_is_said_to_be_at_most_so_sure(tmp_path, capsys):
+    """A report that has a probability of delta may show the answer: only the best guess has a bound."""
+    text = '[model]\ntitle = "t"\nproblem = "randomized-response"\n[parameters]\nprior = [0.5, 0.5]\n'
+    (tmp_path / "m.toml").write_text(f"{text}epsilon = 5.0\ndelta = 0.1\n", encoding="utf-8")
+    assert main(["build", str(tmp_path / "m.toml"), "-o", str(tmp_path / "m.json")]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "sure" not in line
+    assert line.endswith(f"guesses the right one with a probability of at most {percent_sure(5.0, 0.1)}")

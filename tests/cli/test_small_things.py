@@ -8,6 +8,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
+from mechdesign.mechanisms.mean import Duchi
 from mechdesign.mechanisms.operations import Settings
 from mechdesign.papers.shown.model import MOST_CLAIMS
 from mechdesign.report import repeats
@@ -74,6 +75,69 @@ def test_the_trade_off_of_a_mechanism_file_has_its_epsilon_alone(survey, capsys)
     assert mechanism.forecast(needed).largest <= 0.05 < mechanism.forecast(needed - 1).largest
     assert "is for models" in error_of(capsys, "tradeoff", path, "--set", "epsilon=2")
     assert "not > 0" in error_of(capsys, "tradeoff", path, "--error", "0")
+
+
+@pytest.mark.parametrize("text", ["5%", "5 %", "0.05", "1/20", "5e-2"])
+def test_a_target_error_may_be_a_percentage(survey, capsys, text):
+    path = str(survey / "survey.json")
+    assert main(["tradeoff", path, "--error", text]) == 0
+    assert "users for 0.05" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["5,5%", "%", "", "x", "nan", "1e400", "1e400%", "5%%", "0x5"])
+def test_what_is_neither_a_number_nor_a_percentage_is_refused(survey, capsys, text):
+    told = error_of(capsys, "tradeoff", str(survey / "survey.json"), f"--error={text}")
+    assert told.startswith("mechdesign: --error: ")
+    assert told.endswith("is neither a number nor a percentage; write 0.03 or 3%")
+
+
+def test_a_percentage_is_of_a_share(tmp_path, capsys):
+    Duchi(1.0, 0.0, 100.0).save(tmp_path / "ages.json")
+    path = str(tmp_path / "ages.json")
+    told = error_of(capsys, "tradeoff", path, "--error", "3%")
+    assert told.endswith("3% is of a share, and errors here are those of: mean; give it in their own units")
+    assert main(["tradeoff", path, "--error", "3"]) == 0
+
+
+QUESTION = (
+    '{ name = "a", labels = ["x", "y"] }, { name = "n", range = [0, 9] }, { name = "b", labels = ["x", "y"] }'
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            '{ name = "c", questoin = "?" }',
+            "question 'c': no key 'questoin'; known: bins, cumulative, error, frequencies, importance, kind, "
+            "labels, name, range, skip, spread",
+        ),
+        ('{ name = "c", importence = 2 }', "question 'c': no key 'importence'; did you mean 'importance'?"),
+        ('{ name = "c", errors = 0.1 }', "question 'c': no key 'errors'; did you mean 'error'?"),
+    ],
+)
+def test_what_a_question_may_say_is_known_as_a_whole(tmp_path, capsys, more, told):
+    assert told in refused_survey(tmp_path, capsys, f"{QUESTION}, {more}")
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        ('tables = [{ questions = ["a", "b"], weight = 2 }]', "known: error, importance, questions"),
+        ('tables = [{ questions = ["a", "b"], eror = 2 }]', "no key 'eror'; did you mean 'error'?"),
+        ('group_means = [{ number = "n", by = "a", weight = 2 }]', "known: by, error, importance, number"),
+        ('group_means = [{ number = "n", by = "a", eror = 2 }]', "no key 'eror'; did you mean 'error'?"),
+    ],
+)
+def test_what_a_joint_result_may_say_is_known_as_a_whole(tmp_path, capsys, result, told):
+    assert told in refused_survey(tmp_path, capsys, QUESTION, result)
+
+
+def refused_survey(tmp_path, capsys, questions, more=""):
+    text = f"epsilon = 3.0\nquestions = [{questions}]\n{more}\n"
+    head = '[model]\ntitle = "t"\nproblem = "survey-design"\n[parameters]\n'
+    (tmp_path / "s.toml").write_text(head + text)
+    return error_of(capsys, "build", str(tmp_path / "s.toml"), "-o", str(tmp_path / "s.json"))
 
 
 def test_a_second_report_of_the_same_file_says_what_it_costs(survey, capsys, monkeypatch):

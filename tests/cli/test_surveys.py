@@ -74,6 +74,37 @@ def test_two_surveys_of_one_model_are_two_collections(capsys):
     assert said(capsys, "estimate", "drink.json", "drink.csv").startswith("100 reports\n")
 
 
+def built_lines(capsys, model, path, *options):
+    """Build, and return what is said of identities."""
+    assert main(["build", f"{model}.toml", "-o", path, *options]) == 0
+    return [line for line in capsys.readouterr().err.splitlines() if "cannot be told apart" in line]
+
+
+def test_an_identity_that_two_surveys_have_is_said(capsys):
+    Path("sub").mkdir()
+    assert built_lines(capsys, "yes_no", "drink.json", "--id", "h26", "--question", "Do you drink?") == []
+    (line,) = built_lines(capsys, "yes_no", "smoke.json", "--id", "h26", "--question", "Do you smoke?")
+    assert line.startswith("mechdesign: smoke.json: drink.json had the identity h26 with another title, ques")
+    again = ("--id", "h26", "--force", "--column", "drinks")
+    (line,) = built_lines(capsys, "yes_no", "sub/../drink.json", *again)
+    assert "drink.json: sub/../drink.json and 1 more had the identity h26 with" in line
+    Path("coded.toml").write_text(YES_NO.replace("[model]", '[model]\nid = "h26"\nquestion = "Do you run?"'))
+    assert "run.json: drink.json and 1 more had" in built_lines(capsys, "coded", "run.json")[0]
+
+
+def test_an_identity_that_is_not_of_two_surveys_is_not_said(capsys):
+    own = ("--id", "h26", "--question", "Do you drink?")
+    assert built_lines(capsys, "yes_no", "drink.json", *own) == []
+    assert built_lines(capsys, "yes_no", "copy.json", *own) == []  # the same survey
+    assert built_lines(capsys, "yes_no", "drink.json", *own) == []
+    assert built_lines(capsys, "yes_no", "other.json", "--id", "h2", "--question", "Do you smoke?") == []
+    assert built_lines(capsys, "yes_no", "drawn.json", "--question", "Do you smoke?") == []
+    assert built_lines(capsys, "staff", "staff.json", "--id", "h26") == []  # other reports: they are apart
+    Path("broken.json").write_text('{"id": "h26"}')
+    Path("folder.json").mkdir()
+    assert built_lines(capsys, "yes_no", "again.json", *own) == []
+
+
 def test_messages_of_another_survey_in_json_lines_are_refused(capsys):
     survey = build(capsys, "yes_no", "drink", "--id", "drink-1")
     other = build(capsys, "yes_no", "smoke", "--id", "smoke-1")
@@ -84,7 +115,11 @@ def test_messages_of_another_survey_in_json_lines_are_refused(capsys):
             json.dumps({**said_so, "survey": one.about.id, "rows": [row]}) + "\n"
         )
     assert said(capsys, "estimate", "drink.json", "drink.jsonl").startswith("1 report\n")
-    assert "another mechanism or survey" in refused(capsys, "estimate", "drink.json", "smoke.jsonl")
+    line = refused(capsys, "estimate", "drink.json", "smoke.jsonl")
+    assert (
+        "smoke.jsonl: line 1: is of the survey (id smoke-1), and this is the survey 'Health' (id drink-1)"
+        in line
+    )
     both = Path("drink.jsonl").read_text() + Path("smoke.jsonl").read_text()
     Path("both.jsonl").write_text(both)
     assert "line 2" in refused(capsys, "estimate", "drink.json", "both.jsonl")

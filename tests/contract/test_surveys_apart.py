@@ -9,13 +9,16 @@ import pandas
 import pytest
 
 from mechdesign.core.errors import DataError, MethodError
-from mechdesign.export import Receiver
+from mechdesign.export import Receiver, export
+from mechdesign.export.clients import sheet
 from mechdesign.mechanisms.collecting import mark_in
 from mechdesign.mechanisms.operations import Settings
 from mechdesign.mechanisms.shuffle import Protocol
+from mechdesign.report.accounts import collected_of
 from mechdesign.report.count_file import count_file_of, load_counts, merged
 from mechdesign.report.counting import counting_operation
 from mechdesign.report.files import open_table
+from mechdesign.report.ledger import entry_of
 from tests.contract.test_every_mechanism import COUNTED, made, server_of
 from tests.mechanisms.test_frames import columns_of
 from tests.support.whole_tables import write_columns
@@ -77,3 +80,39 @@ def test_a_receiver_takes_the_messages_of_its_own_survey_only(kind):
         said = {"format": "mechdesign-report", "version": 1, "fingerprint": survey.fingerprint, **named}
         with pytest.raises(DataError, match=f"message: is of .*{whose}"):
             receiver.rows({**said, "rows": [dict.fromkeys(survey.recipe().columns, 0)]})
+
+
+@pytest.mark.parametrize("kind", COUNTED)
+def test_exports_keep_reports_in_a_place_of_their_survey(kind):
+    own, other, older = surveys(kind)
+    try:
+        tables = [sheet(survey) for survey in (own, other, older)]
+    except MethodError:
+        return  # no client is exported
+    for survey, table in zip((own, other, older), tables, strict=True):
+        assert table.get("survey", "") == survey.about.id
+        assert table["recipe"]["columns"] == list(survey.recipe().columns)
+    assert len({table["sha256"] for table in tables}) == len({table["sum"] for table in tables}) == 3
+    for target, owner in (
+        ("js", "`${FINGERPRINT} survey=${SURVEY}`"),
+        ("python", '"%s survey=%s" % (FINGERPRINT, SURVEY)'),
+        ("r", 'paste0(SHEET$fingerprint, " survey=", SHEET$survey)'),
+    ):
+        text = export(own, target)
+        assert own.about.id in text
+        assert other.about.id not in text
+        assert owner in text
+
+
+@pytest.mark.parametrize("kind", COUNTED)
+def test_a_ledger_counts_two_waves_as_two_collections(kind):
+    own, other, _ = surveys(kind)
+    try:
+        one, two = (
+            entry_of(collected_of(survey, "m.json", 1), survey.fingerprint, "m.json", survey.about.id)
+            for survey in (own, other)
+        )
+    except MethodError:
+        return  # what a user gives away is not known
+    assert one.is_again(one)
+    assert not one.is_again(two)

@@ -9,12 +9,13 @@ import time
 import numpy as np
 import pytest
 
-from mechdesign.core.errors import DataError
+from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.export import Receiver
 from mechdesign.export.vectors import self_check
 from mechdesign.mechanisms import FiniteChannel
-from mechdesign.mechanisms.door import missing_rule
+from mechdesign.mechanisms.door import missing_rule, rule_for
 from mechdesign.mechanisms.mean import DiscretePiecewise
+from mechdesign.mechanisms.messages import with_messages
 from mechdesign.mechanisms.operations import operation_of
 from mechdesign.mechanisms.repair import PrivacyTarget
 from mechdesign.mechanisms.server import new_server
@@ -122,6 +123,28 @@ def altered(said, rng):
     return {**said, "rows": rows}
 
 
+def is_counted(mechanism, text, path):
+    """Whether ``estimate`` reads a file with this one line, as the command opens it."""
+    path.write_text(text + "\n", encoding="utf-8")
+    operation = operation_of(mechanism.operations(), "estimate", mechanism.type)
+    settings = operation.settings({})
+    rule = with_messages(rule_for(mechanism, operation), mechanism)
+    try:
+        new_server(mechanism).count_table(JsonTable(path, rule), settings)
+    except MechDesignError:
+        return False
+    return True
+
+
+def is_received(mechanism, text):
+    receiver = Receiver(mechanism)
+    try:
+        receiver.rows(receiver.parsed(text.encode()))
+    except DataError:
+        return False
+    return True
+
+
 def users_of(mechanism, rows, path):
     """Estimate from a file with these rows as the command does it, and return for how many users."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -151,6 +174,51 @@ def test_what_is_taken_can_be_estimated(name, tmp_path):
     every = [row for rows in taken for row in rows]
     assert users_of(mechanism, every, tmp_path / "all.jsonl") == len(taken)
     assert users_of(mechanism, taken[-1] * 20, tmp_path / "one.jsonl") == 20
+
+
+@pytest.mark.parametrize("name", sorted(SHAPES))
+def test_a_server_and_a_file_take_the_same_messages(name, tmp_path):
+    mechanism, rng = SHAPES[name]().described("Staff", id="staff-2027"), random.Random(f"both {name}")
+    rows, verdicts = genuine(mechanism), []
+    for number in range(60):
+        said = {**message(mechanism, rows[number % len(rows)]), "survey": "staff-2027"}
+        wrong = altered(said, rng) if number % 6 else said
+        if number % 6 == 1:
+            wrong = {**said, "survey": rng.choice([None, "", "staff-2026", "STAFF-2027", 1])}
+        text = json.dumps(wrong)
+        verdicts.append(is_received(mechanism, text))
+        assert is_counted(mechanism, text, tmp_path / "one.jsonl") == verdicts[-1], text
+    assert sum(verdicts[::6]) == 10
+    assert not any(verdicts[1::6])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_taken"),
+    [
+        ("{}", True),
+        ("\ufeff{}", True),
+        (" {} \r", True),
+        ('{}{"a": 1}', False),
+        ('{} "x"', False),
+        ("[{}]", False),
+        ('{"message": {}}', False),
+    ],
+)
+def test_what_stands_around_a_message(text, is_taken, tmp_path):
+    mechanism = SHAPES["kary-response"]()
+    said = json.dumps(message(mechanism, genuine(mechanism)[0]))
+    text = text.replace("{}", said)
+    assert is_received(mechanism, text) is is_counted(mechanism, text, tmp_path / "one.jsonl") is is_taken
+
+
+def test_a_key_that_appears_twice_is_refused(tmp_path):
+    mechanism = SHAPES["kary-response"]()
+    said = json.dumps(message(mechanism, genuine(mechanism)[0]))
+    for key in ("rows", "fingerprint", mechanism.recipe().columns[0]):
+        text = said.replace(f'"{key}":', f'"{key}": 1, "{key}":')
+        assert text != said
+        assert not is_received(mechanism, text)
+        assert not is_counted(mechanism, text, tmp_path / "one.jsonl")
 
 
 @pytest.mark.parametrize(

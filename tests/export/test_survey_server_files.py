@@ -242,28 +242,43 @@ def test_a_number_that_repeats_with_something_else_is_refused(store_module, tmp_
     number, rows = b"1" * 16, [{"a": 1}]
     assert store.take("a", rows, number) == 204
     assert store.take("a", [{"a": 2}], number) == 409
-    assert store.take("b", [{"a": 2}], number) == 409
-    assert store.take("b", rows, number) == 409
     assert store.take("a", rows, number) == 204
     assert store.take("b", rows, b"2" * 16) == 204
-    assert len(store.lines()) == 2
+    assert store.take("b", rows, number) == 409  # what another one sent, with its number
+    assert store.take("c", rows, number) == 204  # a report of its own
+    assert len(store.lines()) == 3
+    assert number not in store.reports.read_bytes()
     path = store.tokens
     path.write_bytes(path.read_bytes().replace(b"+", b"-"))  # as a kill leaves it before the marks
     store = reopened(store_module, store, ["a", "b", "c"])
     assert store.take("a", [{"a": 2}], number) == 409
     assert store.take("a", rows, number) == 204
-    assert len(store.lines()) == 2
+    assert len(store.lines()) == 3
+
+
+def test_a_token_that_is_removed_from_the_list_answers_no_more(store_module, tmp_path):
+    store = store_module.Store(tmp_path / "kept")
+    store.open("f" * 64, ["a", "b", "c"])
+    number, rows = b"1" * 16, [{"a": 1}]
+    assert store.take("a", rows, number) == 204
+    store = reopened(store_module, store, ["c"])
+    assert store.take("b", rows) == 403
+    assert [store.take("a", rows, number), store.take("a", rows)] == [204, 409]  # its report is kept
+    store = reopened(store_module, store, ["a", "b", "c"])
+    assert [store.take("a", rows), store.take("b", rows)] == [409, 204]
 
 
 def test_numbers_that_repeat_within_a_group_lose_nothing(store_module, tmp_path):
     store = store_module.Store(tmp_path / "kept")
     store.open("f" * 64, ["a", "b"])
-    number = b"1" * 16
     told = [("a", b"[1]"), ("b", b"[2]"), ("a", b"[2]"), ("a", b"[1]")]
-    group = [store_module.Post(store_module._hashed(token), text, number) for token, text in told]
+    group = [
+        store_module.Post(store_module._hashed(token), text, store_module._key(token, b"1" * 16))
+        for token, text in told
+    ]
     store._write(group)
-    assert [post.status.result() for post in group] == [204, 409, 409, 204]
-    assert store.take("b", [{"a": 1}]) == 204
+    assert [post.status.result() for post in group] == [204, 204, 409, 204]
+    assert len(store.lines()) == 2
 
 
 def test_a_torn_report_is_not_read(store_module, tmp_path):

@@ -111,7 +111,7 @@ def _result(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bo
     ]
     names = _cell_names(survey, wanted)
     if not told:
-        return SurveyResult(name, wanted, _unknown_shares(names, counts.users, population))
+        return SurveyResult(name, wanted, _unknown_shares(names, population))
     cells = _shares([item.each() for item in told], names, given)
     if len(wanted.places) > 1:
         return SurveyResult(name, wanted, cells, axes=_axes(survey, wanted))
@@ -180,12 +180,10 @@ def _cell_names(survey: Survey, wanted: Wanted) -> tuple[str, ...]:
     return tuple(", ".join(labels) for labels in product(*lists))
 
 
-def _unknown_shares(names: tuple[str, ...], users: int, population: bool) -> FrequencyEstimate:
+def _unknown_shares(names: tuple[str, ...], population: bool) -> FrequencyEstimate:
     even = np.full(len(names), 1.0 / len(names))
     limits = Unknown(even, 0.0, 1.0)
-    return FrequencyEstimate(
-        even, np.full(len(names), 0.5), users, names, population, None, limits, (NOBODY,)
-    )
+    return FrequencyEstimate(even, np.full(len(names), 0.5), 0, names, population, None, limits, (NOBODY,))
 
 
 def _cumulative(
@@ -228,7 +226,7 @@ def _mean(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bool
     bits = [_upper(item) for item in told_of(survey, counts, wanted)]
     if not own and not bits:
         middle, limits = domain.middle, Unknown(np.array(domain.middle), domain.low, domain.high)
-        return MeanEstimate(middle, domain.half, counts.users, population, limits, (NOBODY,))
+        return MeanEstimate(middle, domain.half, 0, population, limits, (NOBODY,))
     if len(own) == 1 and not bits:
         found = own[0][0]
         return MeanEstimate(

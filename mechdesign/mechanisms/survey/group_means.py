@@ -164,7 +164,7 @@ def group_means(
     value, error = np.full(size, domain.middle), np.full(size, domain.half)
     if not told:
         whole, nobody = Unknown(value, domain.low, domain.high), np.zeros(size, dtype=np.int64)
-        return AttributeMeans(value, error, counts.users, nobody, names, True, whole, (NOBODY,))
+        return AttributeMeans(value, error, 0, nobody, names, True, whole, (NOBODY,))
     parts = [item.each() for item in told]
     shape, axis = wanted.shape(survey.questions), wanted.places.index(wanted.number)
     shared = CombinedLimits(parts)

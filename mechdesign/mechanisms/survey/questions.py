@@ -17,7 +17,7 @@ from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownN
 from mechdesign.core.numbers import shown
 from mechdesign.core.tables import Coded
 from mechdesign.core.text import counted, edge_texts
-from mechdesign.core.validation import in_range, one_of
+from mechdesign.core.validation import in_range, one_of, require_keys
 from mechdesign.mechanisms.labels import Codes, Labels
 from mechdesign.mechanisms.mean.values import Domain
 from mechdesign.mechanisms.sealed import Sealed
@@ -27,6 +27,9 @@ from mechdesign.mechanisms.survey.stated import labels_of, range_of, require_cum
 Array = NDArray[np.float64]
 Kind = Literal["categorical", "ordered", "number"]
 KINDS: tuple[str, ...] = get_args(Kind)
+
+KEYS = ("name", "kind", "labels", "range", "bins", "spread", "skip", "frequencies", "cumulative")
+"""What a model states of a question itself."""
 
 MOST_QUESTIONS = 1000
 
@@ -252,18 +255,15 @@ class Question(_Asked):
         return found
 
     @classmethod
-    def from_json(cls, document: Any) -> Question:
-        """Return the question that :meth:`as_json`, or a model, describes."""
+    def from_json(cls, document: Any, extra: Sequence[str] = ()) -> Question:
+        """Return the question that :meth:`as_json`, or a model, describes, whatever it says at extra keys."""
         if not isinstance(document, Mapping):
             raise ParameterError(
                 "questions", f"expected a table, got {shown(document)}", "give [[parameters.questions]]"
             )
         name = document.get("name")
         where = f"question {shown(name)}" if name else "questions"
-        known = ("name", "kind", "labels", "range", "bins", "spread", "skip", "frequencies", "cumulative")
-        for key in document:
-            if key not in known:
-                raise UnknownNameError(where, f"no key '{key}'", suggestion(str(key), known))
+        require_keys(where, document, (*KEYS, *extra))
         if not name:
             raise ParameterError(where, "one has no name", 'give it a name: name = "age"')
         ends = document.get("range")

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
+from mechdesign.core.errors import ParameterError
 from mechdesign.core.numbers import shown
+from mechdesign.core.validation import require_keys
 from mechdesign.mechanisms.survey.questions import Questions
 
 MOST_CELLS = 1 << 16
@@ -95,9 +96,7 @@ def wanted_means(questions: Questions, given: Any, where: str = "group_means") -
     """Return the means of a number by the categories of another question: ``{number = , by = }``."""
     if not isinstance(given, Mapping):
         raise ParameterError(where, f"expected a table, got {shown(given)}", _EXAMPLE)
-    for key in given:
-        if key not in ("number", "by", "importance", "error"):
-            raise UnknownNameError(where, f"no key '{key}'", suggestion(str(key), ("number", "by")))
+    require_keys(where, given, ("number", "by", "importance", "error"))
     for key in ("number", "by"):
         if key not in given:
             raise ParameterError(where, f"'{key}' is missing", _EXAMPLE)

@@ -210,6 +210,7 @@ def test_a_question_nobody_was_asked_has_the_whole_range() -> None:
     assert high.tolist() == [1.0] * 5
     assert results["age"].interval() == (20.0, 80.0)
     assert "no user was asked" in str(results)
+    assert (results.users, results["job"].users, results["age"].users) == (200, 0, 0)
     assert not mechanism.forecast(1000).possible
 
 

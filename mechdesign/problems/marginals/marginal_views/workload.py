@@ -11,7 +11,7 @@ from mechdesign.audit.covering import shown_count
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.numbers import shown
 from mechdesign.core.text import counted
-from mechdesign.core.validation import in_range, integer
+from mechdesign.core.validation import in_range, integer, require_keys
 
 View = tuple[int, ...]
 """Attributes by their numbers, in rising order."""
@@ -126,9 +126,7 @@ def checked_workload(value: Any, count: int, names: Sequence[str] | None) -> dic
             weights.append(1.0)
             continue
         field = f"workload: entry {number}"
-        for key in entry:
-            if key not in ENTRY_KEYS:
-                raise UnknownNameError(field, f"no key '{key}'", suggestion(str(key), ENTRY_KEYS))
+        require_keys(field, entry, ENTRY_KEYS)
         if "attributes" not in entry:
             raise ParameterError(field, "attributes is missing", "name the attributes of the marginal")
         weights.append(in_range(f"{field}: weight", entry.get("weight", 1.0), 0.0, 1e9, low_open=True))

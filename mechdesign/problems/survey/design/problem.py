@@ -60,7 +60,7 @@ def _questions(field: str, given: Any) -> tuple[Mapping[str, Any], ...]:
             raise ParameterError(
                 field, f"expected a table, got {shown(stated)}", 'give { name = "age", ... }'
             )
-        question = Question.from_json({key: value for key, value in stated.items() if key not in EXTRA})
+        question = Question.from_json(stated, EXTRA)
         asked.append(question)
         kept.append(question.as_json() | {key: stated[key] for key in EXTRA if key in stated})
     Questions(asked)
@@ -183,7 +183,7 @@ class SurveyDesign(Problem[Survey]):
         """The questions as the mechanism knows them."""
         found = []
         for item in self.questions:
-            found.append(Question.from_json({key: item[key] for key in item if key not in EXTRA}))
+            found.append(Question.from_json(item, EXTRA))
         return Questions(found)
 
     @cached_property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.validation import in_range
+from mechdesign.core.validation import in_range, require_keys
 from mechdesign.mechanisms.survey.planned import is_cumulative, of_share, unit, wanted_spread
 from mechdesign.mechanisms.survey.questions import Questions
 from mechdesign.mechanisms.survey.wanted import Wanted, singles, wanted_means, wanted_table
@@ -89,6 +89,7 @@ def targets_of(
     for item in tables:
         listed = item["questions"] if isinstance(item, Mapping) and "questions" in item else item
         options = item if isinstance(item, Mapping) else {}
+        require_keys("tables", options, ("questions", "importance", "error"))
         wanted = wanted_table(questions, listed)
         found.append(_target(questions, wanted, options, f"tables: {wanted.name(questions)}"))
     for item in means:

@@ -12,13 +12,13 @@ import numpy as np
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.discovery import companion
-from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
+from mechdesign.core.errors import ParameterError, UnknownNameError
 from mechdesign.core.fields import checked, choice, frozen_problem, related
 from mechdesign.core.numbers import rational, shown
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
-from mechdesign.core.validation import in_range, integer, privacy_epsilon
+from mechdesign.core.validation import in_range, integer, privacy_epsilon, require_keys
 from mechdesign.problems.survey.limit.columns import checked_column, kind_information
 from mechdesign.problems.survey.limit.effects import Effects, Part, effects_of
 
@@ -56,11 +56,7 @@ def _tables(problem: SurveyLimit, field: str, value: Any) -> tuple[Mapping[str, 
     for number, entry in enumerate(value):
         where = f"{field}: entry {number}"
         given = entry if isinstance(entry, Mapping) else {"questions": entry}
-        for key in given:
-            if key not in ("questions", "weight"):
-                raise UnknownNameError(
-                    where, f"no key '{key}'", suggestion(str(key), ("questions", "weight"))
-                )
+        require_keys(where, given, ("questions", "weight"))
         table = _table(problem, where, given.get("questions"))
         if table in found:
             raise ParameterError(where, "is there twice", "drop one")
