@@ -27,7 +27,8 @@ SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 LOWEST = "lowest"
 EXTRAS = ("report", "parquet", "test")
 SOLVERS = ("mechdesign/solvers", "tests/solvers")
-MARK = "mark.everywhere"
+MARKED, QUIET = "everywhere", ("-q", "-p", "no:cacheprovider")
+MARK = f"mark.{MARKED}"
 # An old release may use what a new one of its own dependencies deprecates; this is not ours to mend.
 TOLERANT = ("-W", "default::DeprecationWarning", "-W", "default::PendingDeprecationWarning")
 
@@ -111,7 +112,7 @@ def run(leg: Leg) -> tuple[bool, str]:
         ("environment", [leg.python, "-m", "venv", str(home)]),
         ("packages", [*install, "--editable", f"{ROOT}[{extras}]", *lowest]),
         ("demonstration", [python, "-m", "mechdesign", "demo", "-o", str(home / "demo")]),
-        ("tests", [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *warnings, "-m", "everywhere", *subset()]),
+        ("tests", [python, "-m", "pytest", *QUIET, *warnings, "-m", MARKED, *subset()]),
     ]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "default"}
     for name, command in steps:

@@ -169,6 +169,7 @@ def test_with_delta_nobody_is_said_to_be_at_most_so_sure(tmp_path, capsys):
     text = '[model]\ntitle = "t"\nproblem = "randomized-response"\n[parameters]\nprior = [0.5, 0.5]\n'
     (tmp_path / "m.toml").write_text(f"{text}epsilon = 5.0\ndelta = 0.1\n", encoding="utf-8")
     assert main(["build", str(tmp_path / "m.toml"), "-o", str(tmp_path / "m.json")]) == 0
-    (line,) = capsys.readouterr().err.splitlines()
+    leaky, line = capsys.readouterr().err.splitlines()
+    assert "up to 10 of 100 reports" in leaky
     assert "sure" not in line
     assert line.endswith(f"guesses the right one with a probability of at most {percent_sure(5.0, 0.1)}")
