@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.mechanisms.intervals import tail_of
 
@@ -64,16 +65,28 @@ class Counting:
         self.trials += np.isfinite(low) & np.isfinite(high)
 
     def add_estimate(self, estimate: Any, times: int = 1, level: float = 0.95) -> None:
-        """Count the intervals of an estimate without searching for their ends, for so many equal ones."""
+        """Count the intervals of an estimate without searching for their ends, for so many equal ones.
+
+        Those of the first estimate are searched for: what it prints has to agree with what is counted.
+        """
+        first, inside = not self.trials.any(), self._reached(estimate, level)
+        if inside is None or first:
+            low, high = (np.asarray(end, dtype=np.float64).ravel() for end in estimate.interval(level))
+            within = (low - self.slack <= self.truth) & (self.truth <= high + self.slack)
+            assert inside is None or (within == inside).all(), f"{self.case}: interval and limits differ"
+            inside = within
+        self.hits += times * inside
+        self.trials += times
+
+    def _reached(self, estimate: Any, level: float) -> NDArray[np.bool_] | None:
+        """Return which truths the limits of an estimate reach; None where it has none."""
         limits = getattr(estimate, "limits", None)
         if not hasattr(limits, "reach"):
-            for _ in range(times):
-                self.add(estimate.interval(level))
-            return
-        difference = self.truth - np.atleast_1d(np.asarray(estimate.value, dtype=np.float64)).ravel()
+            return None
+        value = np.asarray(getattr(estimate, "unbiased", estimate.value), dtype=np.float64)
+        difference = self.truth.reshape(value.shape) - value
         nearer = np.sign(difference) * np.maximum(np.abs(difference) - self.slack, 0.0)
-        self.hits += times * np.asarray(limits.reach(nearer, tail_of(level))).ravel()
-        self.trials += times
+        return np.asarray(limits.reach(nearer, tail_of(level))).ravel()
 
     def found(self) -> Iterable[Covered]:
         """Yield the counts for each true number."""

@@ -139,7 +139,7 @@ def joint(
         for turn in range(repetitions):
             estimate = mechanism.estimate(mechanism.randomize(values, rng=rng), **options)
             for places, counting in zip(wanted, counts, strict=True):
-                counting.add(estimate.marginal([NAMES[place] for place in places]).interval())
+                counting.add_estimate(estimate.marginal([NAMES[place] for place in places]))
             if turn % 4:  # the bootstrap takes ten times as long as the rest
                 continue
             low, high = estimate.conditional(["a"], given=["c"]).interval()
@@ -234,8 +234,9 @@ def kary(epsilon: float, users: int, repetitions: int, rng: np.random.Generator)
                 rng.multinomial(n, row, size=repetitions) for n, row in zip(answers, channel, strict=True)
             ]
             counting = Counting(f"{size} answers, {answers.max()} give one", answers / users)
-            for counts in np.sum(drawn, axis=0):
-                counting.add_estimate(response.estimate_from_counts(counts))
+            kinds, times = np.unique(np.sum(drawn, axis=0), axis=0, return_counts=True)
+            for counts, number in zip(kinds, times.tolist(), strict=True):
+                counting.add_estimate(response.estimate_from_counts(counts), number)
             found += list(counting.found())
     return found
 
@@ -251,7 +252,7 @@ def shuffled(epsilon: float, users: int, repetitions: int, rng: np.random.Genera
         counting = Counting(name, high / users)
         values = (np.arange(users) < high).astype(float)
         for _ in range(repetitions):
-            counting.add(mechanism.local.estimate(mechanism.local.randomize(values, rng=rng)).interval())
+            counting.add_estimate(mechanism.local.estimate(mechanism.local.randomize(values, rng=rng)))
         found += list(counting.found())
     return found
 
