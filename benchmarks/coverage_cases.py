@@ -36,6 +36,34 @@ class Covered:
         return self.hits / self.trials
 
 
+BOTH = (False, True)
+"""The users at hand, and a population from which they are drawn."""
+
+
+def all_reports(
+    mechanism: Any,
+    values: NDArray[Any],
+    population: bool,
+    repetitions: int,
+    rng: np.random.Generator,
+    **options: Any,
+) -> list[Any]:
+    """Return the reports of these users in each repetition, or of as many from a population like them.
+
+    All are drawn in one call of ``randomize``, which gets the options.
+    """
+    users = len(values)
+    whose = np.tile(np.arange(users), repetitions)
+    if population:
+        whose = rng.integers(users, size=users * repetitions)
+    return np.split(mechanism.randomize(values[whose], rng=rng, **options), repetitions)
+
+
+def kind_of(population: bool) -> str:
+    """Return whose numbers are wanted."""
+    return "population" if population else "users"
+
+
 Measure = Callable[[float, int, int, np.random.Generator], list[Covered]]
 """From epsilon, users, repetitions and a generator; nothing where there is no such mechanism."""
 
@@ -83,8 +111,17 @@ class Counting:
         limits = getattr(estimate, "limits", None)
         if not hasattr(limits, "reach"):
             return None
-        value = np.asarray(getattr(estimate, "unbiased", estimate.value), dtype=np.float64)
-        difference = self.truth.reshape(value.shape) - value
+        return self._within(getattr(estimate, "unbiased", estimate.value), limits, level)
+
+    def add_limits(self, value: Any, limits: Any, times: int = 1, level: float = 0.95) -> None:
+        """Count intervals that are had without the rest of an estimate, where it says anything."""
+        known = ~np.isnan(self.truth) & ~np.isnan(np.asarray(value, dtype=np.float64)).ravel()
+        self.hits += times * (known & self._within(np.nan_to_num(value), limits, level))
+        self.trials += times * known
+
+    def _within(self, value: Any, limits: Any, level: float) -> NDArray[np.bool_]:
+        middle = np.asarray(value, dtype=np.float64)
+        difference = self.truth.reshape(middle.shape) - middle
         nearer = np.sign(difference) * np.maximum(np.abs(difference) - self.slack, 0.0)
         return np.asarray(limits.reach(nearer, tail_of(level))).ravel()
 

@@ -82,7 +82,7 @@ def test_intervals_cover_every_count_with_what_they_state(users, own, other):
 
 @pytest.mark.parametrize(("users", "own", "other"), [(60, 0.98, 0.02), (40, 0.6, 0.4), (3, 0.9, 0.1)])
 def test_a_count_is_reached_where_the_interval_contains_it(users, own, other):
-    """Whole counts and others, without a search; of estimates below 0, too, and of one that was moved to 0."""
+    """Whole counts and others, without a search; of estimates below 0, too, and of one moved to 0."""
     observed = np.arange(users + 1)
     value = (observed - users * other) / (own - other)
     value[0] = max(0.0, value[0])
