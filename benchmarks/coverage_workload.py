@@ -21,6 +21,10 @@ Counts = NDArray[np.int64]
 
 TYPES, SLOTS = 5, 6
 
+MEDIANS = (0.5, 0.5 + 1e-9)
+"""With half the users of the first type and half of the last one these are those two types: at either end of
+the interval a quantile is one that a test of a cumulative share of just 0.5 does not reject."""
+
 
 def drawn_counts(
     mechanism: Any, held: Counts, population: bool, repetitions: int, rng: np.random.Generator
@@ -65,19 +69,22 @@ def queries(epsilon: float, users: int, repetitions: int, rng: np.random.Generat
     shown = mechanism.labels.shown()
     for name, held in types_held(users).items():
         truth = mechanism.workload.rows @ held / users
-        middle = int(np.argmax(np.cumsum(held) >= users / 2.0))
+        right = [int(np.argmax(np.cumsum(held) >= share * users)) for share in MEDIANS]
         for population in (False, True):
             kind = f"{name}, {'population' if population else 'users'}"
-            counting, median, trials = Counting(f"queries, {kind}", truth), 0, 0
+            counting, reached = Counting(f"queries, {kind}", truth), [0 for _ in MEDIANS]
             for counts, times in drawn_counts(mechanism, held, population, repetitions, rng):
                 estimate = mechanism.estimate_from_counts(counts, population)
                 counting.add_estimate(estimate, times)
-                if trials < repetitions // 4:
-                    quantile = estimate.quantile(0.5)
-                    trials += times
+                for place, share in enumerate(MEDIANS if name == "half and half" else ()):
+                    quantile = estimate.quantile(share)
                     low, high = shown.index(quantile.low), shown.index(quantile.high)
-                    median += times * (low <= middle <= high)
-            found += [*counting.found(), Covered(f"median, {kind}", median, trials)]
+                    reached[place] += times * (low <= right[place] <= high)
+            names = (f"{share:.9g} quantile, {kind}" for share in MEDIANS)
+            hits = zip(names, reached, strict=True)
+            found += counting.found()
+            if name == "half and half":
+                found += [Covered(case, hit, repetitions) for case, hit in hits]
     return found
 
 
