@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.mechanisms.intervals import tail_of
 
@@ -33,6 +34,34 @@ class Covered:
     def share(self) -> float:
         """The part that contained it."""
         return self.hits / self.trials
+
+
+BOTH = (False, True)
+"""The users at hand, and a population from which they are drawn."""
+
+
+def all_reports(
+    mechanism: Any,
+    values: NDArray[Any],
+    population: bool,
+    repetitions: int,
+    rng: np.random.Generator,
+    **options: Any,
+) -> list[Any]:
+    """Return the reports of these users in each repetition, or of as many from a population like them.
+
+    All are drawn in one call of ``randomize``, which gets the options.
+    """
+    users = len(values)
+    whose = np.tile(np.arange(users), repetitions)
+    if population:
+        whose = rng.integers(users, size=users * repetitions)
+    return np.split(mechanism.randomize(values[whose], rng=rng, **options), repetitions)
+
+
+def kind_of(population: bool) -> str:
+    """Return whose numbers are wanted."""
+    return "population" if population else "users"
 
 
 Measure = Callable[[float, int, int, np.random.Generator], list[Covered]]
@@ -64,16 +93,37 @@ class Counting:
         self.trials += np.isfinite(low) & np.isfinite(high)
 
     def add_estimate(self, estimate: Any, times: int = 1, level: float = 0.95) -> None:
-        """Count the intervals of an estimate without searching for their ends, for so many equal ones."""
+        """Count the intervals of an estimate without searching for their ends, for so many equal ones.
+
+        Those of the first estimate are searched for: what it prints has to agree with what is counted.
+        """
+        first, inside = not self.trials.any(), self._reached(estimate, level)
+        if inside is None or first:
+            low, high = (np.asarray(end, dtype=np.float64).ravel() for end in estimate.interval(level))
+            within = (low - self.slack <= self.truth) & (self.truth <= high + self.slack)
+            assert inside is None or (within == inside).all(), f"{self.case}: interval and limits differ"
+            inside = within
+        self.hits += times * inside
+        self.trials += times
+
+    def _reached(self, estimate: Any, level: float) -> NDArray[np.bool_] | None:
+        """Return which truths the limits of an estimate reach; None where it has none."""
         limits = getattr(estimate, "limits", None)
         if not hasattr(limits, "reach"):
-            for _ in range(times):
-                self.add(estimate.interval(level))
-            return
-        difference = self.truth - np.atleast_1d(np.asarray(estimate.value, dtype=np.float64)).ravel()
+            return None
+        return self._within(getattr(estimate, "unbiased", estimate.value), limits, level)
+
+    def add_limits(self, value: Any, limits: Any, times: int = 1, level: float = 0.95) -> None:
+        """Count intervals that are had without the rest of an estimate, where it says anything."""
+        known = ~np.isnan(self.truth) & ~np.isnan(np.asarray(value, dtype=np.float64)).ravel()
+        self.hits += times * (known & self._within(np.nan_to_num(value), limits, level))
+        self.trials += times * known
+
+    def _within(self, value: Any, limits: Any, level: float) -> NDArray[np.bool_]:
+        middle = np.asarray(value, dtype=np.float64)
+        difference = self.truth.reshape(middle.shape) - middle
         nearer = np.sign(difference) * np.maximum(np.abs(difference) - self.slack, 0.0)
-        self.hits += times * np.asarray(limits.reach(nearer, tail_of(level))).ravel()
-        self.trials += times
+        return np.asarray(limits.reach(nearer, tail_of(level))).ravel()
 
     def found(self) -> Iterable[Covered]:
         """Yield the counts for each true number."""

@@ -61,6 +61,20 @@ def cases(size: int, users: int) -> list[NDArray[np.int64]]:
     return tables
 
 
+def drawn_reports(
+    answers: NDArray[np.int64],
+    channel: NDArray[np.float64],
+    population: bool,
+    repetitions: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Return the counts of reports, a row a repetition."""
+    if population:
+        return rng.multinomial(answers.sum(), answers / answers.sum() @ channel, size=repetitions)
+    found = [rng.multinomial(n, row, size=repetitions) for n, row in zip(answers, channel, strict=True)]
+    return np.sum(found, axis=0)
+
+
 def frequency_coverage(
     mechanism: FiniteChannel, users: int, repetitions: int, rng: np.random.Generator
 ) -> float:
@@ -69,14 +83,7 @@ def frequency_coverage(
     for answers in cases(len(channel), users):
         truth = answers / users
         for population in (False, True):
-            if population:
-                counts = rng.multinomial(users, truth @ channel, size=repetitions)
-            else:
-                drawn = [
-                    rng.multinomial(number, row, size=repetitions)
-                    for number, row in zip(answers, channel, strict=True)
-                ]
-                counts = np.sum(drawn, axis=0)
+            counts = drawn_reports(answers, channel, population, repetitions, rng)
             value = counts / users @ mechanism._inverse.T
             inside = mechanism.limits(value, users, population).reach(nearly(truth - value), TAIL)
             least = min(least, float(inside.mean(axis=0).min()))

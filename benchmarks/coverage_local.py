@@ -5,15 +5,16 @@ See :mod:`benchmarks.coverage`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.coverage_cases import Counting, Covered, Measure
-from benchmarks.coverage_frequencies import TAIL, cases, nearly
+from benchmarks.coverage_cases import BOTH, Counting, Covered, Measure, all_reports, kind_of
+from benchmarks.coverage_frequencies import TAIL, cases, drawn_reports, nearly
 from mechdesign.core.errors import MechDesignError
 from mechdesign.mechanisms import KaryChannel, KaryResponse
 from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
@@ -32,6 +33,7 @@ from mechdesign.mechanisms.sets import CellSet, MatchSet, ProductSet, SetRespons
 from mechdesign.mechanisms.shuffle import Promise
 from mechdesign.mechanisms.shuffled import Shuffled
 
+FEW = 5
 SIZES = (4, 100)
 """Categories of the oracles."""
 
@@ -89,6 +91,9 @@ Joint = NDArray[np.int64]
 def rows(users: int) -> Iterator[tuple[str, Joint]]:
     """Yield what users hold of three attributes with 2, 3 and 2 values."""
     yield "all alike", np.zeros((users, 3), dtype=np.int64)
+    one = np.zeros((users, 3), dtype=np.int64)
+    one[0] = 1
+    yield "one other", one
     few = np.zeros((users, 3), dtype=np.int64)
     few[: min(5, users)] = 1
     yield "five others", few
@@ -120,30 +125,42 @@ def joint_response(epsilon: float) -> JointResponse:
     )
 
 
+def data_of(
+    users: int, names: Sequence[str] | None, populations: Sequence[bool]
+) -> Iterator[tuple[str, Joint, bool]]:
+    """Yield what users hold, all of :func:`rows` or those with these names, for each kind of truth."""
+    for name, values in rows(users):
+        for population in populations if names is None or name in names else ():
+            yield f"{name}, {kind_of(population)}", values, population
+
+
 def joint(
-    epsilon: float, users: int, repetitions: int, rng: np.random.Generator, **options: Any
+    epsilon: float,
+    users: int,
+    repetitions: int,
+    rng: np.random.Generator,
+    names: Sequence[str] | None = None,
+    populations: Sequence[bool] = BOTH,
+    **options: Any,
 ) -> list[Covered]:
     """Return the coverage of unbiased joint shares: single attributes, pairs, cells, and given another.
 
     The options are those of ``estimate``: a given penalty saves the time of cross-validation.
     """
     mechanism, found = joint_response(epsilon), []
-    for name, values in rows(users):
+    for name, values, population in data_of(users, names, populations):
         wanted = [(0,), (1,), (0, 1), (0, 1, 2)]
         counts = [
             Counting(f"{len(places)} attributes, {name}", share_table(values, places)) for places in wanted
         ]
         both, below = share_table(values, (0, 2)).reshape(2, 2), share_table(values, (2,))
-        known = below > 0.0
-        given = Counting(f"given another, {name}", (both[:, known] / below[known]).ravel())
-        for turn in range(repetitions):
-            estimate = mechanism.estimate(mechanism.randomize(values, rng=rng), **options)
+        given = Counting(f"given another, {name}", both / np.where(below > 0.0, below, np.nan))
+        for reports in all_reports(mechanism, values, population, repetitions, rng):
+            estimate = mechanism.estimate(reports, population, **options)
             for places, counting in zip(wanted, counts, strict=True):
-                counting.add(estimate.marginal([NAMES[place] for place in places]).interval())
-            if turn % 4:  # the bootstrap takes ten times as long as the rest
-                continue
-            low, high = estimate.conditional(["a"], given=["c"]).interval()
-            given.add((np.asarray(low)[:, known], np.asarray(high)[:, known]))
+                counting.add_estimate(estimate.marginal([NAMES[place] for place in places]))
+            table = estimate.conditional(["a"], given=["c"])
+            given.add_limits(table.unbiased, table.limits)
         found += [item for counting in (*counts, given) for item in counting.found()]
     return found
 
@@ -154,17 +171,24 @@ def release_of(epsilon: float) -> MarginalRelease:
     return MarginalRelease.of([2, 3, 2], [(0, 1), (1, 2), (0, 2)], epsilon, names=NAMES)
 
 
-def release(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+def release(
+    epsilon: float,
+    users: int,
+    repetitions: int,
+    rng: np.random.Generator,
+    names: Sequence[str] | None = None,
+    populations: Sequence[bool] = BOTH,
+) -> list[Covered]:
     """Return the coverage of raw marginals; consistent ones have a predicted error and no interval."""
     mechanism, found = release_of(epsilon), []
-    for name, values in rows(users):
+    for name, values, population in data_of(users, names, populations):
         wanted = [(0,), (1,), (0, 1)]
         raw = [
             Counting(f"raw, {len(places)} attributes, {name}", share_table(values, places))
             for places in wanted
         ]
-        for _ in range(repetitions):
-            estimate = mechanism.estimate(mechanism.randomize(values, rng=rng))
+        for reports in all_reports(mechanism, values, population, repetitions, rng):
+            estimate = mechanism.estimate(reports, population=population)
             for places, counting in zip(wanted, raw, strict=True):
                 found_raw: Any = estimate.marginal([NAMES[place] for place in places], raw=True)
                 counting.add_estimate(found_raw.cells)
@@ -176,19 +200,26 @@ SHAPES: tuple[SetShape, ...] = (ProductSet([1, 2, 1]), MatchSet([1, 1, 1], 1), C
 """Shapes of sets of three attributes with 2, 3 and 2 values."""
 
 
-def sets(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+def sets(
+    epsilon: float,
+    users: int,
+    repetitions: int,
+    rng: np.random.Generator,
+    names: Sequence[str] | None = None,
+    populations: Sequence[bool] = BOTH,
+) -> list[Covered]:
     """Return the coverage of single attributes and pairs from reported sets, of users and of a population."""
     found = []
     for shape in SHAPES:
         mechanism = SetResponse.of([2, 3, 2], epsilon, shape, NAMES)
-        for name, values in rows(users):
+        for name, values, population in data_of(users, names, populations):
             wanted = [(0,), (1,), (0, 1)]
             counts = [
                 Counting(f"{shape.kind}, {len(places)} attributes, {name}", share_table(values, places))
                 for places in wanted
             ]
-            for _ in range(repetitions):
-                estimate = mechanism.estimate(mechanism.randomize(values, rng=rng, anyway=True))
+            for reports in all_reports(mechanism, values, population, repetitions, rng, anyway=True):
+                estimate = mechanism.estimate(reports, population=population)
                 for places, counting in zip(wanted, counts, strict=True):
                     table = estimate.table([NAMES[place] for place in places])
                     counting.add_estimate(table.cells)
@@ -199,14 +230,20 @@ def sets(epsilon: float, users: int, repetitions: int, rng: np.random.Generator)
 def attributes_measure(build: Callable[[float], AttributeSampling]) -> Measure:
     """Return the measurement of a mechanism in which users report some of four attributes."""
 
-    def measure(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+    def measure(
+        epsilon: float,
+        users: int,
+        repetitions: int,
+        rng: np.random.Generator,
+        populations: Sequence[bool] = BOTH,
+    ) -> list[Covered]:
         mechanism, found = build(epsilon), []
-        for name, high in (("all low", 0), ("half", users // 2), ("one high", 1)):
-            values = np.zeros((users, 4))
-            values[:high] = 1.0
-            counting = Counting(name, np.full(4, high / users))
-            for _ in range(repetitions):
-                counting.add_estimate(mechanism.estimate(mechanism.randomize(values, rng=rng)))
+        high = np.array([0, 1, users // 2, users - 1])
+        values = (np.arange(users)[:, None] < high).astype(np.float64)
+        for population in populations:
+            counting = Counting(kind_of(population), high / users)
+            for reports in all_reports(mechanism, values, population, repetitions, rng):
+                counting.add_estimate(mechanism.estimate(reports, population=population))
             found += list(counting.found())
         return found
 
@@ -223,19 +260,27 @@ def harmony(epsilon: float) -> AttributeSampling:
     return Harmony(epsilon, 4, 0.0, 1.0)
 
 
-def kary(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
+def kary(
+    epsilon: float,
+    users: int,
+    repetitions: int,
+    rng: np.random.Generator,
+    populations: Sequence[bool] = BOTH,
+) -> list[Covered]:
     """Return the coverage of k-ary responses by themselves, all answers kept and some."""
     found: list[Covered] = []
     for size, kept, delta in ((4, 4, 0.0), (5, 3, 0.05), (30, 30, 0.0)):
         response = KaryResponse.from_channel(KaryChannel(size, np.arange(kept), epsilon, delta))
         channel = response.channel
-        for answers in cases(size, users):
-            drawn = [
-                rng.multinomial(n, row, size=repetitions) for n, row in zip(answers, channel, strict=True)
-            ]
-            counting = Counting(f"{size} answers, {answers.max()} give one", answers / users)
-            for counts in np.sum(drawn, axis=0):
-                counting.add_estimate(response.estimate_from_counts(counts))
+        chosen = cases(size, users)[3 if size > FEW else 0 :]  # many answers: one user differs, and even data
+        for answers, population in product(chosen, populations):
+            drawn = drawn_reports(answers, channel, population, repetitions, rng)
+            case = f"{size} answers, {answers.max()} give one, {kind_of(population)}"
+            counting = Counting(case, answers / users)
+            kinds, times = np.unique(drawn, axis=0, return_counts=True)
+            for counts, number in zip(kinds, times.tolist(), strict=True):
+                value, _, limits = response._estimator.estimate(counts, population)
+                counting.add_limits(value, limits, number)
             found += list(counting.found())
     return found
 
@@ -247,11 +292,11 @@ def shuffled(epsilon: float, users: int, repetitions: int, rng: np.random.Genera
     except MechDesignError:
         return []
     found = []
-    for name, high in (("all low", 0), ("half", users // 2), ("one high", 1)):
-        counting = Counting(name, high / users)
+    for high, population in product((0, users // 2, 1), BOTH):
+        counting = Counting(f"{high} high, {kind_of(population)}", high / users)
         values = (np.arange(users) < high).astype(float)
-        for _ in range(repetitions):
-            counting.add(mechanism.local.estimate(mechanism.local.randomize(values, rng=rng)).interval())
+        for reports in all_reports(mechanism.local, values, population, repetitions, rng):
+            counting.add_estimate(mechanism.local.estimate(reports, population=population))
         found += list(counting.found())
     return found
 

@@ -34,12 +34,14 @@ NO_INTERVALS = {"marginal-rival": "its predicted error is one of all cells toget
 """Types whose estimates have no intervals, and why."""
 
 
-def mean_measure(build: Callable[[float], MeanMechanism]) -> Measure:
-    """Return the measurement of a mean of all users, the lowest over its cases."""
+def mean_measure(*builds: Callable[[float], MeanMechanism]) -> Measure:
+    """Return the measurement of a mean of all users, the lowest over the cases of each mechanism."""
 
     def measure(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
-        share = coverage(build(epsilon), users, "everybody", repetitions, rng)
-        return [Covered("the lowest of its cases", round(share * repetitions), repetitions)]
+        shares = [coverage(build(epsilon), users, "everybody", repetitions, rng) for build in builds]
+        return [
+            Covered("the lowest of its cases", round(share * repetitions), repetitions) for share in shares
+        ]
 
     return measure
 
@@ -55,7 +57,9 @@ def channel_measure(epsilon: float, users: int, repetitions: int, rng: np.random
 
 MEASURED: dict[str, Measure] = {
     "duchi": mean_measure(MEANS["duchi"]),
-    "censoring-interval": mean_measure(MEANS["one-bit interval, symmetric"]),
+    "censoring-interval": mean_measure(
+        MEANS["one-bit interval, symmetric"], MEANS["one-bit interval [0, d], delta = 0.1"]
+    ),
     "discrete-piecewise": mean_measure(MEANS["discrete-piecewise"]),
     "grid-mean": mean_measure(MEANS["mean-channel, 11 inputs"]),
     "laplace": mean_measure(MEANS["laplace"]),

@@ -5,6 +5,7 @@ See :mod:`benchmarks.coverage`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -165,16 +166,31 @@ def intervals(protocol: Protocol, repetitions: int, rng: np.random.Generator) ->
         counting, middle = Counting(shown, truth), Counting(f"{shown}, a range", 0.0)
         if protocol.type == "range-tree":
             middle = Counting(f"{shown}, a range", float(np.isin(values, np.arange(1, size - 1)).sum()))
-        for repetition in range(repetitions):
-            drawn = again(protocol, repetition)
-            estimate = drawn.analyze(drawn.with_fakes(drawn.encode(values, rng=rng), rng))
-            counting.add_estimate(estimate)
+        for estimate, times in estimates(protocol, values, repetitions, rng):
+            counting.add_estimate(estimate, times)
             if protocol.type == "range-tree":
                 value, _ = estimate.count(1, size - 2)
                 down, up = estimate.limits(1, size - 2).distances(0.025)
                 middle.add((value - down, value + up))
         found += [*counting.found(), *middle.found()]
     return found
+
+
+def estimates(
+    protocol: Protocol, values: NDArray[Any], repetitions: int, rng: np.random.Generator
+) -> Iterator[tuple[Any, int]]:
+    """Yield estimates and how often each was made: from equal sums over all messages the same one follows."""
+    times: Counter[tuple[Any, ...]] = Counter()
+    counters = {}
+    for repetition in range(repetitions):
+        drawn = again(protocol, repetition)
+        counter = drawn.counter()
+        counter.update(drawn.with_fakes(drawn.encode(values, rng=rng), rng))
+        key = (counter.messages, *counter.sums.tolist(), repetition if protocol.drawn else 0)
+        times[key] += 1
+        counters[key] = counter
+    for key, counter in counters.items():
+        yield counter.estimate(), times[key]
 
 
 def rejections(protocol: Any, repetitions: int, rng: np.random.Generator) -> list[Covered]:

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage_cases import Counting, Covered
 from mechdesign.mechanisms.kary import KaryResponse
+from mechdesign.mechanisms.mean import DiscretePiecewise
 from mechdesign.mechanisms.sets import ProductSet, SetResponse
 from mechdesign.mechanisms.survey import Question, Questions, SetPart, Survey, TablePart, Wanted
+from mechdesign.mechanisms.survey.parts import NumberPart
 from mechdesign.mechanisms.survey.survey import best_part
 
 ASKED = Questions(
@@ -37,7 +39,7 @@ def survey_of(epsilon: float) -> Survey:
     """Return a survey whose designs tell each result in several ways, in unequal shares."""
     half = epsilon / 2.0
     designs = [
-        [best_part(ASKED, 1, half), best_part(ASKED, 2, half)],
+        [best_part(ASKED, 1, half), NumberPart(ASKED, 2, DiscretePiecewise(half, 0.0, 10.0))],
         [TablePart(ASKED, [0, 1], KaryResponse.of(6, epsilon))],
         [TablePart(ASKED, [0, 2], KaryResponse.of(4, epsilon))],
         [SetPart(ASKED, [0, 1], SetResponse.of([2, 3], epsilon, ProductSet([1, 2]), tables=()))],

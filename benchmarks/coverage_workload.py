@@ -5,8 +5,9 @@ The counts of the reports are drawn from the integers of the mechanism, equal co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,10 @@ from mechdesign.problems.workload import EventCounts, LinearQueries
 Counts = NDArray[np.int64]
 
 TYPES, SLOTS = 5, 6
+
+MEDIANS = (0.5, 0.5 + 1e-9)
+"""With half the users of the first type and half of the last one these are those two types: at either end of
+the interval a quantile is one that a test of a cumulative share of just 0.5 does not reject."""
 
 
 def drawn_counts(
@@ -65,42 +70,56 @@ def queries(epsilon: float, users: int, repetitions: int, rng: np.random.Generat
     shown = mechanism.labels.shown()
     for name, held in types_held(users).items():
         truth = mechanism.workload.rows @ held / users
-        middle = int(np.argmax(np.cumsum(held) >= users / 2.0))
+        right = [int(np.argmax(np.cumsum(held) >= share * users)) for share in MEDIANS]
         for population in (False, True):
             kind = f"{name}, {'population' if population else 'users'}"
-            counting, median, trials = Counting(f"queries, {kind}", truth), 0, 0
+            counting, reached = Counting(f"queries, {kind}", truth), [0 for _ in MEDIANS]
             for counts, times in drawn_counts(mechanism, held, population, repetitions, rng):
                 estimate = mechanism.estimate_from_counts(counts, population)
                 counting.add_estimate(estimate, times)
-                if trials < repetitions // 4:
-                    quantile = estimate.quantile(0.5)
-                    trials += times
+                for place, share in enumerate(MEDIANS if name == "half and half" else ()):
+                    quantile = estimate.quantile(share)
                     low, high = shown.index(quantile.low), shown.index(quantile.high)
-                    median += times * (low <= middle <= high)
-            found += [*counting.found(), Covered(f"median, {kind}", median, trials)]
+                    reached[place] += times * (low <= right[place] <= high)
+            names = (f"{share:.9g} quantile, {kind}" for share in MEDIANS)
+            hits = zip(names, reached, strict=True)
+            found += counting.found()
+            if name == "half and half":
+                found += [Covered(case, hit, repetitions) for case, hit in hits]
     return found
 
 
 @cache
-def events_of(epsilon: float) -> Any:
+def events_of(epsilon: float, method: str | None = None) -> Any:
     """Return the mechanism of events in six slots, of which users have two at most."""
     problem = EventCounts(slots=SLOTS, most=2, prior=[0.8, 0.15, 0.05], epsilon=epsilon)
-    return solve(problem, "kary").mechanism()
+    return solve(problem, method).mechanism()
 
 
 EVENTS = {
     "few": {"none": 0.7, "0": 0.2, "1+1": 0.05, "2+5": 0.05},
-    "none": {"none": 1.0},
+    "one": {"none": 1.0, "0": 1e-9},
     "half": {"none": 0.5, "0+1": 0.5},
 }
-"""Shares of users with these events."""
+"""Shares of users with these events, of whom there is one at least; in some slots there are none."""
 
 
-def events(epsilon: float, users: int, repetitions: int, rng: np.random.Generator) -> list[Covered]:
-    """Return the coverage of events in slots with many, few and none, of users and of a population."""
-    mechanism, found = events_of(epsilon), []
-    for name, shares in EVENTS.items():
-        numbers = np.floor(np.array(list(shares.values())) * users + 1e-9).astype(np.int64)
+def events(
+    epsilon: float,
+    users: int,
+    repetitions: int,
+    rng: np.random.Generator,
+    methods: Sequence[str | None] = (None, "kary"),
+) -> list[Covered]:
+    """Return the coverage of events in slots with many, few and none, of users and of a population.
+
+    The moments of a report of the best mechanism depend on the other events of its user, those of a k-ary
+    response on the number of events in the slot alone.
+    """
+    found: list[Covered] = []
+    for method, (name, shares) in product(methods, EVENTS.items()):
+        mechanism = events_of(epsilon, method)
+        numbers = np.maximum(1, np.floor(np.array(list(shares.values())) * users + 1e-9)).astype(np.int64)
         numbers[0] += users - numbers.sum()
         texts = list(shares)
         held = np.zeros(mechanism.labels.size, dtype=np.int64)
@@ -109,7 +128,7 @@ def events(epsilon: float, users: int, repetitions: int, rng: np.random.Generato
         truth = numbers @ np.array(slots) / users
         for population in (False, True):
             kind = "population" if population else "users"
-            counting = Counting(f"events, {name}, {kind}", truth)
+            counting = Counting(f"events, {method or 'best'}, {name}, {kind}", truth)
             for counts, times in drawn_counts(mechanism, held, population, repetitions, rng):
                 counting.add_estimate(mechanism.estimate_from_counts(counts, population), times)
             found += list(counting.found())

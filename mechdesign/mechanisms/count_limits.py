@@ -38,6 +38,10 @@ ROUNDED = 1.0 - 1e-9
 """Tails are compared with the part of a probability that rounding cannot reach: a tie is not rejected."""
 
 
+NEARLY = 1e-9
+"""A count that is so near to a whole number is that number."""
+
+
 class CountNoise(Protocol):
     """A law on integers, as far as limits need it."""
 
@@ -291,8 +295,19 @@ class CountLimits:
         return down[index.ravel()], up[index.ravel()]
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
-        """Return whether the intervals reach so far."""
-        return within(difference, *self.distances(tail))
+        """Return whether the intervals reach so far, for counts from 0 to ``most``.
+
+        The ends of intervals are whole, so a count is tested at the next whole number away from the estimate.
+        """
+        count, below = self.value + difference, difference < 0.0
+        kept: NDArray[np.bool_] = (difference == 0.0) | np.where(below, count >= 0.0, count <= self.most)
+        whole = np.where(below, np.floor(count + NEARLY), np.ceil(count - NEARLY))
+        tested = np.clip(whole, 0, self.most).astype(np.int64)
+        for place in np.flatnonzero(kept & (difference != 0.0)).tolist():
+            number, tried = int(self.observed[place]), int(tested[place])
+            bottom, top = Sum(self.groups(tried)).quantiles(tail)
+            kept[place] = top >= number or tried == self.most if below[place] else bottom <= number
+        return kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,7 +323,8 @@ class SingleLimits:
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         """Return whether the interval reaches so far."""
-        return within(difference, *self.distances(tail))
+        reached: NDArray[np.bool_] = self.limits.reach(np.atleast_1d(difference), tail)[0]
+        return reached
 
 
 def two_kinds(

@@ -62,11 +62,14 @@ def told_by_intervals(
     """
     tail, normal = tail_of(0.95), 2.0 * normal_quantile(0.975)
     widest = limits.widest(tail)
-    if (widest < (1.0 - 1e-9) * WIDER * normal * errors).all() and (widest < 1.0).all():
+    asked = np.flatnonzero((widest >= (1.0 - 1e-9) * WIDER * normal * errors) | (widest >= 1.0))
+    if not len(asked):
         return errors, ()
-    down, up = limits.distances(tail)
-    told = (down + up) / normal
-    wide = np.flatnonzero(down + up > 1.0).tolist()
+    down, up = limits.at(asked).distances(tail)
+    width = np.zeros_like(errors)
+    width[asked] = down + up
+    told = width / normal
+    wide = np.flatnonzero(width > 1.0).tolist()
     more = f" and {len(wide) - 3} more" if len(wide) > 3 else ""
     shown = ", ".join(f"'{names[answer]}'" for answer in wide[:3])
     note = f"the reports hardly determine the frequency of {shown}{more}: the interval is wider than 0 to 1"
@@ -212,6 +215,11 @@ class RepeatedLimits:
 
     limits: FrequencyLimits
     index: NDArray[np.int64]
+
+    def at(self, index: NDArray[np.int64]) -> RepeatedLimits:
+        """Return the limits of the answers at these indices."""
+        found, place = np.unique(self.index[index], return_inverse=True)
+        return RepeatedLimits(self.limits.at(found), place.ravel())
 
     def distances(self, tail: float) -> tuple[Array, Array]:
         """Return the distances of the limits from the estimates."""

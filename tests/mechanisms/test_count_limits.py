@@ -80,6 +80,21 @@ def test_intervals_cover_every_count_with_what_they_state(users, own, other):
     assert coverage.min() < 1.0 - 1e-6 or own - other > 0.9  # not by being as wide as can be
 
 
+@pytest.mark.parametrize(("users", "own", "other"), [(60, 0.98, 0.02), (40, 0.6, 0.4), (3, 0.9, 0.1)])
+def test_a_count_is_reached_where_the_interval_contains_it(users, own, other):
+    """Whole counts and others, without a search; of estimates below 0, too, and of one moved to 0."""
+    observed = np.arange(users + 1)
+    value = (observed - users * other) / (own - other)
+    value[0] = max(0.0, value[0])
+    limits = CountLimits(observed, value, users, two_kinds(users, own, other))
+    down, up = limits.distances(TAIL)
+    for count in np.linspace(0.0, users, 4 * users + 1):
+        inside = (value - down - 1e-9 <= count) & (count <= value + up + 1e-9)
+        assert (limits.reach(count - value, TAIL) == inside).all()
+        alone = CountLimits.of(0, float(value[0]), users, two_kinds(users, own, other))
+        assert bool(alone.reach(np.asarray(count - value[0]), TAIL)) == inside[0]
+
+
 def test_intervals_of_many_users_are_not_wide():
     law = two_kinds(10**6, 0.75, 0.25)
     down, up = CountLimits(np.array([500_000]), np.array([500_000.0]), 10**6, law).distances(TAIL)

@@ -8,7 +8,7 @@ import pytest
 import mechdesign as md
 from benchmarks.coverage_workload import drawn_counts
 from mechdesign.mechanisms.events.limits import ClassCurves
-from mechdesign.mechanisms.intervals import rare_step
+from mechdesign.mechanisms.intervals import rare_step, tail_of
 from mechdesign.mechanisms.quantile_ends import quantile_ends
 from mechdesign.mechanisms.workload.weights import FEW
 
@@ -117,7 +117,8 @@ def test_the_interval_of_a_quantile_is_made_of_the_types_that_are_not_rejected(f
         found = estimate.quantile(share, 0.9)
         shown = fine.labels.shown()
         assert (found.low, found.high) == (shown[min(possible)], shown[max(possible)])
-        assert quantile_ends(low, high, share) == (min(possible), max(possible))
+        ends = quantile_ends(estimate.value, estimate.limits, share, tail_of(0.9))
+        assert ends == (min(possible), max(possible))
 
 
 def test_an_integer_at_the_end_of_a_report_belongs_to_the_next_one(fine):

@@ -331,13 +331,16 @@ class JointEstimate(CrossTable):
         return unbiased(bits, self.counts, self.mechanism.attributes.shape(places), own, other)
 
     def _limits(self, places: tuple[int, ...], value: Array, base: Array, given: int) -> ShareLimits:
-        own, other = (float(share) for share in self.mechanism.shares)
-        chances = sequence_chances(self.mechanism.weights, self.linked)
-        sizes = self.mechanism.attributes.shape(places)
-        made = {size: BitMoments.of(chances, own, other, size) for size in set(sizes)}
-        bits = [made[size] for size in sizes]
+        bits = [self._bit_moments[size] for size in self.mechanism.attributes.shape(places)]
         estimated = self._summed(self.value[None], places)[0]
         return ShareLimits.of(value, base, estimated, given, bits, self.users, self.population)
+
+    @cached_property
+    def _bit_moments(self) -> dict[int, BitMoments]:
+        """The moments of debiased bits, by the number of values of an attribute."""
+        own, other = (float(share) for share in self.mechanism.shares)
+        chances = sequence_chances(self.mechanism.weights, self.linked)
+        return {size: BitMoments.of(chances, own, other, size) for size in set(self.shape)}
 
     def _ones(self, places: tuple[int, ...]) -> NDArray[np.uint8]:
         """Return how many of a user's reports have each bit of some attributes."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,14 +173,19 @@ class ShareLimits(ScoreTestLimits):
 
     def _cumulants(self, theta: Array) -> tuple[Array, Array, Array]:
         """Return the second to fourth cumulants of a user's Y (Z - theta), averaged over users."""
-        classes = (
+        expansions = {order: _factors(theta, order) for order in (2, 3, 4)}
+        classes = [
             (self.both, self.mass * theta, 1.0 - theta),
             (self.alone, self.mass * (1.0 - theta), -theta),
-            (self.without, np.ones_like(theta), np.zeros_like(theta)),
-        )
+        ]
+        if self.without.any():  # where nothing is given all users have it
+            classes.append((self.without, np.ones_like(theta), np.zeros_like(theta)))
         second, third, fourth = (np.zeros_like(theta) for _ in range(3))
         for moments, weight, mean in classes:
-            two, three, four = (_powers(moments, theta, order) for order in (2, 3, 4))
+            two, three, four = (
+                reduce(np.add, (factor * moments[order, low] for low, factor in enumerate(factors)))
+                for order, factors in expansions.items()
+            )
             if self.population:
                 second, third, fourth = second + weight * two, third + weight * three, fourth + weight * four
                 continue
@@ -201,9 +207,6 @@ def _moments(table: Array, axes: Sequence[int], bits: Sequence[BitMoments], orde
     return table
 
 
-def _powers(moments: Array, theta: Array, order: int) -> Array:
-    """Return the moment of (Y Z - theta Y) of an order from those of Y^order Z^l."""
-    found = np.zeros_like(theta)
-    for low in range(order + 1):
-        found = found + math.comb(order, low) * (-theta) ** (order - low) * moments[order, low]
-    return found
+def _factors(theta: Array, order: int) -> list[Array]:
+    """Return the factors of the moments of Y^order Z^l, l = 0 to order, in that of (Y Z - theta Y)^order."""
+    return [math.comb(order, low) * (-theta) ** (order - low) for low in range(order + 1)]

@@ -8,11 +8,13 @@ random subsets the law of N is known, and with it all moments of the score.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.numbers import frozen
 from mechdesign.mechanisms.oracles.moments import Moments
 from mechdesign.mechanisms.oracles.oracle import Oracle
 
@@ -45,10 +47,11 @@ def score_moments(oracle: Oracle, cells: int) -> tuple[Array, Array] | None:
     return inside, outside
 
 
+@lru_cache(maxsize=1024)
 def _scored(law: Moments, start: Fraction, gain: Fraction) -> Array:
     """Return E[((N - start)/gain)^r] for r = 2, 3, 4."""
     moments = [
         sum((comb(r, j) * law[j] * (-start) ** (r - j) for j in range(r + 1)), Fraction(0)) / gain**r
         for r in (2, 3, 4)
     ]
-    return np.array([float(moment) for moment in moments])
+    return frozen(np.array([float(moment) for moment in moments]))

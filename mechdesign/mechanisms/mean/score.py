@@ -23,7 +23,6 @@ from mechdesign.mechanisms.intervals import (
     law_of_average,
     not_rejected,
     score_distances,
-    within,
 )
 from mechdesign.mechanisms.mean.curves import Curves, ReportSums
 
@@ -137,7 +136,10 @@ class ColumnLimits:
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         """Return whether the intervals reach so far."""
-        return within(difference, *self.distances(tail))
+        distance = np.divide(difference, self.factor, out=np.zeros_like(self.half), where=~self.unknown)
+        known = self.limits.reach(distance, tail)
+        reached: NDArray[np.bool_] = np.where(self.unknown, np.abs(difference) <= self.half, known)
+        return reached
 
     def _known(self, distance: Array) -> Array:
         known: Array = np.where(self.unknown, self.half, distance * self.factor)

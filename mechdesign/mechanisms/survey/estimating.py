@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mechdesign.mechanisms.frequency_estimate import FrequencyEstimate
 from mechdesign.mechanisms.frequency_limits import few_users
+from mechdesign.mechanisms.intervals import NormalLimits, tail_of
 from mechdesign.mechanisms.mean.estimates import MeanEstimate
 from mechdesign.mechanisms.plausible import implausible
 from mechdesign.mechanisms.quantile_ends import quantile_ends
@@ -199,11 +200,11 @@ def quantiles(ordered: FrequencyEstimate, last: str, levels: Sequence[float] = Q
 
     The estimate is made increasing first; the intervals are those of :func:`quantile_ends`.
     """
-    low, high = ordered.interval()
+    limits, tail = ordered.limits or NormalLimits(ordered.standard_error), tail_of(0.95)
     names = [*ordered.categories, last]
     increasing = np.append(np.maximum.accumulate(ordered.value), np.inf)
     category = tuple(names[int(np.argmax(increasing >= level))] for level in levels)
-    ends = [quantile_ends(low, high, level) for level in levels]
+    ends = [quantile_ends(ordered.value, limits, level, tail) for level in levels]
     early, late = (tuple(names[place] for place in places) for places in zip(*ends, strict=True))
     return Quantiles(tuple(levels), category, early, late)
 

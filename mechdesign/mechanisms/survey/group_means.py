@@ -141,7 +141,12 @@ class RangedLimits:
 
     def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
         """Return whether the intervals reach so far."""
-        return within(difference, *self.distances(tail))
+        inside = within(difference, self.value - self.low, self.high - self.value)
+        if self.large.any():
+            truth = (self.value + difference)[self.large]
+            moved = (truth - self.low) / (self.high - self.low) - self.limits.value
+            inside[self.large] = (difference[self.large] == 0.0) | self.limits.reach(moved, tail)
+        return inside
 
 
 def group_means(

@@ -137,8 +137,7 @@ class QueryEstimate(ListedEstimate):
         scores = self.mechanism.cumulative_scores
         values = scores.rows @ self.shares
         limits = scores.limits(values, self.shares, self.users, self.population)
-        down, up = limits.distances(tail_of(level, together))
-        first, last = quantile_ends(values - down, values + up, wanted)
+        first, last = quantile_ends(values, limits, wanted, tail_of(level, together))
         middle = int(np.argmax(self.distribution() >= wanted))
         return Quantile(wanted, *self.mechanism._named_ends(middle, first, last))
 
