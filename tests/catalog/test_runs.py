@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -21,6 +22,7 @@ from mechdesign.core.parallel import ALONE, Task, run_tasks
 from mechdesign.core.solve import methods_of
 from mechdesign.core.watch import Watch
 from mechdesign.papers.claims import check_models
+from tests.support.failures import assert_each
 from tests.support.processes import started
 
 SIMULATED = "contract/monotone"
@@ -40,8 +42,7 @@ def facts(check):
     return json.loads(re.sub(r'"seconds": [^,}]*', '"seconds": 0', json.dumps(check.as_dict())))
 
 
-@pytest.mark.parametrize("slug", models())
-def test_every_model_travels_to_other_processes(slug):
+def travels(slug):
     model = load_model(slug)
     text = pickle.dumps(model)
     assert pickle.dumps(load_model(slug)) == text, "what the cache is asked for would differ every time"
@@ -51,6 +52,10 @@ def test_every_model_travels_to_other_processes(slug):
         return  # to say why a protocol does not apply, it is calibrated, which takes seconds
     for method in methods_of(type(model.problem)):
         assert method.why_not(again.problem) == method.why_not(model.problem), method.name
+
+
+def test_every_model_travels_to_other_processes():
+    assert_each({slug: partial(travels, slug) for slug in models()})
 
 
 def test_a_check_from_the_cache_says_what_the_check_itself_said(cache):

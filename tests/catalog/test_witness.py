@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pytest
 
@@ -13,6 +14,7 @@ from mechdesign.papers.claims import Claim, check_model
 from mechdesign.papers.claims.judge import Series
 from mechdesign.papers.claims.witness import agrees, figures_of, lost, refutes, suggested
 from mechdesign.papers.shown.checks import overview
+from tests.support.failures import assert_each
 
 SURVEY = load_model("response/zhou2019_survey")  # its value is 0.83
 BID = load_model("auction/misreported_bid")
@@ -142,8 +144,7 @@ def test_a_bad_witness_in_a_file_is_one_line(tmp_path):
         load_model(str(path))
 
 
-@pytest.mark.parametrize("slug", models())
-def test_every_refuted_claim_of_a_shipped_model_carries_its_witness(slug):
+def carries_its_witnesses(slug):
     model = load_model(slug)
     for number, claim in enumerate(model.claims):
         if claim.verdict != "refuted":
@@ -152,6 +153,10 @@ def test_every_refuted_claim_of_a_shipped_model_carries_its_witness(slug):
         place = f"{slug}, claim {number + 1} ({claim.quantity}): 'check --json' prints the witness to write"
         assert refutes(changed(claim, **over)), place
         assert claim.reason.strip(), place
+
+
+def test_every_refuted_claim_of_a_shipped_model_carries_its_witness():
+    assert_each({slug: partial(carries_its_witnesses, slug) for slug in models()})
 
 
 def test_figures_name_the_certificate_of_the_claim_only():

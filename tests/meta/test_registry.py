@@ -6,6 +6,7 @@ import gc
 import importlib
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from mechdesign.core.solve import _methods_of_package
 from mechdesign.mechanisms.base import mechanism_types
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.problems import exported_names, families, problem_classes
+from tests.support.failures import assert_each
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(mechdesign.__file__).parent
@@ -104,14 +106,17 @@ def test_a_family_has_a_page_a_model_and_its_tests(family):
     assert len(page.read_text(encoding="utf-8")) > 1000
 
 
-@pytest.mark.parametrize("slug", models())
-def test_a_model_cites_a_source_and_says_what_it_states(slug):
+def cites_a_source(slug):
     model = load_model(slug)
     assert model.source["cite"] in bibliography()
     assert model.source["where"]
     assert model.statement.strip()
     assert model.family in FAMILIES
     assert [number for number, claim in enumerate(model.claims, 1) if not claim.where] == []
+
+
+def test_a_model_cites_a_source_and_says_what_it_states():
+    assert_each({slug: partial(cites_a_source, slug) for slug in models()})
 
 
 def test_every_problem_has_a_model():

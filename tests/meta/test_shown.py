@@ -42,6 +42,7 @@ from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase, Spec
 from mechdesign.mechanisms.survey import Question, Survey
 from mechdesign.papers.marginals.rivals import MarginalRival
 from mechdesign.problems import exported_names
+from tests.support.failures import assert_each
 from tests.support.protocols import PROTOCOLS
 
 LONGEST = 250
@@ -227,14 +228,17 @@ def test_several_reports_add_up_in_the_audit():
     assert not broken.audit().holds
 
 
-@pytest.mark.parametrize("slug", models())
-def test_a_problem_shows_its_class_and_its_parameters(slug):
+def shows_its_class(slug):
     model = load_model(slug)
     problem = model.problem
     assert repr(model) == f"Model({slug}: {problem!r}, {counted(len(model.claims), 'claim')})"
     assert repr(problem).startswith(f"{type(problem).__name__}(")
     assert len(repr(problem)) <= LONGEST
     assert "epsilon=" in repr(problem) or getattr(problem, "epsilon", None) is None
+
+
+def test_a_problem_shows_its_class_and_its_parameters():
+    assert_each({slug: partial(shows_its_class, slug) for slug in models()})
 
 
 def test_a_problem_leaves_defaults_out_and_abridges_what_is_long():

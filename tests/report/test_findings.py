@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import runpy
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,7 @@ from mechdesign.papers.claims.findings import (
     statements,
     undecided_page,
 )
+from tests.support.failures import assert_each
 
 DOCS = Path(__file__).parents[2] / "docs"
 REFUTED = {"verdict": "refuted", "reason": "no"}
@@ -72,14 +73,17 @@ def test_every_undecided_entry_says_why_what_would_decide_it_and_what_was_tried(
         assert "*Witness:*" not in text
 
 
-@pytest.mark.parametrize("slug", models())
-def test_the_most_charitable_readings_are_recorded(slug):
+def has_its_readings(slug):
     """Of every printed claim that is refuted and of every one that is undecided: a sentence at least."""
     for number, claim in enumerate(load_model(slug).claims, 1):
         if claim.verdict == UNDECIDED or (claim.verdict == "refuted" and claim.origin == "paper"):
             assert claim.readings, f"{slug}, claim {number}"
             assert all(len(reading) > 15 for reading in claim.readings), f"{slug}, claim {number}"
             assert len(set(claim.readings)) == len(claim.readings), f"{slug}, claim {number}"
+
+
+def test_the_most_charitable_readings_are_recorded():
+    assert_each({slug: partial(has_its_readings, slug) for slug in models()})
 
 
 def test_claims_that_refute_one_statement_count_once():
@@ -125,9 +129,12 @@ def test_sources_are_those_of_the_bibliography_and_each_has_one_section():
     assert {finding.cite for finding in findings()} <= set(bibliography())
 
 
-@pytest.mark.parametrize("slug", models())
-def test_the_source_of_a_claim_is_in_the_bibliography(slug):
+def has_sources(slug):
     assert {claim.cite for claim in load_model(slug).claims} <= {"", *bibliography()}
+
+
+def test_the_source_of_a_claim_is_in_the_bibliography():
+    assert_each({slug: partial(has_sources, slug) for slug in models()})
 
 
 def test_a_claim_of_another_source_stands_there():

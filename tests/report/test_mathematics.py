@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from xml.etree import ElementTree
 
 import pytest
 
 from mechdesign.catalog import load_model, models
 from mechdesign.report.page.mathematics import PIECE, marked_up, mathml
+from tests.support.failures import assert_each
 
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
@@ -40,8 +42,7 @@ def test_plain_letters_in_tex_may_be_signs_of_markup():
     assert "".join(element.itertext()).replace("\xa0", " ") == "if a<b & c > d"
 
 
-@pytest.mark.parametrize("slug", models())
-def test_the_mathematics_of_every_statement_is_rendered(slug):
+def is_rendered(slug):
     statement = load_model(slug).statement
     made = marked_up(statement)
     assert 'class="tex"' not in made
@@ -53,6 +54,10 @@ def test_the_mathematics_of_every_statement_is_rendered(slug):
         said = "".join(element.itertext())
         assert element.tag.endswith("math")
         assert "\\" not in said, f"a command that the converter does not know: {said}"
+
+
+def test_the_mathematics_of_every_statement_is_rendered():
+    assert_each({slug: partial(is_rendered, slug) for slug in models()})
 
 
 def test_a_prime_stands_beside_its_letter_and_is_not_raised_twice():

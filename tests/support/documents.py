@@ -25,10 +25,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mechdesign.core.cache import Cache
 from tests.support import checks, warm
 
 ROOT = Path(__file__).parents[2]
@@ -112,7 +114,8 @@ def blocks(text: str) -> list[Block]:
 def outputs(page: Path, folder: Path, kept: Path | None = None) -> Iterator[Shown]:
     """Run the blocks of a page in an empty folder and yield what they print.
 
-    Checks of models are taken from the folder ``kept`` and left there: one run of the tests makes each once.
+    Checks of models and solutions are taken from the folder ``kept`` and left there: one run of the tests
+    makes each once.
     """
     found = blocks(page.read_text(encoding="utf-8"))
     namespace: dict[str, Any] = {"__name__": "__main__"}
@@ -121,7 +124,8 @@ def outputs(page: Path, folder: Path, kept: Path | None = None) -> Iterator[Show
     work.mkdir()
     for number, block in enumerate(found):
         if block.language == "python":
-            printed = _run_python(block, page, namespace, work)
+            with nullcontext() if kept is None else checks.solved_once(Cache(kept)):
+                printed = _run_python(block, page, namespace, work)
             after = found[number + 1] if number + 1 < len(found) else None
             if after is not None and after.language == "text" and after.follows:
                 after.comment = after.comment or block.comment

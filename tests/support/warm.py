@@ -8,6 +8,7 @@ tested in ``tests/cli/test_process.py`` and ``tests/meta/test_import_time.py``.
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import pkgutil
@@ -108,6 +109,7 @@ def imported_once(kind: str) -> None:
 def serve(kind: str) -> None:
     """Answer one command or script after the other."""
     imported_once(kind)
+    gc.freeze()  # a copy that searches for garbage need not touch, and so copy, what was imported
     assert threading.active_count() == 1, "only a process without threads can be copied"
     called = _script if kind == LIBRARIES else _command
     for line in sys.stdin:
@@ -147,11 +149,11 @@ def _ended(
 
 def _command(arguments: list[str]) -> int:
     from mechdesign.cli import main
-    from tests.support.checks import check_each_once
+    from tests.support.checks import of_one_run
 
     sys.argv = ["mechdesign", *arguments]
-    check_each_once()
-    return main(arguments)
+    with of_one_run():
+        return main(arguments)
 
 
 def _script(arguments: list[str]) -> int:
