@@ -7,10 +7,10 @@ import numpy as np
 import mechdesign as md
 from benchmarks.measure import best_of, shown_seconds
 from mechdesign.core.text import table
-from mechdesign.mechanisms.auction import greedy
-from mechdesign.mechanisms.auction.slot import Slot
-from mechdesign.papers.auction import published
-from mechdesign.problems.auction.horizon.play import play
+from mechdesign.families.auction import greedy
+from mechdesign.families.auction.horizon.play import play
+from mechdesign.families.auction.papers import published
+from mechdesign.families.auction.slot_rules import Slot
 
 TITLE = "Auctions: slots with truthful payments, and seasons"
 

@@ -16,7 +16,7 @@ from benchmarks.exact import Privacy, exact_true_epsilon
 from benchmarks.measure import best_of, shown_ratio, shown_seconds
 from benchmarks.rivals import ChannelRun, RivalUnavailable, isolated, qif_channel
 from mechdesign.core.text import table
-from mechdesign.problems.response import RandomizedResponse
+from mechdesign.families.response import RandomizedResponse
 
 TITLE = "Optimal channels: uniform prior, epsilon = 1"
 

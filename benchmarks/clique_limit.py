@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mechdesign as md
-from mechdesign.mechanisms.spectrum.channel import Channel
-from mechdesign.mechanisms.spectrum.cliques import rest_of
-from mechdesign.problems.spectrum.channel.scatter import scattered_users
+from mechdesign.families.spectrum.channel.scatter import scattered_users
+from mechdesign.families.spectrum.channel_program import Channel
+from mechdesign.families.spectrum.cliques import rest_of
 
 TITLE = "Spectrum: a bound that says what clique and ramp rows cannot prove"
 

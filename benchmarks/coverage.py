@@ -26,7 +26,7 @@ from benchmarks.coverage_means import ATTRIBUTES, MEANS, coverage, width
 from benchmarks.coverage_registry import MEASURED
 from benchmarks.coverage_shuffle import PROTOCOLS
 from benchmarks.coverage_survey import FEWEST
-from mechdesign.mechanisms import Mechanism
+from mechdesign.collect import Mechanism
 
 TITLE = "Coverage of 95 % confidence intervals, the lowest over extreme data"
 

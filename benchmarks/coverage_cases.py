@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms.intervals import tail_of
+from mechdesign.collect.intervals import tail_of
 
 SLACK = 1e-9
 """A truth that is the end of an interval is not missed by a rounding error, as a part of the users."""

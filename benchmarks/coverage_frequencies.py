@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.mechanisms import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
+from mechdesign.collect import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
 
 Array = NDArray[np.float64]
 

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage_cases import BOTH, Counting, Covered, Measure, all_reports, kind_of
 from benchmarks.coverage_frequencies import TAIL, cases, drawn_reports, nearly
+from mechdesign.collect import KaryChannel, KaryResponse
+from mechdesign.collect.promise import Promise
+from mechdesign.collect.shuffled import Shuffled
 from mechdesign.core.errors import MechDesignError
-from mechdesign.mechanisms import KaryChannel, KaryResponse
-from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
-from mechdesign.mechanisms.joint import JointResponse
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.mean import AttributeSampling, Duchi, Harmony, Laplace
-from mechdesign.mechanisms.oracles import (
+from mechdesign.families.contract.menu import ContractMenu, Terms
+from mechdesign.families.joint import JointResponse
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
     ProjectiveGeometry,
@@ -29,9 +30,8 @@ from mechdesign.mechanisms.oracles import (
     SupportOracle,
     UnaryEncoding,
 )
-from mechdesign.mechanisms.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
-from mechdesign.mechanisms.shuffle import Promise
-from mechdesign.mechanisms.shuffled import Shuffled
+from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
+from mechdesign.families.mean import AttributeSampling, Duchi, Harmony, Laplace
 
 FEW = 5
 SIZES = (4, 100)

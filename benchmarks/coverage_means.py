@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 
 import mechdesign as md
 from benchmarks.coverage_frequencies import TAIL, nearly
-from mechdesign.core.randomness import BitSource, bit_source
-from mechdesign.mechanisms.intervals import Limits
-from mechdesign.mechanisms.mean import (
+from mechdesign.collect.curves import ReportSums
+from mechdesign.collect.intervals import Limits
+from mechdesign.collect.means import MeanMechanism
+from mechdesign.collect.tally import CodeTally, FloatTally
+from mechdesign.exact.randomness import BitSource, bit_source
+from mechdesign.families.mean import (
     CensoringInterval,
     DiscretePiecewise,
     Duchi,
     GridMean,
     Hybrid,
     Laplace,
-    MeanMechanism,
     Piecewise,
     SquareWave,
 )
-from mechdesign.mechanisms.mean.curves import ReportSums
-from mechdesign.mechanisms.mean.tally import CodeTally, FloatTally
 
 Array = NDArray[np.float64]
 

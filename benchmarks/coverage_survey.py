@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.coverage_cases import Counting, Covered
-from mechdesign.mechanisms.kary import KaryResponse
-from mechdesign.mechanisms.mean import DiscretePiecewise
-from mechdesign.mechanisms.sets import ProductSet, SetResponse
-from mechdesign.mechanisms.survey import Question, Questions, SetPart, Survey, TablePart, Wanted
-from mechdesign.mechanisms.survey.parts import NumberPart
-from mechdesign.mechanisms.survey.survey import best_part
+from mechdesign.collect.kary import KaryResponse
+from mechdesign.families.marginals.sets import ProductSet, SetResponse
+from mechdesign.families.mean import DiscretePiecewise
+from mechdesign.families.survey import Question, Questions, SetPart, Survey, TablePart, Wanted
+from mechdesign.families.survey.parts import NumberPart
+from mechdesign.families.survey.survey import best_part
 
 ASKED = Questions(
     [

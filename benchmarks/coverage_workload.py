@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.coverage_cases import Counting, Covered
-from mechdesign.core.randomness import TOTAL
 from mechdesign.core.solve import solve
-from mechdesign.problems.workload import EventCounts, LinearQueries
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.workload import EventCounts, LinearQueries
 
 Counts = NDArray[np.int64]
 

@@ -1,12 +1,12 @@
 """Search for a covering with a group: annealing of a block per orbit, or a set cover by orbits.
 
-The newest lines of :mod:`mechdesign.problems.marginals.covering_design.found` were found by such a search. A
+The newest lines of :mod:`mechdesign.families.marginals.covering_design.found` were found by such a search. A
 covering that is found is audited and printed as a line of that module's file ::
 
     python -m benchmarks.covering_search 26 3 8 --group 3x7 --blocks 70 --seconds 60
 
 Every step exchanges a point of a block (Nurmela and Ostergard 1993); the group is one of
-:mod:`mechdesign.problems.marginals.covering_design.groups`. Some cases need slow cooling around one
+:mod:`mechdesign.families.marginals.covering_design.groups`. Some cases need slow cooling around one
 temperature: 75 blocks for ``28 3 8`` were found with ``--hot 0.56 --warm 0.48``, in one of several runs.
 With ``--orbits`` a set cover by the orbits of all blocks is searched for instead, see
 :mod:`benchmarks.covering_orbits`. A C compiler is required.
@@ -30,9 +30,9 @@ from scipy.sparse.csgraph import connected_components
 
 import mechdesign as md
 from benchmarks.covering_orbits import loops_of, searched, set_cover
-from mechdesign.audit.covering import audit_covering
-from mechdesign.problems.marginals.covering_design.found import found_coverings
-from mechdesign.problems.marginals.covering_design.groups import Permutation, generators, images
+from mechdesign.families.marginals.audit.covering import audit_covering
+from mechdesign.families.marginals.covering_design.found import found_coverings
+from mechdesign.families.marginals.covering_design.groups import Permutation, generators, images
 
 SOURCE = Path(__file__).with_name("covering_search.c")
 MOST, MOST_SUBSETS = 32, 512

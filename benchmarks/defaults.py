@@ -23,7 +23,7 @@ from mechdesign.core.method import Method
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import applicable_methods, solve
 from mechdesign.core.text import table
-from mechdesign.problems import problem_classes
+from mechdesign.families import problem_classes
 
 TITLE = "Defaults: the default method next to the best of the others"
 

@@ -12,7 +12,7 @@ from mechdesign.catalog import load_model, models
 from mechdesign.catalog.sweeping import sweep_points, sweep_problem
 from mechdesign.core.parameters import problem_from
 from mechdesign.core.problem import Problem
-from mechdesign.problems import problem_class
+from mechdesign.families import problem_class
 
 Parameters = Mapping[str, Any]
 

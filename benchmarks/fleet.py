@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
+from mechdesign.collect import KaryResponse
 from mechdesign.core.text import table
-from mechdesign.mechanisms import KaryResponse
 
 TITLE = "Many files: count reports, one process and a Dask cluster on this machine"
 

@@ -16,9 +16,9 @@ from benchmarks.rivals import (
     multi_freq_ldpy_frequencies,
     pure_ldp_frequencies,
 )
+from mechdesign.collect import FiniteChannel, FrequencyMechanism, KaryResponse, PrivacyTarget
 from mechdesign.core.text import table
-from mechdesign.mechanisms import FiniteChannel, FrequencyMechanism, KaryResponse, PrivacyTarget
-from mechdesign.problems.response import RandomizedResponse
+from mechdesign.families.response import RandomizedResponse
 
 TITLE = "Frequencies: randomize and estimate, 64 symbols, epsilon = 1"
 

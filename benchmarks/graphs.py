@@ -18,8 +18,8 @@ import networkx as nx
 import numpy as np
 
 from mechdesign.core.text import table
-from mechdesign.mechanisms.spectrum.groups import Conflicts, static_bounds
-from mechdesign.papers.marginals.rivals.passes import shared_sets
+from mechdesign.families.marginals.papers.rivals.passes import shared_sets
+from mechdesign.families.spectrum.groups import Conflicts, static_bounds
 
 View = tuple[int, ...]
 

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.text import table
-from mechdesign.mechanisms.joint import JointResponse
-from mechdesign.mechanisms.joint.choosing import reference_of
-from mechdesign.problems.joint.distribution.expectation import climb
+from mechdesign.families.joint import JointResponse
+from mechdesign.families.joint.choosing import reference_of
+from mechdesign.families.joint.distribution.expectation import climb
 
 Array = NDArray[np.float64]
 

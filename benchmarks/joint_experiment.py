@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
+from mechdesign.collect import KaryResponse
 from mechdesign.core.text import table
-from mechdesign.mechanisms import KaryResponse
-from mechdesign.mechanisms.joint import JointResponse
-from mechdesign.mechanisms.joint.layout import bits_of
+from mechdesign.families.joint import JointResponse
+from mechdesign.families.joint.layout import bits_of
 
 METHODS = ("active-set", "printed-em", "lasso", "sparse-lasso", "lremh")
 HEADER = ["f", "epsilon", *(f"{name} {what}" for name in METHODS for what in ("AVD", "s")), "direct AVD"]

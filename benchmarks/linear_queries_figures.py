@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 
 from benchmarks.linear_queries import MIDDLE, RESULTS
-from mechdesign.core.figure import Figure, Panel
-from mechdesign.core.marks import Line
 from mechdesign.core.text import table
-from mechdesign.report.draw import save
+from mechdesign.show.draw import save
+from mechdesign.show.figure import Figure, Panel
+from mechdesign.show.marks import Line
 
 CURVES = {
     "bound": "proven bound",

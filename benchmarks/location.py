@@ -10,9 +10,9 @@ import numpy as np
 import mechdesign as md
 from benchmarks.measure import best_of, shown_seconds
 from mechdesign.core.text import table
-from mechdesign.mechanisms.location import LocationMechanism, PlanarLaplace, PlanarLattice
-from mechdesign.problems.response.randomized_response.metric import grid
-from mechdesign.problems.response.randomized_response.priors import counts
+from mechdesign.families.location import LocationMechanism, PlanarLaplace, PlanarLattice
+from mechdesign.families.response.randomized_response.metric import grid
+from mechdesign.families.response.randomized_response.priors import counts
 
 TITLE = "Places: planar noise, and the best channel of a grid"
 

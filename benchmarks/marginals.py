@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import MissingPackageError
 from mechdesign.core.text import table
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.estimates import ReleasedMarginals
 
 TITLE = "Release of marginals: collection, consistency and reconstruction, epsilon = 1"
 

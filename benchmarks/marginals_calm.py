@@ -26,12 +26,12 @@ from benchmarks.marginals_data import People, of_columns, read
 from benchmarks.marginals_experiment import cell, random_marginals
 from benchmarks.marginals_methods import THESIS_KINDS, by_views
 from mechdesign.core.text import table
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.marginals.choice import effect_variance
-from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
-from mechdesign.papers.marginals.rivals import true_marginal
-from mechdesign.papers.marginals.rivals.fourier import transform
-from mechdesign.papers.marginals.rivals.reconstruction import maximum_entropy
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.choice import effect_variance
+from mechdesign.families.marginals.estimates import ReleasedMarginals
+from mechdesign.families.marginals.papers.rivals import true_marginal
+from mechdesign.families.marginals.papers.rivals.fourier import transform
+from mechdesign.families.marginals.papers.rivals.reconstruction import maximum_entropy
 
 Array = NDArray[np.float64]
 D, K = 16, 3

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from benchmarks.marginals_data import CATEGORICAL, People, read
 from benchmarks.marginals_experiment import Errors, show
 from benchmarks.marginals_methods import Method, Setting, make
-from mechdesign.core.bars import progress
 from mechdesign.core.errors import MissingPackageError
-from mechdesign.papers.marginals.rivals import nearest_table, true_marginal
+from mechdesign.families.marginals.papers.rivals import nearest_table, true_marginal
+from mechdesign.work.bars import progress
 
 FEATURES = {
     "adult": ("age", "workclass", "education", "education-num", "occupation"),

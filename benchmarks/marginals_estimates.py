@@ -25,11 +25,16 @@ import numpy as np
 from benchmarks.marginals import correlated
 from benchmarks.marginals_data import People, read
 from mechdesign.core.text import table
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
-from mechdesign.mechanisms.marginals.marginal_table import MarginalEstimate
-from mechdesign.papers.marginals.rivals import make_consistent, maximum_entropy, non_negative, true_marginal
-from mechdesign.papers.marginals.rivals.reconstruction import constraints_of
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.estimates import ReleasedMarginals
+from mechdesign.families.marginals.marginal_table import MarginalEstimate
+from mechdesign.families.marginals.papers.rivals import (
+    make_consistent,
+    maximum_entropy,
+    non_negative,
+    true_marginal,
+)
+from mechdesign.families.marginals.papers.rivals.reconstruction import constraints_of
 
 WANTED = 50
 LINEAR, PAIRWISE, FIXED, CROSSED, MBI = NAMES = ("linear", "pairwise", "penalty 30", "CV", "mbi")

@@ -21,9 +21,9 @@ import numpy as np
 
 from benchmarks.marginals_data import BINARY, CATEGORICAL, People, read
 from benchmarks.marginals_methods import Method, Setting, make, released, views_of
-from mechdesign.core.bars import progress
 from mechdesign.core.text import table
-from mechdesign.papers.marginals.rivals import true_marginal
+from mechdesign.families.marginals.papers.rivals import true_marginal
+from mechdesign.work.bars import progress
 
 MARGINALS = 50
 FEWER = 4

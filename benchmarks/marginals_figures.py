@@ -12,9 +12,9 @@ import csv
 import sys
 from pathlib import Path
 
-from mechdesign.core.figure import Figure, Panel
-from mechdesign.core.marks import Line
-from mechdesign.report.draw import save
+from mechdesign.show.draw import save
+from mechdesign.show.figure import Figure, Panel
+from mechdesign.show.marks import Line
 
 RESULTS = Path(__file__).parent / "results"
 MANY, FEWER, CLICKS = (RESULTS / f"marginals_{name}.csv" for name in ("retail", "retail_2_16", "msnbc"))

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 import mechdesign as md
 from mechdesign.core.errors import MechDesignError
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.marginals.estimates import ReleasedMarginals
-from mechdesign.mechanisms.oracles.best import KINDS
-from mechdesign.papers.marginals.rivals import (
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.estimates import ReleasedMarginals
+from mechdesign.families.marginals.oracles.best import KINDS
+from mechdesign.families.marginals.papers.rivals import (
     AllMarginals,
     BinaryEncoded,
     ExpectationMaximization,
@@ -25,8 +25,8 @@ from mechdesign.papers.marginals.rivals import (
     nearest_table,
     non_negative,
 )
-from mechdesign.papers.marginals.rivals.encoding import BinaryEncoding
-from mechdesign.papers.marginals.rivals.reconstruction import constraints_of, maximum_entropy
+from mechdesign.families.marginals.papers.rivals.encoding import BinaryEncoding
+from mechdesign.families.marginals.papers.rivals.reconstruction import constraints_of, maximum_entropy
 
 Codes = NDArray[np.int64]
 Table = NDArray[np.float64]

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import rivals
+from mechdesign.collect.means import MeanMechanism
 from mechdesign.core.text import table
-from mechdesign.mechanisms.mean import (
+from mechdesign.families.mean import (
     AttributeSampling,
     CensoringInterval,
     DiscretePiecewise,
@@ -27,7 +28,6 @@ from mechdesign.mechanisms.mean import (
     Harmony,
     Hybrid,
     Laplace,
-    MeanMechanism,
     Piecewise,
     SquareWave,
 )
@@ -59,7 +59,7 @@ def mechanisms() -> list[MeanMechanism]:
 
 def solved_channel() -> GridMean:
     """Return the solution of ``mean-channel``."""
-    from mechdesign.problems.mean.channel.best import best_mechanism
+    from mechdesign.families.mean.channel.best import best_mechanism
 
     found = best_mechanism(EPSILON, 0.0, 1.0)
     assert found is not None

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
-from mechdesign.core.bars import progress
 from mechdesign.core.text import table
-from mechdesign.papers.mean.interval.printed import COMPARED
-from mechdesign.papers.mean.interval.simulation import entrants, errors_on, summary
-from mechdesign.problems.mean import MeanInterval
+from mechdesign.families.mean import MeanInterval
+from mechdesign.families.mean.papers.interval.printed import COMPARED
+from mechdesign.families.mean.papers.interval.simulation import entrants, errors_on, summary
+from mechdesign.work.bars import progress
 
 EPSILONS = (0.1, 0.2, 0.5, 0.8, 1.0, 2.0, 5.0, 8.0, 10.0)
 

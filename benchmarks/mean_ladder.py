@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from mechdesign.core.errors import MethodError
-from mechdesign.mechanisms.mean.optimal.channel import ACCURACY, deployed
-from mechdesign.mechanisms.mean.optimal.design import ChannelDesign
-from mechdesign.mechanisms.mean.optimal.generation import Generated, generate_columns, refined
-from mechdesign.mechanisms.mean.optimal.grids import default_inputs, symmetric_grid
-from mechdesign.mechanisms.mean.optimal.ladder import FILE
+from mechdesign.families.mean.optimal.channel import ACCURACY, deployed
+from mechdesign.families.mean.optimal.design import ChannelDesign
+from mechdesign.families.mean.optimal.generation import Generated, generate_columns, refined
+from mechdesign.families.mean.optimal.grids import default_inputs, symmetric_grid
+from mechdesign.families.mean.optimal.ladder import FILE
 
 RUNGS = sorted(
     {

@@ -18,9 +18,9 @@ from benchmarks.rivals import (
     multi_freq_ldpy_oracle,
     pure_ldp_oracle,
 )
+from mechdesign.collect import KaryResponse
 from mechdesign.core.text import table
-from mechdesign.mechanisms import KaryResponse
-from mechdesign.mechanisms.oracles import SupportOracle
+from mechdesign.families.marginals.oracles import SupportOracle
 
 TITLE = "Frequency oracles: reports made and counted, epsilon = 1"
 

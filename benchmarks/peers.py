@@ -31,10 +31,10 @@ from benchmarks.rivals import (
     multi_freq_ldpy_oracle,
     pure_ldp_oracle,
 )
-from mechdesign.core.randomness import TOTAL
 from mechdesign.core.text import table
 from mechdesign.core.version import installed_version
-from mechdesign.mechanisms.mean import Duchi
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.mean import Duchi
 
 TITLE = "Against peers: reports made and counted, files, starting up; epsilon = 1"
 

@@ -12,7 +12,7 @@ import numpy as np
 
 import mechdesign as md
 from benchmarks.measure import processor_seconds
-from mechdesign.report.writing import write_blocks
+from mechdesign.data.writing import write_blocks
 
 NAMES = ["no", "once", "often", "never say"]
 

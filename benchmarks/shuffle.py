@@ -7,7 +7,7 @@ from typing import Any
 import mechdesign as md
 from benchmarks.measure import best_of, shown_seconds
 from mechdesign.core.text import table
-from mechdesign.problems.shuffle import judge
+from mechdesign.families.shuffle import judge
 
 TITLE = "Shuffling: certified amplification and exact attacks"
 

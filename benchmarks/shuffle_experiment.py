@@ -22,14 +22,14 @@ import numpy as np
 
 import mechdesign as md
 from mechdesign.core.text import table
-from mechdesign.mechanisms.shuffle import Protocol
-from mechdesign.mechanisms.shuffle.tasks import HistogramProtocol
-from mechdesign.papers.shuffle.experiment import normal_categories, normal_numbers, ones_and_zeros
-from mechdesign.papers.shuffle.sum.printed import normal_rmse
-from mechdesign.problems.shuffle.candidates import Choosing, fitted
-from mechdesign.problems.shuffle.counting.problem import ShuffleCounting
-from mechdesign.problems.shuffle.histogram.problem import ShuffleHistogram
-from mechdesign.problems.shuffle.sum.problem import ShuffleSum
+from mechdesign.families.shuffle import Protocol
+from mechdesign.families.shuffle.candidates import Choosing, fitted
+from mechdesign.families.shuffle.counting.problem import ShuffleCounting
+from mechdesign.families.shuffle.histogram.problem import ShuffleHistogram
+from mechdesign.families.shuffle.papers.experiment import normal_categories, normal_numbers, ones_and_zeros
+from mechdesign.families.shuffle.papers.sum.printed import normal_rmse
+from mechdesign.families.shuffle.sum.problem import ShuffleSum
+from mechdesign.families.shuffle.tasks import HistogramProtocol
 
 HEADER = ["protocol", "RMSE", "predicted", "messages", "encode (s)", "analyze (s)"]
 EPSILONS, SHARES = (0.1, 0.3, 0.5, 0.7, 0.9), (0.1, 0.3, 0.5, 0.7, 0.9)

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mechdesign.collect.promise import Promise
 from mechdesign.core.text import table
-from mechdesign.mechanisms.shuffle import (
+from mechdesign.families.shuffle import (
     PRHR,
     PUCM,
     SOLH,
@@ -20,7 +21,6 @@ from mechdesign.mechanisms.shuffle import (
     CntSGM,
     HistDump,
     HistKR,
-    Promise,
     Protocol,
     RangeTree,
     RSumDSG,

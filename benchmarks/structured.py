@@ -13,7 +13,7 @@ import mechdesign as md
 from benchmarks.measure import MIB, nothing, peak_memory, shown_mib, weighed
 from benchmarks.rivals import RivalUnavailable
 from mechdesign.core.text import table
-from mechdesign.problems.response import RandomizedResponse
+from mechdesign.families.response import RandomizedResponse
 
 TITLE = "A million symbols: the closed form from problem to estimate"
 

@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 
 import mechdesign as md
-from mechdesign.problems.response import ExtendedResponse, mutual_information
+from mechdesign.families.response import ExtendedResponse, mutual_information
 
 ANSWERS = ["never", "yearly", "monthly", "weekly", "daily"]
 PRIOR = np.array([0.55, 0.2, 0.12, 0.08, 0.05])

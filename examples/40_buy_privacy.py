@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
-from mechdesign.mechanisms import ContractMenu
+from mechdesign.families.contract import ContractMenu
 
 # 200 users: 90 ask 1 per unit of epsilon, 20 ask 2, 90 ask 2.2. We have 800 to spend.
 problem = md.PrivacyContract(types=[1.0, 2.0, 2.2], counts=[90, 20, 90], budget=800.0, data_range=10.0)

@@ -3,7 +3,7 @@
 import math
 
 import mechdesign as md
-from mechdesign.problems.response import ExtendedResponse
+from mechdesign.families.response import ExtendedResponse
 
 # A question with three answers: what would a weaker guarantee buy?
 problem = md.RandomizedResponse(

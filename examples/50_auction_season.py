@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mechdesign.mechanisms.auction import Bid, OnlineAuction, Season, needed
+from mechdesign.families.auction import Bid, OnlineAuction, Season, needed
 
 # An average noise level within 12 dB with probability 0.85, from values in [40, 90] at epsilon = 2.
 count = needed(epsilon=2.0, alpha=12.0, delta=0.15, value_range=50.0)

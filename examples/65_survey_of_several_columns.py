@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.families.marginals import MarginalRelease
 
 NAMES = ["age", "income", "region", "smokes"]
 LABELS = [["young", "middle", "old"], ["low", "high"], None, ["no", "yes"]]

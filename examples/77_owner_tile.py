@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
-from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase
-from mechdesign.papers.spectrum.primary.attack import locate
-from mechdesign.papers.spectrum.primary.published_widening import SpectrumWidening
+from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase
+from mechdesign.families.spectrum.papers.primary.attack import locate
+from mechdesign.families.spectrum.papers.primary.published_widening import SpectrumWidening
 
 SIDE = 20.0
 CELL = 1.2

@@ -7,7 +7,8 @@ import numpy as np
 
 import mechdesign as md
 from mechdesign.audit.empirical import attack
-from mechdesign.mechanisms.shuffle import CntBN, HistDump, Promise
+from mechdesign.collect.promise import Promise
+from mechdesign.families.shuffle import CntBN, HistDump
 
 # 20 000 people have one of six browsers; nobody may send more than two messages.
 names = ["Chrome", "Edge", "Firefox", "Opera", "Safari", "none"]

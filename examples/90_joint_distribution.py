@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
-from mechdesign.mechanisms.joint import JointResponse, PermanentResponse
+from mechdesign.families.joint import JointResponse, PermanentResponse
 
 # Two questions, asked twice; both reports of a user together are 6-private, each single one 4-private.
 problem = md.JointCollection(

@@ -58,13 +58,15 @@ if _is_command():
 
 from mechdesign.core.homes import register_home as _register_home  # noqa: E402 (nothing before the handler takes time)
 
-_register_home("mechdesign.papers", beside="mechdesign.problems")
+_register_home("mechdesign.papers", beside="mechdesign.families")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for type checkers and editors; a test compares these with what the families export
     from typing import Any
 
     from mechdesign.catalog import Model, load_model, models, sweep
+    from mechdesign.collect import CollectingMechanism, Mechanism, load_mechanism
+    from mechdesign.collect.promise import OutOfReachError
     from mechdesign.core.certificate import Certificate
     from mechdesign.core.compare import Comparison, compare
     from mechdesign.core.errors import (
@@ -84,18 +86,15 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.core.problem import Problem
     from mechdesign.core.solution import Solution
     from mechdesign.core.solve import methods_of, solve
-    from mechdesign.mechanisms import CollectingMechanism, Mechanism, load_mechanism
-    from mechdesign.mechanisms.shuffle import OutOfReachError
-    from mechdesign.papers.claims import check_models
-    from mechdesign.problems.auction import AuctionHorizon, AuctionSlot
-    from mechdesign.problems.contract import PrivacyContract, PrivacyContractContinuous
-    from mechdesign.problems.deployed import DeployedFrequencies, DeployedHistogram
-    from mechdesign.problems.joint import JointCollection, JointDistribution
-    from mechdesign.problems.location import LocationNoise
-    from mechdesign.problems.marginals import CoveringDesign, FrequencyOracle, MarginalViews
-    from mechdesign.problems.mean import MeanChannel, MeanInterval, choose
-    from mechdesign.problems.response import RandomizedResponse
-    from mechdesign.problems.shuffle import (
+    from mechdesign.families.auction import AuctionHorizon, AuctionSlot
+    from mechdesign.families.contract import PrivacyContract, PrivacyContractContinuous
+    from mechdesign.families.deployed import DeployedFrequencies, DeployedHistogram
+    from mechdesign.families.joint import JointCollection, JointDistribution
+    from mechdesign.families.location import LocationNoise
+    from mechdesign.families.marginals import CoveringDesign, FrequencyOracle, MarginalViews
+    from mechdesign.families.mean import MeanChannel, MeanInterval, choose
+    from mechdesign.families.response import RandomizedResponse
+    from mechdesign.families.shuffle import (
         ShuffleAmplification,
         ShuffleCounting,
         ShuffleDistinct,
@@ -106,15 +105,16 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         ShuffleUniformity,
         shuffled,
     )
-    from mechdesign.problems.spectrum import (
+    from mechdesign.families.spectrum import (
         SpectrumChannel,
         SpectrumCloakDesign,
         SpectrumPartition,
         SpectrumPrimary,
         SpectrumSecondary,
     )
-    from mechdesign.problems.survey import SurveyDesign, SurveyLimit
-    from mechdesign.problems.workload import EventCounts, LinearQueries
+    from mechdesign.families.survey import SurveyDesign, SurveyLimit
+    from mechdesign.families.workload import EventCounts, LinearQueries
+    from mechdesign.papers.claims import check_models
     from mechdesign.report.plot import plot
 
 __all__ = [
@@ -236,7 +236,7 @@ if not TYPE_CHECKING:  # a type checker would take every unknown name for known
             return value
         if name.startswith("_") or name in _SUBPACKAGES:  # the import system asks before it imports one
             raise AttributeError(f"module 'mechdesign' has no attribute '{name}'")
-        value = import_module("mechdesign.problems").exported(name)
+        value = import_module("mechdesign.families").exported(name)
         if value is not None:
             return value
         suggestion = import_module("mechdesign.core.errors").suggestion
@@ -248,7 +248,7 @@ if not TYPE_CHECKING:  # a type checker would take every unknown name for known
 def _exported() -> "dict[str, Any]":
     from importlib import import_module
 
-    names: dict[str, Any] = import_module("mechdesign.problems").exported_names()
+    names: dict[str, Any] = import_module("mechdesign.families").exported_names()
     return names
 
 

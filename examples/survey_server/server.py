@@ -20,9 +20,9 @@ from pathlib import Path
 
 from store import Store
 
+from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import MechDesignError, MissingPackageError, ParameterError, unread
 from mechdesign.export.received import TOKEN
-from mechdesign.mechanisms import load_mechanism
 
 MOST_PORT = 65535
 

@@ -13,9 +13,9 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 from store import Store
 
+from mechdesign.collect import Mechanism
 from mechdesign.core.errors import DataError
 from mechdesign.export import ExportSettings, Receiver, export
-from mechdesign.mechanisms import Mechanism
 
 MOST_BYTES = 1 << 20
 MOST_SECONDS = 20

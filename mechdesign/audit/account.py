@@ -17,14 +17,14 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from mechdesign.audit.exponential import float_up
 from mechdesign.audit.losses import PART, PLACES, Losses, losses_of, no_loss, pure_losses
 from mechdesign.audit.shuffled import Randomizer, profile
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.exact import delta_number
 from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.validation import in_range, integer
 from mechdesign.core.values import changed, frozen_value, kept
+from mechdesign.exact.exact import delta_number
+from mechdesign.exact.exponential import float_up
 
 NOTHING = "no report"
 PROMISES = "the sum of what is promised"

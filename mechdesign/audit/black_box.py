@@ -23,11 +23,11 @@ from fractions import Fraction
 import numpy as np
 
 from mechdesign.audit.empirical import FEWEST, limits
-from mechdesign.audit.exponential import float_down, log_bounds
 from mechdesign.core.errors import DataError
 from mechdesign.core.notebook import TextInNotebooks
-from mechdesign.core.numbers import rational
 from mechdesign.core.validation import in_range, privacy_delta
+from mechdesign.exact.exponential import float_down, log_bounds
+from mechdesign.exact.numbers import rational
 
 SHOWN = 5
 

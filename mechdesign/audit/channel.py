@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import exp_lower, exp_written, float_up, log_ratio, true_bound
 from mechdesign.audit.verdict import PrivacyAudit
-from mechdesign.audit.weights import Weights, require_channel, weight_matrix
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.numbers import rational, shown
-from mechdesign.core.randomness import TOTAL
 from mechdesign.core.validation import one_of, privacy_delta, privacy_epsilon
+from mechdesign.exact.exponential import exp_lower, exp_written, float_up, log_ratio, true_bound
+from mechdesign.exact.numbers import rational, shown
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.weights import Weights, require_channel, weight_matrix
 
 __all__ = [
     "FORMER_NOTIONS",

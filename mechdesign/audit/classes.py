@@ -13,13 +13,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from mechdesign.audit.exponential import exp_lower, log_ratio, true_bound
 from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.numbers import plain_int
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.core.values import frozen_value
+from mechdesign.exact.exponential import exp_lower, log_ratio, true_bound
+from mechdesign.exact.numbers import plain_int
 
 
 def pairs_of_classes(inputs: int) -> int:

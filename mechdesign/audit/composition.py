@@ -10,14 +10,14 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from mechdesign.audit.exponential import float_up
 from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.exact import largest_reading, written_number
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.numbers import plain_int
 from mechdesign.core.values import frozen_value
+from mechdesign.exact.exact import largest_reading, written_number
+from mechdesign.exact.exponential import float_up
+from mechdesign.exact.numbers import plain_int
 
 
 @frozen_value(repr=False)

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import binomial_mass
 from mechdesign.core.errors import DataError
-from mechdesign.core.numbers import wholes
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, privacy_epsilon
+from mechdesign.exact.numbers import wholes
 
 Outcomes = NDArray[np.int64]
 

@@ -1,7 +1,7 @@
 """The excess of many binomials over thresholds, bounded by running sums of their probabilities.
 
 A table has a line for each binomial and its mode in the same column; probabilities and errors are those of
-the windows of :mod:`mechdesign.audit.binomials`.
+the windows of :mod:`mechdesign.exact.binomials`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.binomials import Doubles, WindowTable, radius, window_table
+from mechdesign.exact.binomials import Doubles, WindowTable, radius, window_table
 
 BEFORE = 2
 """The sums begin this far below the mode: thresholds are seldom below the mean."""

@@ -8,12 +8,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from mechdesign.audit.exponential import float_up
-from mechdesign.audit.magnitude import Magnitude, exponential_text
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.exact import epsilon_number
-from mechdesign.core.exact_text import (
+from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
+from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.exact.exact import epsilon_number
+from mechdesign.exact.exact_text import (
     LONGEST,
     SHORT,
     bound_text,
@@ -21,9 +21,9 @@ from mechdesign.core.exact_text import (
     quotient_text,
     rounded_text,
 )
-from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
-from mechdesign.core.notebook import TextInNotebooks
-from mechdesign.core.numbers import plain_int
+from mechdesign.exact.exponential import float_up
+from mechdesign.exact.magnitude import Magnitude, exponential_text
+from mechdesign.exact.numbers import plain_int
 
 MOST_REPORTS = 10**18
 

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import Number, plain, rational, rationals, shown
 from mechdesign.core.text import counted
 from mechdesign.core.validation import one_of
+from mechdesign.exact.numbers import Number, plain, rational, rationals, shown
 
 SINGLE = "there is a single type, so nothing is compared"
 """Why a certificate about pairs of types does not hold."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.audit.weights import Weights
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.numbers import plain_int
-from mechdesign.core.randomness import TOTAL
 from mechdesign.core.values import frozen_value, kept as checked
+from mechdesign.exact.numbers import plain_int
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.weights import Weights
 
 
 def _weight(name: str, value: object) -> int:

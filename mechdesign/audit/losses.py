@@ -22,8 +22,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.binomials import UNIT, binomial_window
-from mechdesign.audit.exponential import exp_lower, exp_upper, float_up
+from mechdesign.exact.binomials import UNIT, binomial_window
+from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
 
 Doubles = NDArray[np.float64]
 

@@ -15,9 +15,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import exp_lower, float_down
 from mechdesign.audit.two_counts import sorted_excess
 from mechdesign.core.errors import ParameterError
+from mechdesign.exact.exponential import exp_lower, float_down
 
 Array = NDArray[np.float64]
 

@@ -21,16 +21,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.exponential import exp_lower, float_up, log_ratio, true_bound
 from mechdesign.audit.pairs import distances, needed_pairs, require_pairs
 from mechdesign.audit.triples import Triples, batches, ranked
 from mechdesign.audit.verdict import UNIT, PrivacyAudit
-from mechdesign.audit.weights import Weights, require_channel, weight_matrix
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.numbers import double
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.core.values import frozen_value, kept, kept_after
+from mechdesign.exact.exponential import exp_lower, float_up, log_ratio, true_bound
+from mechdesign.exact.numbers import double
+from mechdesign.exact.weights import Weights, require_channel, weight_matrix
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int64]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.numbers import wholes
 from mechdesign.core.validation import finite_array
+from mechdesign.exact.numbers import wholes
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

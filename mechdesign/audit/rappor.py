@@ -20,7 +20,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 from mechdesign.audit.foreign_audit import ForeignAudit, report_count
-from mechdesign.audit.magnitude import (
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.text import counted
+from mechdesign.core.values import frozen_value, kept
+from mechdesign.exact.exact_text import rounded_text
+from mechdesign.exact.magnitude import (
     MOST_BITS,
     ONE,
     Interval,
@@ -31,11 +35,7 @@ from mechdesign.audit.magnitude import (
     power_below,
     product,
 )
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.exact_text import rounded_text
-from mechdesign.core.numbers import plain_int, rational
-from mechdesign.core.text import counted
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.exact.numbers import plain_int, rational
 
 HALF = Fraction(1, 2)
 MOST_HASHES = 4096

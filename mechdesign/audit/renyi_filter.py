@@ -29,11 +29,11 @@ from functools import lru_cache
 import numpy as np
 
 from mechdesign.audit.account import LARGEST, PROMISES, Collected, guarantee_of, promised_pair
-from mechdesign.audit.exponential import float_down, float_up
 from mechdesign.audit.losses import losses_to
 from mechdesign.audit.shuffled import Randomizer, profile
 from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.values import changed
+from mechdesign.exact.exponential import float_down, float_up
 
 DIGITS = 40
 """Significant digits of divergences and budgets; the last one is rounded up, or down."""

@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.binomials import UNIT, binomial_window
+from mechdesign.exact.binomials import UNIT, binomial_window
 
 Doubles = NDArray[np.float64]
 

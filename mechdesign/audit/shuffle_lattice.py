@@ -20,8 +20,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.binomials import UNIT
-from mechdesign.audit.exponential import exp_lower, float_up
+from mechdesign.exact.binomials import UNIT
+from mechdesign.exact.exponential import exp_lower, float_up
 
 Doubles = NDArray[np.float64]
 Row = Sequence[Fraction]

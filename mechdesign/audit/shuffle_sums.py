@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.binomials import UNIT, Window, binomial_window
 from mechdesign.audit.excess import Excess, excess
+from mechdesign.exact.binomials import UNIT, Window, binomial_window
 
 Doubles = NDArray[np.float64]
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from mechdesign.audit.binomials import UNIT
 from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of
 from mechdesign.audit.shuffle_sums import MOST_USERS, Divergence, kary_law
-from mechdesign.core.foreseen import foreseen
+from mechdesign.exact.binomials import UNIT
+from mechdesign.exact.foreseen import foreseen
 
 MOST_INPUTS = 12
 """Channels with more inputs have too many pairs, and are bounded by their epsilon alone."""

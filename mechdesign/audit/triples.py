@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.numbers import doubles, wholes
+from mechdesign.exact.numbers import doubles, wholes
 
 Weights = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 
 from mechdesign.audit.finding import PrivacyFinding
-from mechdesign.core.exact import float_up
 from mechdesign.core.values import frozen_value
+from mechdesign.exact.exact import float_up
 
 METRIC = "epsilon per unit of distance between the listed answers; rounding to them is not covered"
 """What an audit of metric privacy is about: where a user stands between two answers, it cannot know."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import attrs
 
+from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import number
 from mechdesign.core.values import changed, frozen_value
-from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.intake import Intake
+from mechdesign.data.intake import Intake
 
 DATA_KEYS = ("columns", "range", "missing")
 

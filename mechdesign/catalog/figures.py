@@ -14,14 +14,14 @@ from mechdesign.catalog.curves import COUNTED, CurvePoints
 from mechdesign.catalog.figure_table import METHOD, FigureTable
 from mechdesign.catalog.model import Model
 from mechdesign.catalog.sweeping import SweepRow, run_sweep
-from mechdesign.core import marks
 from mechdesign.core.errors import MechDesignError, ParameterError, UnknownNameError, suggestion
-from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.homes import in_homes
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
 from mechdesign.core.values import changed
+from mechdesign.show import marks
+from mechdesign.show.figure import Figure, Panel
 
 MOST_METHODS = 7
 """Largest number of methods in a figure that the model file does not declare."""

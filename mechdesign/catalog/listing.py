@@ -10,8 +10,8 @@ from mechdesign.catalog.shipped import models, models_folder
 from mechdesign.catalog.toml import read_toml
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import ModelFileError
-from mechdesign.core.files import read_text
 from mechdesign.core.printable import one_line
+from mechdesign.work.files import read_text
 
 HEAD = "[model]\n"
 NEXT = re.compile(r"^\[[a-z]", re.MULTILINE)

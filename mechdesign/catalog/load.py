@@ -11,6 +11,7 @@ from mechdesign.catalog.data import DATA_KEYS, DataSettings
 from mechdesign.catalog.model import Model, Simulation
 from mechdesign.catalog.shipped import is_model, models, models_folder
 from mechdesign.catalog.toml import check_keys, read_toml
+from mechdesign.collect.about import About
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import (
     MechDesignError,
@@ -26,8 +27,7 @@ from mechdesign.core.printable import one_line
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
 from mechdesign.core.values import changed
-from mechdesign.mechanisms.about import About
-from mechdesign.problems import problem_class
+from mechdesign.families import problem_class
 
 if TYPE_CHECKING:
     from mechdesign.catalog.figure_table import FigureTable

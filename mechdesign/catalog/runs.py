@@ -9,10 +9,10 @@ import numpy as np
 from mechdesign.catalog.load import load_model
 from mechdesign.catalog.model import Model
 from mechdesign.catalog.sweeping import SweepRow, solve_point, sweep_points, sweep_problem
-from mechdesign.core.cache import Cache, default_cache, key_of
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.parallel import ALONE, Task, Watcher, run_tasks
 from mechdesign.core.text import abridged
+from mechdesign.work.cache import Cache, default_cache, key_of
+from mechdesign.work.parallel import ALONE, Task, Watcher, run_tasks
 
 
 def sweep(

@@ -10,7 +10,7 @@ from typing import Any
 
 from mechdesign.core.documents import date_in, parse_toml, written_float
 from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion, unread
-from mechdesign.core.files import read_text
+from mechdesign.work.files import read_text
 
 LARGEST_FILE = 1 << 24
 """A model file with more bytes is refused; every model that can be solved is much smaller."""

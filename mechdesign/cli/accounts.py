@@ -83,8 +83,8 @@ def audited(options: argparse.Namespace) -> int | None:
         raise ParameterError(
             strange, "is not a mechanism file", "name mechanism files only, or one and exports"
         )
+    from mechdesign.collect import load_mechanism
     from mechdesign.core.encoding import encode
-    from mechdesign.mechanisms import load_mechanism
     from mechdesign.report.accounts import account, collected_of
 
     times = _times(options.times, paths)
@@ -132,8 +132,8 @@ def _open(options: argparse.Namespace) -> int:
 
 
 def _collect(options: argparse.Namespace) -> int:
+    from mechdesign.collect import load_mechanism
     from mechdesign.core.encoding import encode
-    from mechdesign.mechanisms import load_mechanism
     from mechdesign.report.accounts import collected_of
     from mechdesign.report.ledger import entry_of, record_collection
 
@@ -269,7 +269,7 @@ def _excess(ledger: Ledger, total: Total) -> str:
 
 
 def _limit(ledger: Ledger) -> str:
-    from mechdesign.core.exact import probability_text
+    from mechdesign.exact.exact import probability_text
 
     where = " after the shufflers" if ledger.shuffled else ""
     return f"epsilon = {ledger.epsilon:g}, delta = {probability_text(ledger.limit.delta)}{where}"

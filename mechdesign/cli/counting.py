@@ -59,16 +59,16 @@ def _output(added: argparse.ArgumentParser) -> None:
 
 def _count(options: argparse.Namespace) -> int:
     from mechdesign.cli.work import Work
+    from mechdesign.collect import load_mechanism
+    from mechdesign.collect.messages import with_messages
+    from mechdesign.collect.report_gaps import report_rule
     from mechdesign.core.errors import MechDesignError
-    from mechdesign.mechanisms import load_mechanism
-    from mechdesign.mechanisms.messages import with_messages
-    from mechdesign.mechanisms.report_gaps import report_rule
-    from mechdesign.report.copies import require_different
+    from mechdesign.data.copies import require_different
+    from mechdesign.data.data_set import data_set, opened_data
+    from mechdesign.data.outputs import require_output
+    from mechdesign.data.suffixes import MECHANISM, require_suffix
     from mechdesign.report.count_file import count_file_of
     from mechdesign.report.counting import counting_operation
-    from mechdesign.report.data_set import data_set, opened_data
-    from mechdesign.report.outputs import require_output
-    from mechdesign.report.suffixes import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
     mechanism = load_mechanism(options.mechanism)
@@ -92,12 +92,12 @@ def _count(options: argparse.Namespace) -> int:
 
 
 def _merge(options: argparse.Namespace) -> int:
-    from mechdesign.mechanisms import load_mechanism
-    from mechdesign.report.copies import require_different
+    from mechdesign.collect import load_mechanism
+    from mechdesign.data.copies import require_different
+    from mechdesign.data.data_set import count_set
+    from mechdesign.data.outputs import require_output
+    from mechdesign.data.suffixes import MECHANISM, require_suffix
     from mechdesign.report.count_file import merged
-    from mechdesign.report.data_set import count_set
-    from mechdesign.report.outputs import require_output
-    from mechdesign.report.suffixes import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
     paths = count_set(options.inputs)

@@ -28,11 +28,11 @@ def _options(demo: argparse.ArgumentParser) -> None:
 
 def _demo(options: argparse.Namespace) -> int:
     from mechdesign.core.version import installed_version
+    from mechdesign.data.folders import whole_folder
     from mechdesign.report.demo.folder import PAGE, can_draw, finish, require_demo_folder
     from mechdesign.report.demo.running import demonstrate
     from mechdesign.report.demo.table import DEMONSTRATIONS
     from mechdesign.report.demo.text import demo_json, demo_text
-    from mechdesign.report.folders import whole_folder
 
     require_demo_folder(options.output)
     with whole_folder(options.output) as work:

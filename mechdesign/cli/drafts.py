@@ -34,11 +34,11 @@ def _options(init: argparse.ArgumentParser) -> None:
 
 def _init(options: argparse.Namespace) -> int:
     from mechdesign.core.errors import ModelFileError
-    from mechdesign.core.files import whole_file
     from mechdesign.core.text import counted
     from mechdesign.core.validation import privacy_epsilon, user_count
+    from mechdesign.data.outputs import require_output
     from mechdesign.report.draft import draft
-    from mechdesign.report.outputs import require_output
+    from mechdesign.work.files import whole_file
 
     if not options.output.endswith(".toml"):
         raise ParameterError(f"-o {options.output}", "is not a name of a model", "end it in .toml")
@@ -75,7 +75,7 @@ def _require_model(text: str) -> None:
     """Raise an error of the toolkit where the drafted model would not load."""
     from mechdesign.core.documents import parse_toml
     from mechdesign.core.parameters import problem_from
-    from mechdesign.problems import problem_class
+    from mechdesign.families import problem_class
 
     document = parse_toml(text)
     problem_from(problem_class(document["model"]["problem"]), document["parameters"])

@@ -32,11 +32,11 @@ def _options(added: argparse.ArgumentParser) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
+    from mechdesign.collect import load_mechanism
     from mechdesign.core.errors import MethodError
-    from mechdesign.core.files import whole_file
+    from mechdesign.data.outputs import require_output
     from mechdesign.export import ExportSettings, export
-    from mechdesign.mechanisms import load_mechanism
-    from mechdesign.report.outputs import require_output
+    from mechdesign.work.files import whole_file
 
     mechanism = load_mechanism(options.mechanism)
     title, question = options.title or mechanism.about.title, options.question or mechanism.about.question

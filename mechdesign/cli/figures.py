@@ -39,8 +39,8 @@ class FigureOutput:
         self.force: bool = options.force
         self.inputs = inputs
         if self.path is not None:
-            from mechdesign.report.draw import matplotlib_module, require_picture_suffix
-            from mechdesign.report.outputs import same_file
+            from mechdesign.data.outputs import same_file
+            from mechdesign.show.draw import matplotlib_module, require_picture_suffix
 
             require_picture_suffix(self.path)
             if table and same_file(self.path, table):
@@ -55,7 +55,7 @@ class FigureOutput:
 
     def places(self, figures: Sequence[Any], what: str) -> list[str]:
         """Return the names of the pictures, when there are some and all of them may be written."""
-        from mechdesign.report.draw import numbered
+        from mechdesign.show.draw import numbered
 
         if self.path is None:
             return []
@@ -68,7 +68,7 @@ class FigureOutput:
 
     def write(self, figures: Sequence[Any], what: str) -> list[str]:
         """Write the pictures and return their names; none of them when one of them may not be written."""
-        from mechdesign.report.draw import save
+        from mechdesign.show.draw import save
 
         places = self.places(figures, what)
         for figure, place in zip(figures, places, strict=True):
@@ -76,6 +76,6 @@ class FigureOutput:
         return places
 
     def _require(self, path: str) -> None:
-        from mechdesign.report.outputs import require_output
+        from mechdesign.data.outputs import require_output
 
         require_output(path, self.inputs, self.force, option="--figure")

@@ -70,8 +70,8 @@ def audited(options: argparse.Namespace) -> int | None:
 def _audit_program(options: argparse.Namespace) -> int:
     """Run a program and print the lower bound of its epsilon."""
     from mechdesign.audit.black_box import attack_program
-    from mechdesign.core.exact import epsilon_number
-    from mechdesign.core.exact_text import rounded_text
+    from mechdesign.exact.exact import epsilon_number
+    from mechdesign.exact.exact_text import rounded_text
     from mechdesign.report.program import run_program
 
     if options.mechanism is not None:
@@ -104,7 +104,7 @@ def _audit_program(options: argparse.Namespace) -> int:
 def _audit_file(options: argparse.Namespace) -> int:
     """Print the exact epsilon of the mechanism in a file."""
     from mechdesign.audit.rappor import Rappor
-    from mechdesign.core.exact import epsilon_number
+    from mechdesign.exact.exact import epsilon_number
     from mechdesign.report.foreign import read_foreign
 
     for name in OF_PROGRAMS:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mechdesign.core.errors import MechDesignError
 
 if TYPE_CHECKING:
-    from mechdesign.mechanisms import Mechanism
+    from mechdesign.collect import Mechanism
 
 
 def identity_option(build: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def outgoing(
     identity : str
         The identity that was requested; empty for none.
     """
-    from mechdesign.report.outputs import require_output
+    from mechdesign.data.outputs import require_output
 
     before = _survey_in(path)
     again = before is not None and _is_same(mechanism, before) and identity in ("", before.about.id)
@@ -65,7 +65,7 @@ def outgoing(
 
 def _survey_in(path: str) -> Mechanism | None:
     """Return the mechanism that stands in a file; None where there is none."""
-    from mechdesign.mechanisms import load_mechanism
+    from mechdesign.collect import load_mechanism
 
     if not os.path.isfile(path):
         return None
@@ -145,7 +145,7 @@ def without_identity(mechanism: Mechanism, path: str) -> str:
 
     Examples
     --------
-    >>> from mechdesign.mechanisms.kary import KaryResponse
+    >>> from mechdesign.collect.kary import KaryResponse
     >>> print(without_identity(KaryResponse.of(3, 1.0), "mood.json"))
     mood.json: has no survey identity (it was saved without one, or built by an earlier release): reports ...
     """

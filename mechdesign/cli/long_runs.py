@@ -31,8 +31,8 @@ def dask_option(added: argparse.ArgumentParser) -> None:
 
 def run_many(label: str, options: argparse.Namespace, run: Callable[..., list[Any]], *arguments: Any) -> Any:
     """Run many pieces of work as the options say, with a bar, and say how many came from the cache."""
-    from mechdesign.core.cache import default_cache
-    from mechdesign.core.watch import Watch
+    from mechdesign.work.cache import default_cache
+    from mechdesign.work.watch import Watch
 
     with _cluster(options.dask), Watch(label, is_kept=default_cache() is not None) as watch:
         results = run(*arguments, jobs=options.jobs, fresh=options.fresh, watcher=watch)
@@ -52,7 +52,7 @@ def _cluster(address: str | None) -> Iterator[None]:
         return
     import joblib
 
-    from mechdesign.core.cluster import connected
+    from mechdesign.work.cluster import connected
 
     with connected(address), joblib.parallel_config(backend="dask"):
         yield

@@ -34,10 +34,10 @@ from mechdesign.core.errors import MethodError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mechdesign.collect import Mechanism
     from mechdesign.core.problem import Problem
     from mechdesign.export import ExportCheck
-    from mechdesign.mechanisms import Mechanism
-    from mechdesign.problems.shuffle.design import ShuffledDesign
+    from mechdesign.families.shuffle.design import ShuffledDesign
 
 DATA_SET = "CSV with a header line, or Parquet: files, folders, patterns, or - for the standard input"
 
@@ -173,10 +173,10 @@ def _table_options(added: argparse.ArgumentParser) -> None:
 
 def _choose_ordered(options: argparse.Namespace) -> int:
     """Rank the reports for an ordered question; all of them are audited exactly."""
-    from mechdesign.mechanisms.intake import Intake
-    from mechdesign.problems.workload.choose import choose_ordered
-    from mechdesign.report.outputs import require_output
-    from mechdesign.report.suffixes import MECHANISM, require_suffix
+    from mechdesign.data.intake import Intake
+    from mechdesign.data.outputs import require_output
+    from mechdesign.data.suffixes import MECHANISM, require_suffix
+    from mechdesign.families.workload.choose import choose_ordered
 
     if options.attributes is not None:
         raise ParameterError("--attributes", "is not for --ordered", "drop one of them")
@@ -202,10 +202,10 @@ def _choose_ordered(options: argparse.Namespace) -> int:
 
 
 def _choose(options: argparse.Namespace) -> int:
-    from mechdesign.mechanisms.intake import Intake
-    from mechdesign.problems.mean import choose
-    from mechdesign.report.outputs import require_output
-    from mechdesign.report.suffixes import MECHANISM, require_suffix
+    from mechdesign.data.intake import Intake
+    from mechdesign.data.outputs import require_output
+    from mechdesign.data.suffixes import MECHANISM, require_suffix
+    from mechdesign.families.mean import choose
 
     if options.ordered is not None:
         return _choose_ordered(options)
@@ -237,12 +237,12 @@ def _choose(options: argparse.Namespace) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
+    from mechdesign.collect.label_clashes import clashes_note
+    from mechdesign.collect.report_gaps import labels_note
     from mechdesign.core.encoding import encode
     from mechdesign.core.printable import printable
     from mechdesign.core.solve import solve
-    from mechdesign.mechanisms.label_clashes import clashes_note
-    from mechdesign.mechanisms.report_gaps import labels_note
-    from mechdesign.report.suffixes import MECHANISM, require_suffix
+    from mechdesign.data.suffixes import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
     model, given = model_of(options), shuffled_of(options)
@@ -305,7 +305,7 @@ def _build(options: argparse.Namespace) -> int:
 
 def _shuffled(problem: Problem, method: str | None, given: Mapping[str, Any]) -> ShuffledDesign:
     """Return the design for a central guarantee; its family is imported only when it is asked for."""
-    from mechdesign.problems.shuffle import shuffled
+    from mechdesign.families.shuffle import shuffled
 
     return shuffled(problem, method=method, **given)
 
@@ -313,8 +313,8 @@ def _shuffled(problem: Problem, method: str | None, given: Mapping[str, Any]) ->
 def _audit(options: argparse.Namespace) -> int:
     from mechdesign.audit import PrivacyAudit
     from mechdesign.audit.finding import PrivacyFinding
+    from mechdesign.collect import load_mechanism
     from mechdesign.core.encoding import encode
-    from mechdesign.mechanisms import load_mechanism
 
     code = accounts.audited(options)
     code = foreign.audited(options) if code is None else code
@@ -361,9 +361,9 @@ def _compared(mechanism: Mechanism, paths: list[str]) -> list[ExportCheck]:
 
 def _randomize(options: argparse.Namespace) -> int:
     from mechdesign.cli.operations import execute
-    from mechdesign.mechanisms import CollectingMechanism, load_mechanism
+    from mechdesign.collect import CollectingMechanism, load_mechanism
+    from mechdesign.data.data_set import STANDARD_INPUT, data_set
     from mechdesign.report.codes import require_codes
-    from mechdesign.report.data_set import STANDARD_INPUT, data_set
     from mechdesign.report.repeats import repeated_note
 
     mechanism = load_mechanism(options.mechanism)
@@ -388,7 +388,7 @@ def _estimate(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     from mechdesign.cli.operations import execute, operations_table, parse_operation
-    from mechdesign.mechanisms import load_mechanism
+    from mechdesign.collect import load_mechanism
 
     mechanism = load_mechanism(options.mechanism)
     if options.operation is None:

@@ -132,7 +132,7 @@ def _list(options: argparse.Namespace) -> int:
 
     if options.problems:
         from mechdesign.core.solve import methods_of
-        from mechdesign.problems import problem_classes
+        from mechdesign.families import problem_classes
 
         rows = [
             [name, method.name, method.kind, method.summary]
@@ -182,8 +182,8 @@ def _show(options: argparse.Namespace) -> int:
     from mechdesign.catalog import models
     from mechdesign.core.parameters import json_schema
     from mechdesign.core.text import terminal_width
+    from mechdesign.families import problem_classes
     from mechdesign.papers.shown.model import MOST_CLAIMS, model_dict, model_text
-    from mechdesign.problems import problem_classes
     from mechdesign.report.show import problem_text
 
     problem_class = problem_classes().get(options.model)
@@ -212,9 +212,9 @@ def _solve(options: argparse.Namespace) -> int:
     from textwrap import indent
 
     from mechdesign.core.encoding import encode
-    from mechdesign.core.figure import design_figures
     from mechdesign.core.solve import solve
     from mechdesign.report.tables import solution_text
+    from mechdesign.show.figure import design_figures
 
     model = model_of(options)
     output = FigureOutput(options, [model.slug])
@@ -246,8 +246,8 @@ def _outlook(solution: Solution[Any], users: int | None) -> tuple[Outlook | None
 
 
 def _tradeoff(options: argparse.Namespace) -> int:
+    from mechdesign.collect import CollectingMechanism
     from mechdesign.core.text import table
-    from mechdesign.mechanisms import CollectingMechanism
     from mechdesign.report.tradeoff import ERRORS, mechanism_tradeoff, tradeoff
 
     name, texts = options.model, options.error or []
@@ -275,7 +275,7 @@ def _tradeoff(options: argparse.Namespace) -> int:
 
 def _target_error(text: str) -> float:
     """Return the target error that a text states: a number, or a percentage."""
-    from mechdesign.core.exact import exact_number
+    from mechdesign.exact.exact import exact_number
 
     try:
         exact = exact_number("--error", text.removesuffix("%").rstrip())
@@ -333,9 +333,9 @@ def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog.plotted import plotted_quantities
     from mechdesign.catalog.runs import require_points
     from mechdesign.core.text import counted, table
-    from mechdesign.report.outputs import require_output
+    from mechdesign.data.outputs import require_output
+    from mechdesign.data.suffixes import RESULTS, require_suffix
     from mechdesign.report.results import write_results
-    from mechdesign.report.suffixes import RESULTS, require_suffix
     from mechdesign.report.tables import sweep_columns, sweep_json, sweep_table
 
     model = load_swept(options.model, overrides_of(options.set))

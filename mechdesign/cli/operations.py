@@ -14,20 +14,20 @@ from mechdesign.cli.identity import note_lack
 from mechdesign.cli.options import FINE, Parser, missing_option, print_json, result_options
 from mechdesign.cli.results import ResultOutput
 from mechdesign.cli.work import RANDOMIZE, Work
+from mechdesign.collect import Mechanism, load_mechanism
+from mechdesign.collect.door import rule_for
+from mechdesign.collect.messages import with_messages
+from mechdesign.collect.operations import Option, operation_of
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.tables import Block
 from mechdesign.core.text import counted
-from mechdesign.mechanisms import Mechanism, load_mechanism
-from mechdesign.mechanisms.door import rule_for
-from mechdesign.mechanisms.messages import with_messages
-from mechdesign.mechanisms.operations import Option, operation_of
-from mechdesign.report.copies import require_different
+from mechdesign.data.copies import require_different
+from mechdesign.data.data_set import data_set, opened_data
+from mechdesign.data.outputs import require_output
+from mechdesign.data.suffixes import DATA, RESULTS, require_suffix
 from mechdesign.report.counting import COUNTING
-from mechdesign.report.data_set import data_set, opened_data
-from mechdesign.report.outputs import require_output
 from mechdesign.report.randomizing import is_folder
-from mechdesign.report.suffixes import DATA, RESULTS, require_suffix
 
 
 def operations_table(path: str, mechanism: Mechanism) -> str:
@@ -138,7 +138,7 @@ def execute(
 
 def _written(options: argparse.Namespace, blocks: Iterator[Block], kept: Sequence[str], private: bool) -> str:
     """Write the blocks of an operation; over an existing file by force only."""
-    from mechdesign.report.writing import write_blocks  # estimates are printed
+    from mechdesign.data.writing import write_blocks  # estimates are printed
 
     inputs = [options.mechanism, *options.inputs, *kept]
     require_output(options.output, inputs, options.force)

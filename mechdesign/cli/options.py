@@ -166,8 +166,8 @@ def without_families(names: Sequence[str]) -> list[str]:
 
 def number_text(text: str) -> float:
     """Return the epsilon or delta that a text states, a decimal or a quotient; never more than that."""
-    from mechdesign.core.exact import EXAMPLES, stated  # with numpy
-    from mechdesign.core.numerals import is_numeral
+    from mechdesign.exact.exact import EXAMPLES, stated  # with numpy
+    from mechdesign.exact.numerals import is_numeral
 
     if not is_numeral(text):
         raise argparse.ArgumentTypeError(f"'{text}' is not a number; {EXAMPLES}")

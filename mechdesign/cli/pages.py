@@ -50,9 +50,9 @@ def _options(report: argparse.ArgumentParser) -> None:
 def _report(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_model, models
     from mechdesign.core.errors import DataError
-    from mechdesign.core.files import whole_file
-    from mechdesign.report.outputs import require_output
+    from mechdesign.data.outputs import require_output
     from mechdesign.report.page.render import require_packages
+    from mechdesign.work.files import whole_file
 
     if not options.output.endswith((".html", ".htm")):
         raise ParameterError(f"-o {options.output}", "is not a name of a page", "end it in .html")
@@ -78,9 +78,9 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str, str, int]:
+    from mechdesign.collect import load_mechanism
     from mechdesign.core.printable import printable
     from mechdesign.core.version import installed_version
-    from mechdesign.mechanisms import load_mechanism
     from mechdesign.report.page import mechanism_page, results_page
 
     if options.set:
@@ -115,12 +115,12 @@ def _require_results(options: argparse.Namespace) -> None:
 
 def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.Namespace) -> Any:
     """Return the result of the mechanism's own operation for files of reports."""
+    from mechdesign.collect.door import rule_for
+    from mechdesign.collect.messages import with_messages
+    from mechdesign.collect.operations import operation_of
     from mechdesign.core.errors import MechDesignError
-    from mechdesign.mechanisms.door import rule_for
-    from mechdesign.mechanisms.messages import with_messages
-    from mechdesign.mechanisms.operations import operation_of
-    from mechdesign.report.copies import Copies, require_different
-    from mechdesign.report.files import open_table
+    from mechdesign.data.copies import Copies, require_different
+    from mechdesign.data.reader import open_table
     from mechdesign.report.page import Estimation
 
     names = [operation.name for operation in mechanism.operations()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mechdesign.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from mechdesign.mechanisms import Mechanism
+    from mechdesign.collect import Mechanism
 
 LEAKY = 1e-2
 """A delta above which a line says what it permits."""
@@ -28,8 +28,8 @@ def require_protection(where: str, mechanism: Mechanism, anyway: bool) -> None:
 
     What counts is the epsilon of all that the collector sees of a user.
     """
-    from mechdesign.core.exact import probability_text
-    from mechdesign.mechanisms.disclosure import CERTAIN, WEAK, at_most, collected_levels
+    from mechdesign.collect.disclosure import CERTAIN, WEAK, at_most, collected_levels
+    from mechdesign.exact.exact import probability_text
 
     epsilon, delta = collected_levels(mechanism)
     if delta > LEAKY:

@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mechdesign.collect import Mechanism
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.printable import printable
 from mechdesign.core.text import counted
-from mechdesign.core.tidy import Columns, Tidy, with_question
-from mechdesign.mechanisms import Mechanism
-from mechdesign.report.outputs import require_output
+from mechdesign.data.outputs import require_output
+from mechdesign.data.tidy import Columns, Tidy, with_question
 
 
 class ResultOutput:
@@ -66,7 +66,7 @@ def _for_one_file(path: str, grids: Mapping[str, Columns]) -> Mapping[str, Colum
     """Return the grids that a file takes: a workbook all, another one a single grid without its errors."""
     if path.lower().endswith(".xlsx"):
         return grids
-    from mechdesign.mechanisms.cross_table import ERRORS  # with what draws them, which takes time
+    from mechdesign.collect.cross_table import ERRORS  # with what draws them, which takes time
 
     wanted = {title: columns for title, columns in grids.items() if not title.endswith(ERRORS)}
     if len(wanted) > 1:

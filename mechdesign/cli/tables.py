@@ -31,11 +31,11 @@ def _table(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_model, model_figures, sweep
     from mechdesign.core.encoding import encode
     from mechdesign.core.text import counted
+    from mechdesign.data.outputs import require_output
+    from mechdesign.data.suffixes import RESULTS, require_suffix
     from mechdesign.papers.claims import check_models
     from mechdesign.papers.claims.numbers import source_numbers
-    from mechdesign.report.outputs import require_output
     from mechdesign.report.results import write_results
-    from mechdesign.report.suffixes import RESULTS, require_suffix
 
     model = load_model(options.model)
     if options.output:

@@ -8,17 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mechdesign.collect import Mechanism
+from mechdesign.collect.about import other_owner
+from mechdesign.collect.collecting import mark_of
+from mechdesign.collect.operations import Operation, Settings
+from mechdesign.collect.saved_counts import SavedCounts
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, length
 from mechdesign.core.text import counted
-from mechdesign.core.watch import Watch
-from mechdesign.mechanisms import Mechanism
-from mechdesign.mechanisms.about import other_owner
-from mechdesign.mechanisms.collecting import mark_of
-from mechdesign.mechanisms.missing import MissingRule
-from mechdesign.mechanisms.operations import Operation, Settings
-from mechdesign.mechanisms.saved_counts import SavedCounts
-from mechdesign.report.copies import Copies
+from mechdesign.data.copies import Copies
+from mechdesign.data.data_set import COUNTS, Opened
+from mechdesign.data.missing import MissingRule
+from mechdesign.data.outputs import require_output
+from mechdesign.data.reading import FileTable
 from mechdesign.report.counting import (
     COUNTING,
     Counting,
@@ -28,8 +30,6 @@ from mechdesign.report.counting import (
     require_one_set,
     server_of,
 )
-from mechdesign.report.data_set import COUNTS, Opened
-from mechdesign.report.outputs import require_output
 from mechdesign.report.randomizing import (
     is_folder,
     outputs_of,
@@ -38,7 +38,7 @@ from mechdesign.report.randomizing import (
     require_folder,
     seeded,
 )
-from mechdesign.report.reading import FileTable
+from mechdesign.work.watch import Watch
 
 RANDOMIZE = "randomize"
 
@@ -120,8 +120,8 @@ class Work:
         """Return the counts of the reports in all files; nothing is counted when one has other columns."""
         require_one_set((self.data.table(path, self.missing) for path in paths), self._count_header)
         if address is not None:
-            from mechdesign.core.cluster import connected
             from mechdesign.report.fleet import count_on, order_of
+            from mechdesign.work.cluster import connected
 
             order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
             with connected(address) as client:
@@ -163,7 +163,7 @@ class Work:
         return self._into_one(paths)
 
     def _into_one(self, paths: Sequence[str]) -> str:
-        from mechdesign.report.writing import write_blocks
+        from mechdesign.data.writing import write_blocks
 
         output = self.options.output
         require_output(output, [self.owner, *paths], self.options.force)
@@ -189,7 +189,7 @@ class Work:
     def _into_folder(self, paths: Sequence[str]) -> str:
         folder, names = self.options.output, outputs_of(paths)
         require_folder(folder, names, [self.owner, *paths], self.options.force)
-        from mechdesign.report.folders import whole_folder
+        from mechdesign.data.folders import whole_folder
 
         with whole_folder(folder) as work:
             places = [work / name for name in names]
@@ -201,8 +201,8 @@ class Work:
         address = getattr(self.options, "dask", None)
         if address is None:
             return None
-        from mechdesign.core.cluster import connected
         from mechdesign.report.fleet import order_of, randomize_on
+        from mechdesign.work.cluster import connected
 
         order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
         with connected(address) as client:

@@ -13,11 +13,11 @@ from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
 from mechdesign.core.failures import failure_text
 from mechdesign.core.method import Method
 from mechdesign.core.notebook import html_table
-from mechdesign.core.numbers import rounding_allowance
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of, reason_against, solve
 from mechdesign.core.text import listed, table
+from mechdesign.exact.numbers import rounding_allowance
 
 COLUMNS = ("method", "kind", "status", "value", "bound", "gap", "gap to best", "certificates", "seconds")
 """Columns of a comparison.

@@ -33,7 +33,7 @@ def described_parameters(problem_class: type[Problem]) -> dict[str, Described]:
 
     Examples
     --------
-    >>> from mechdesign.problems.mean import MeanChannel
+    >>> from mechdesign.families.mean import MeanChannel
     >>> described_parameters(MeanChannel)["epsilon"]
     Described(form='float', meaning='> 0 and finite.')
     """

@@ -27,7 +27,7 @@ def modules_of(
 
     Examples
     --------
-    >>> from mechdesign.problems.response import RandomizedResponse
+    >>> from mechdesign.families.response import RandomizedResponse
     >>> any(module.__name__.endswith("closed_form") for module in modules_of(RandomizedResponse))
     True
     """
@@ -59,9 +59,9 @@ def companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | N
 
     Examples
     --------
-    >>> from mechdesign.problems.response import RandomizedResponse
+    >>> from mechdesign.families.response import RandomizedResponse
     >>> companion(RandomizedResponse, "quantities").__module__
-    'mechdesign.papers.response.randomized_response.quantities'
+    'mechdesign.families.response.papers.randomized_response.quantities'
     """
     for module in modules_of(problem_class, name.__eq__):
         if module.__name__.rpartition(".")[2] == name:

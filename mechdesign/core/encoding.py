@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.exact_text import is_writable, rounded_text
+from mechdesign.exact.exact_text import is_writable, rounded_text
 
 LARGEST = Fraction(sys.float_info.max)
 

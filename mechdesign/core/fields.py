@@ -31,9 +31,9 @@ import attrs
 
 from mechdesign.core.documents import WrittenNumber
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.exact import stated
-from mechdesign.core.numbers import shown
 from mechdesign.core.validation import in_range, integer, one_of, privacy_delta, privacy_epsilon
+from mechdesign.exact.exact import stated
+from mechdesign.exact.numbers import shown
 
 if TYPE_CHECKING:
     from dataclasses import Field

@@ -17,7 +17,10 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.exact import (
+from mechdesign.core.text import counted
+from mechdesign.core.validation import one_of
+from mechdesign.core.values import changed, frozen_value
+from mechdesign.exact.exact import (
     delta_number,
     epsilon_number,
     exact_number,
@@ -25,11 +28,8 @@ from mechdesign.core.exact import (
     probability_text,
     written_number,
 )
-from mechdesign.core.exact_text import quotient_text
-from mechdesign.core.numbers import plain_int, shown
-from mechdesign.core.text import counted
-from mechdesign.core.validation import one_of
-from mechdesign.core.values import changed, frozen_value
+from mechdesign.exact.exact_text import quotient_text
+from mechdesign.exact.numbers import plain_int, shown
 
 NOTIONS = ("ldp", "entry-wise", "central")
 """Over sets of a user's own reports; entry by entry; and for what is seen after a shuffler."""

@@ -22,8 +22,8 @@ def register_home(home: str, beside: str) -> None:
     home : str
         The dotted name of the package, which is not imported now.
     beside : str
-        The package that it adds to: with ``mechdesign.problems``, the modules of ``home.auction.slot`` are
-        taken as if they stood in ``mechdesign.problems.auction.slot``.
+        The package that it adds to: with ``mechdesign.families``, the modules of ``home.auction.slot`` are
+        taken as if they stood in ``mechdesign.families.auction.slot``.
     """
     _HOMES[home] = beside
 
@@ -44,8 +44,8 @@ def beside(package: str) -> Iterator[ModuleType]:
 
     Examples
     --------
-    >>> [found.__name__ for found in beside("mechdesign.problems.auction.slot")]
-    ['mechdesign.papers.auction.slot']
+    >>> [found.__name__ for found in beside("mechdesign.families.auction.slot")]
+    ['mechdesign.families.auction.papers.slot']
     """
     for home, whole in _HOMES.items():
         if package == whole or package.startswith(f"{whole}."):

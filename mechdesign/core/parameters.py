@@ -38,7 +38,7 @@ def problem_from(problem_class: type[ProblemT], parameters: Mapping[str, Any]) -
 
     Examples
     --------
-    >>> from mechdesign.problems.response import RandomizedResponse
+    >>> from mechdesign.families.response import RandomizedResponse
     >>> problem_from(RandomizedResponse, {"prior": [0.5, 0.5], "epsilom": 1})
     Traceback (most recent call last):
         ...
@@ -107,7 +107,7 @@ def json_schema(problem_class: type[Problem]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from mechdesign.problems.response import RandomizedResponse
+    >>> from mechdesign.families.response import RandomizedResponse
     >>> json_schema(RandomizedResponse)["required"]
     ['prior', 'epsilon']
     """

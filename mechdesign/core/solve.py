@@ -15,11 +15,11 @@ from mechdesign.core.discovery import COMPANIONS, modules_of
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.failures import failure_text, is_failure
 from mechdesign.core.method import Method, Outcome, Status
-from mechdesign.core.numbers import rounding_allowance
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.types import MechanismT_co
 from mechdesign.core.values import changed
+from mechdesign.exact.numbers import rounding_allowance
 
 
 def methods_of(problem: type[Problem] | Problem) -> tuple[Method, ...]:
@@ -31,7 +31,7 @@ def methods_of(problem: type[Problem] | Problem) -> tuple[Method, ...]:
 
     Examples
     --------
-    >>> from mechdesign.problems.response import RandomizedResponse
+    >>> from mechdesign.families.response import RandomizedResponse
     >>> [method.name for method in methods_of(RandomizedResponse)][:3]
     ['closed-form', 'geometric', 'staircase']
     """
@@ -147,7 +147,7 @@ def reason_against(method: Method, problem: Problem) -> str | None:
 
     Examples
     --------
-    >>> from mechdesign.problems.response import RandomizedResponse
+    >>> from mechdesign.families.response import RandomizedResponse
     >>> problem = RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)
     >>> broken = Method("broken", RandomizedResponse, "numeric", "", print, lambda problem: problem.sizes)
     >>> reason_against(broken, problem).partition(" (in")[0]

@@ -1,6 +1,6 @@
 """Checks of numbers, vectors and matrices that name the field, what is wrong and the remedy.
 
-They stand behind the gate of :mod:`mechdesign.core.numbers`: what they look at is plain already.
+They stand behind the gate of :mod:`mechdesign.exact.numbers`: what they look at is plain already.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
-from mechdesign.core.exact import stated
-from mechdesign.core.numbers import double, doubles, frozen, plain_int, shown
+from mechdesign.exact.exact import stated
+from mechdesign.exact.numbers import double, doubles, frozen, plain_int, shown
 
 Array = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ def in_range(
 def privacy_epsilon(value: Any, field: str = "epsilon") -> float:
     """Return epsilon >= 0 and finite; 0 is legal (the report says nothing about the input).
 
-    It may be stated in all ways of :func:`mechdesign.core.exact.exact_number`, and is kept as a double that
+    It may be stated in all ways of :func:`mechdesign.exact.exact.exact_number`, and is kept as a double that
     stands for no more than what was stated.
     """
     if isinstance(value, float) and math.isinf(value) and value > 0:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, product
 
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.recipes import DIGITS, Steps
+from mechdesign.collect.recipes import DIGITS, Steps
+from mechdesign.exact.randomness import TOTAL
 
 MOST_BOUNDS = 4096
 """Bounds of a step that are visited; of more, evenly many of all."""

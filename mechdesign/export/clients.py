@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
 
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import ParameterError
 from mechdesign.export.address import require_address
 from mechdesign.export.checksum import checksum
 from mechdesign.export.vectors import self_check
-from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.recipes import Steps
 
 FORMAT = "mechdesign-client"
 VERSION = 1
@@ -52,7 +52,7 @@ def sheet(mechanism: Mechanism) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from mechdesign.mechanisms.kary import KaryResponse
+    >>> from mechdesign.collect.kary import KaryResponse
     >>> sorted(sheet(KaryResponse.of(3, 1.0)))
     ['fingerprint', 'format', 'promise', 'recipe', 'sha256', 'sum', 'type', 'vectors', 'version']
     """

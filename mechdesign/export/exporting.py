@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.export.clients import VERSION, ExportSettings, javascript, plain_json, python
 from mechdesign.export.page import page
 from mechdesign.export.rlang import r_client
 from mechdesign.export.schemas import schema
 from mechdesign.export.vectors import vectors
-from mechdesign.mechanisms.base import Mechanism
 
 MOST_BYTES = 1 << 26
 """Larger tables are refused: no browser would open them."""
@@ -67,7 +67,7 @@ def export(mechanism: Mechanism, to: str, settings: ExportSettings | None = None
 
     Examples
     --------
-    >>> from mechdesign.mechanisms.kary import KaryResponse
+    >>> from mechdesign.collect.kary import KaryResponse
     >>> export(KaryResponse.of(3, 1.0), "python").count("def randomize(")
     1
     """

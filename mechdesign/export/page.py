@@ -6,18 +6,11 @@ import base64
 import hashlib
 import html
 
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.disclosure import is_certain, limit_for_respondents
 from mechdesign.core.errors import MethodError
 from mechdesign.export.address import origin_of
-from mechdesign.export.clients import (
-    ExportSettings,
-    filled,
-    header,
-    javascript,
-    plain_json,
-    template,
-)
-from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.disclosure import is_certain, limit_for_respondents
+from mechdesign.export.clients import ExportSettings, filled, header, javascript, plain_json, template
 
 TITLE = "A question with a private answer"
 
@@ -27,7 +20,7 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
 
     Examples
     --------
-    >>> from mechdesign.mechanisms.kary import KaryResponse
+    >>> from mechdesign.collect.kary import KaryResponse
     >>> text = page(KaryResponse.of(3, 1.0), ExportSettings("Sleep", "How often do you wake?"))
     >>> "<h1>Sleep</h1>" in text, "https://" in text
     (True, False)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.messages import MessageReader
+from mechdesign.collect.server import new_server
 from mechdesign.core.documents import parse_distinct
 from mechdesign.core.errors import DataError
 from mechdesign.export.page import require_no_shuffler
-from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.messages import MessageReader
-from mechdesign.mechanisms.server import new_server
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,200}")
 RETRY = re.compile(r"[0-9a-f]{32}")
@@ -24,7 +24,7 @@ class Receiver:
 
     Examples
     --------
-    >>> from mechdesign.mechanisms.kary import KaryResponse
+    >>> from mechdesign.collect.kary import KaryResponse
     >>> mechanism = KaryResponse.of(3, 1.0)
     >>> receiver = Receiver(mechanism)
     >>> column = receiver.recipe.columns[0]

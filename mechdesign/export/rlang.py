@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mechdesign.collect.base import Mechanism
 from mechdesign.export.clients import ExportSettings, filled, header, sheet, template
-from mechdesign.mechanisms.base import Mechanism
 
 LINE = 100
 """Characters after which a list of values goes on in a new line."""

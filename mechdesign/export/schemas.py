@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from mechdesign.collect.about import IDENTITY
+from mechdesign.collect.base import FORMAT, VERSION
+from mechdesign.collect.written import EXACT
 from mechdesign.core.errors import UnknownNameError, suggestion
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.about import IDENTITY
-from mechdesign.mechanisms.base import FORMAT, VERSION
-from mechdesign.mechanisms.intake import MISSING
-from mechdesign.mechanisms.written import EXACT
+from mechdesign.data.intake import MISSING
+from mechdesign.exact.randomness import TOTAL
 
 Schema = dict[str, Any]
 

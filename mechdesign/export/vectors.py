@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from mechdesign.core.randomness import TOTAL, ByteSource
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.recipes import AskedChoice, AskedNumber, Recipe, Steps
+from mechdesign.exact.randomness import TOTAL, ByteSource
 from mechdesign.export.bounds import MOST_BOUNDS, ends_of, numbers, some, step_bounds
-from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.recipes import AskedChoice, AskedNumber, Recipe, Steps
 
 Vector = tuple[Any, str, Any]
 """The answer, the bytes that were used in hexadecimal digits, and the report."""
@@ -69,7 +69,7 @@ def vectors(mechanism: Mechanism, least: int = LEAST) -> list[Vector]:
 
     Examples
     --------
-    >>> from mechdesign.mechanisms.kary import KaryResponse
+    >>> from mechdesign.collect.kary import KaryResponse
     >>> made = vectors(KaryResponse.of(3, 1.0))
     >>> len(made), made[0]
     (1000, (0, '0000000000000000', 0))

@@ -8,11 +8,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import DataError, unread
-from mechdesign.core.files import read_text
 from mechdesign.export.clients import MARK, ExportSettings, client_digest, sheet
 from mechdesign.export.exporting import KINDS, MOST_BYTES, export
-from mechdesign.mechanisms.base import Mechanism
+from mechdesign.work.files import read_text
 
 SHEET = re.compile(r'\{"fingerprint":"[^\n]*"format":"mechdesign-client"[^\n]*\}')
 

@@ -5,6 +5,6 @@
 - ``claims``: what models record of their sources, the verdicts on it, witnesses, and the list of findings
 - ``shown``: how these are printed, and the page about models
 
-A module here is found as if it stood beside its problem: ``papers/auction/slot/published.py`` belongs to
-``problems/auction/slot/problem.py``. See :mod:`mechdesign.core.homes`.
+A module here is found as if it stood beside its problem: ``families/auction/papers/slot/published.py`` belongs to
+``families/auction/slot/problem.py``. See :mod:`mechdesign.core.homes`.
 """

@@ -9,13 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 from mechdesign.audit.account import Collected, Total, total
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.shuffled import Shuffled
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MechDesignError, ParameterError
-from mechdesign.core.exact import probability_text, written_number
 from mechdesign.core.guarantee import Exact, Guarantee, Proof
 from mechdesign.core.values import changed
-from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.shuffled import Shuffled
+from mechdesign.exact.exact import probability_text, written_number
 
 PROPERTY = "privacy"
 
@@ -37,7 +37,7 @@ def collected_of(mechanism: Mechanism, name: str, times: int = 1) -> Collected:
 
     Examples
     --------
-    >>> from mechdesign.mechanisms import KaryResponse
+    >>> from mechdesign.collect import KaryResponse
     >>> collected_of(KaryResponse.of(3, epsilon=0.5), "m.json", times=7)
     Collected(name='m.json', epsilon=0.5, delta=0.0, times=7, exact=True, users=0, size=0, ...)
     """

@@ -15,10 +15,10 @@ from typing import Any
 
 from mechdesign.core.documents import date_in, parse_toml
 from mechdesign.core.errors import DataError, MechDesignError, UnknownNameError, suggestion, unread
-from mechdesign.core.files import read_text
-from mechdesign.core.numbers import number_of_text
 from mechdesign.core.text import counted
-from mechdesign.mechanisms.survey.questions import Question
+from mechdesign.exact.numbers import number_of_text
+from mechdesign.families.survey.questions import Question
+from mechdesign.work.files import read_text
 
 LARGEST_CODEBOOK = 1 << 24
 SEPARATOR = "|"

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.tables import Block, Coded
-from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.missing import MissingRule
-from mechdesign.report.files import open_table
+from mechdesign.data.missing import MissingRule
+from mechdesign.data.reader import open_table
 
 LEAST_ROWS = 20
 """In fewer rows the code 0 may be missing by chance."""
@@ -27,7 +27,7 @@ def require_codes(mechanism: Mechanism, path: str, columns: Sequence[str] | None
     Parameters
     ----------
     mechanism : Mechanism
-        Its :meth:`~mechdesign.mechanisms.Mechanism.bare_codes` say which columns those are.
+        Its :meth:`~mechdesign.collect.Mechanism.bare_codes` say which columns those are.
     path : str
         People's data.
     columns : sequence of str, optional

@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mechdesign.collect.about import About
+from mechdesign.collect.base import Mechanism, mechanism_of
+from mechdesign.collect.saved_counts import SavedCounts
+from mechdesign.collect.server import new_server
+from mechdesign.collect.written import read, written
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, unread
-from mechdesign.core.files import read_text, whole_file
-from mechdesign.mechanisms.about import About
-from mechdesign.mechanisms.base import Mechanism, mechanism_of
-from mechdesign.mechanisms.saved_counts import SavedCounts
-from mechdesign.mechanisms.server import new_server
-from mechdesign.mechanisms.written import read, written
-from mechdesign.report.copies import Copies, CountedFile
+from mechdesign.data.copies import Copies, CountedFile
+from mechdesign.work.files import read_text, whole_file
 
 FORMAT = "mechdesign-counts"
 VERSION = 1

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.collecting import mark_in, unmarked
+from mechdesign.collect.operations import Operation, Settings, operation_of
+from mechdesign.collect.saved_counts import SavedCounts
+from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.tables import Block, Source
-from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.collecting import mark_in, unmarked
-from mechdesign.mechanisms.missing import MissingRule
-from mechdesign.mechanisms.operations import Operation, Settings, operation_of
-from mechdesign.mechanisms.saved_counts import SavedCounts
-from mechdesign.mechanisms.server import new_server
-from mechdesign.report.copies import Copies, CountedFile
+from mechdesign.data.copies import Copies, CountedFile
+from mechdesign.data.missing import MissingRule
 
 COUNTING = ("analyze", "estimate")
 """The operations that read reports: of protocols, and of mechanisms that collect."""

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mechdesign.collect.collecting import require_commas, require_data
 from mechdesign.core.errors import DataError
 from mechdesign.core.printable import printable
-from mechdesign.mechanisms.collecting import require_commas, require_data
-from mechdesign.mechanisms.missing import MissingRule
+from mechdesign.data.missing import MissingRule
+from mechdesign.data.reader import open_table
 from mechdesign.report.codebook import DESCRIPTION, read_codebook
 from mechdesign.report.drafted import DraftQuestion, of_types, of_values
-from mechdesign.report.files import open_table
 
 LOOKING = (
     "PRIVACY: the users' answers were read for {}. The labels and ranges",

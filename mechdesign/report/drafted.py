@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.errors import MissingPackageError
-from mechdesign.core.numbers import number_of_text
 from mechdesign.core.tables import Coded, Values
-from mechdesign.mechanisms.intake import MISSING_CATEGORY
-from mechdesign.mechanisms.survey.absent import NO_ANSWER
-from mechdesign.report.reading import FileTable, pyarrow_module
-from mechdesign.report.suffixes import PARQUET
+from mechdesign.data.intake import MISSING_CATEGORY
+from mechdesign.data.reading import FileTable, pyarrow_module
+from mechdesign.data.suffixes import PARQUET
+from mechdesign.exact.numbers import number_of_text
+from mechdesign.families.survey.absent import NO_ANSWER
 
 MOST_LABELS = 64
 """A column with more different texts is left out: names, addresses, numbers of people."""

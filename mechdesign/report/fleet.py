@@ -14,19 +14,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mechdesign.core.cluster import merge_pieces, run_pieces
+from mechdesign.collect.base import Mechanism, mechanism_of
+from mechdesign.collect.messages import with_messages
+from mechdesign.collect.operations import Settings, operation_of
+from mechdesign.collect.saved_counts import SavedCounts
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.watch import Watch
-from mechdesign.mechanisms.base import Mechanism, mechanism_of
-from mechdesign.mechanisms.messages import with_messages
-from mechdesign.mechanisms.missing import MissingRule
-from mechdesign.mechanisms.operations import Settings, operation_of
-from mechdesign.mechanisms.saved_counts import SavedCounts
-from mechdesign.report.copies import Copies, CountedFile
+from mechdesign.data.copies import Copies, CountedFile
+from mechdesign.data.data_set import STANDARD_INPUT
+from mechdesign.data.missing import MissingRule
+from mechdesign.data.reader import open_table
 from mechdesign.report.counting import Counting, count_one, server_of
-from mechdesign.report.data_set import STANDARD_INPUT
-from mechdesign.report.files import open_table
 from mechdesign.report.randomizing import randomize_one, seeded
+from mechdesign.work.cluster import merge_pieces, run_pieces
+from mechdesign.work.watch import Watch
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,12 @@ from mechdesign.audit.foreign import MOST_EXACT, ForeignChannel
 from mechdesign.audit.rappor import Rappor
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import DataError, MechDesignError, suggestion
-from mechdesign.core.exact import epsilon_number
-from mechdesign.core.files import read_text
-from mechdesign.core.numbers import frozen, shown
-from mechdesign.core.numerals import PLAIN_REMEDY, numeral
 from mechdesign.core.text import counted, listed
+from mechdesign.exact.exact import epsilon_number
+from mechdesign.exact.numbers import frozen, shown
+from mechdesign.exact.numerals import PLAIN_REMEDY, numeral
 from mechdesign.report.foreign_csv import lines_of, table_of
+from mechdesign.work.files import read_text
 
 SUFFIXES = (".csv", ".npy", ".npz", ".toml")
 OTHERS = (".mat", ".ods", ".parquet", ".rds", ".tsv", ".xls", ".xlsx")

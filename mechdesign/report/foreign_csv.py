@@ -14,8 +14,8 @@ from fractions import Fraction
 
 from mechdesign.audit.foreign_sums import exact_sum
 from mechdesign.core.errors import DataError
-from mechdesign.core.numerals import is_plain_name, numeral
 from mechdesign.core.text import counted
+from mechdesign.exact.numerals import is_plain_name, numeral
 
 Line = Sequence[str]
 Rows = list[list[Fraction]]

@@ -10,13 +10,13 @@ import numpy as np
 from mechdesign.catalog.figures import model_figures
 from mechdesign.catalog.model import Model
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.figure import Figure, design_figures
-from mechdesign.core.numbers import shown
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
-from mechdesign.report.draw import draw_on, numbered, picture, require_picture_suffix, save
+from mechdesign.exact.numbers import shown
+from mechdesign.show.draw import draw_on, numbered, picture, require_picture_suffix, save
+from mechdesign.show.figure import Figure, design_figures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

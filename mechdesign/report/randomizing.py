@@ -8,13 +8,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.operations import Operation, Settings
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.tables import Block
-from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.operations import Operation, Settings
-from mechdesign.report.data_set import STANDARD_INPUT
-from mechdesign.report.outputs import require_output
-from mechdesign.report.suffixes import DATA
+from mechdesign.data.data_set import STANDARD_INPUT
+from mechdesign.data.outputs import require_output
+from mechdesign.data.suffixes import DATA
 
 SPOOLED = "reports.csv"
 """The name in a folder of the reports of what came on the standard input."""
@@ -91,7 +91,7 @@ def reports_of(operation: Operation, table: Any, settings: Settings) -> Iterator
 
 def randomize_one(operation: Operation, table: Any, settings: Settings, place: Path) -> tuple[int, list[str]]:
     """Write the reports of a file to a file; return the number of rows and the columns."""
-    from mechdesign.report.writing import write_blocks  # is_folder is asked for where nothing is written
+    from mechdesign.data.writing import write_blocks  # is_folder is asked for where nothing is written
 
     blocks = reports_of(operation, table, settings)
     first = next(blocks)

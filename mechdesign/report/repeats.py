@@ -15,9 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mechdesign.core.cache import Cache, default_cache
 from mechdesign.core.errors import DataError
-from mechdesign.core.files import read_text, whole_file
+from mechdesign.work.cache import Cache, default_cache
+from mechdesign.work.files import read_text, whole_file
 
 FOLDER = "randomized"
 """The folder of the records within that of the cache."""

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
-from mechdesign.core.files import whole_file
 from mechdesign.core.tables import Block
 from mechdesign.core.text import counted
-from mechdesign.core.tidy import Columns
-from mechdesign.report.writing import write_blocks
+from mechdesign.data.tidy import Columns
+from mechdesign.data.writing import write_blocks
+from mechdesign.work.files import whole_file
 
 MOST_ROWS, LONGEST = 1_048_576, 32_767
 """Rows of a worksheet, and characters of one of its cells: what spreadsheets open."""

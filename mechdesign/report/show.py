@@ -15,7 +15,7 @@ def problem_text(problem_class: type[Problem], width: int | None = None) -> str:
 
     Examples
     --------
-    >>> from mechdesign.problems.mean import MeanChannel
+    >>> from mechdesign.families.mean import MeanChannel
     >>> print(problem_text(MeanChannel, 100).splitlines()[0])
     mean-channel (min): the best mechanism for the mean of a number, by linear programming
     """

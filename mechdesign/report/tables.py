@@ -15,7 +15,7 @@ from mechdesign.core.printable import printable
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of
 from mechdesign.core.text import counted
-from mechdesign.core.tidy import Columns, one_cell, stacked
+from mechdesign.data.tidy import Columns, one_cell, stacked
 
 SHOWN_ROWS = 12
 SHOWN_COLUMNS = 10

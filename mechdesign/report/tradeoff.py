@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from mechdesign.core.bars import progress
+from mechdesign.collect import CollectingMechanism
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.fields import fields_of
-from mechdesign.core.figure import Figure, Panel
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.marks import Line
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
-from mechdesign.mechanisms import CollectingMechanism
+from mechdesign.show.figure import Figure, Panel
+from mechdesign.show.marks import Line
+from mechdesign.work.bars import progress
 
 EPSILONS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
@@ -204,7 +204,7 @@ def mechanism_tradeoff(
 
     Examples
     --------
-    >>> from mechdesign.mechanisms.mean import Duchi
+    >>> from mechdesign.families.mean import Duchi
     >>> [row.needed for row in mechanism_tradeoff(Duchi(1.0), errors=[0.05]).rows]
     [(1874,)]
     """

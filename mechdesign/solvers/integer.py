@@ -16,14 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Status
-from mechdesign.solvers.pulp_models import (
-    PulpError,
-    affine_expression,
-    cbc,
-    highs,
-    pulp_module,
-    solve_model,
-)
+from mechdesign.solvers.pulp_models import PulpError, affine_expression, cbc, highs, pulp_module, solve_model
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

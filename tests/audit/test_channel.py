@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from mechdesign.audit import audit_channel, exp_lower, exp_upper
+from mechdesign.audit import audit_channel
 from mechdesign.audit.channel import channel_holds
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.randomness import TOTAL
+from mechdesign.exact.exponential import exp_lower, exp_upper
+from mechdesign.exact.randomness import TOTAL
 from tests.support.channels import integer_channels
 from tests.support.exact import brute_entry_wise, brute_set_wise, largest_ratio
 

@@ -12,9 +12,9 @@ import pytest
 
 from mechdesign.audit.channel import audit_channel
 from mechdesign.audit.classes import ReportClass, audit_classes
-from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.randomness import TOTAL
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import TOTAL
 
 EIGHTH = TOTAL // 8
 

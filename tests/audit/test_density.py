@@ -7,7 +7,7 @@ import pytest
 
 from mechdesign.audit.density import audit_density
 from mechdesign.core.errors import ParameterError
-from mechdesign.mechanisms.mean import Hybrid, Laplace, Piecewise, SquareWave
+from mechdesign.families.mean import Hybrid, Laplace, Piecewise, SquareWave
 
 FLOATING = [Laplace, Piecewise, Hybrid, SquareWave]
 

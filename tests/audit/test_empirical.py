@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from mechdesign.audit.empirical import attack
+from mechdesign.collect.promise import Promise
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.core.randomness import bit_source
-from mechdesign.mechanisms.shuffle import CntBN, HistDump, Promise
-from mechdesign.mechanisms.shuffle.polya import polya_table
-from mechdesign.mechanisms.shuffle.secure import visible_noise_delta
-from mechdesign.mechanisms.shuffle.split_mix import split
+from mechdesign.exact.randomness import bit_source
+from mechdesign.families.shuffle import CntBN, HistDump
+from mechdesign.families.shuffle.polya import polya_table
+from mechdesign.families.shuffle.secure import visible_noise_delta
+from mechdesign.families.shuffle.split_mix import split
 
 RUNS = 20_000
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from mechdesign.audit.exponential import exp_lower, exp_upper, float_down, float_up, log_ratio
 from mechdesign.core.errors import ParameterError
+from mechdesign.exact.exponential import exp_lower, exp_upper, float_down, float_up, log_ratio
 
 
 def taylor(exponent: Fraction, terms: int = 60) -> tuple[Fraction, Fraction]:

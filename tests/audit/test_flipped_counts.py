@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechdesign.audit import flipped_counts
-from mechdesign.audit.flipped_counts import attacked_delta, flipped_delta
+from mechdesign.families.deployed.audit import flipped_counts
+from mechdesign.families.deployed.audit.flipped_counts import attacked_delta, flipped_delta
 
 
 def law(ones: int, zeros: int, flip: float) -> np.ndarray[Any, Any]:

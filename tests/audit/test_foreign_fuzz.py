@@ -15,9 +15,9 @@ import pytest
 from mechdesign.audit import rappor
 from mechdesign.audit.foreign import ForeignChannel
 from mechdesign.audit.foreign_audit import ForeignAudit
-from mechdesign.audit.magnitude import log_interval, power, power_above, power_below
 from mechdesign.audit.rappor import Rappor
 from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.exact.magnitude import log_interval, power, power_above, power_below
 from mechdesign.report.foreign import read_foreign
 
 MANY = Context(prec=400, Emin=-(10**9), Emax=10**9)

@@ -17,8 +17,8 @@ from mechdesign.audit.incentives import (
     upper_envelope,
     within_budget,
 )
+from mechdesign.collect.base import mechanism_of
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.mechanisms.base import mechanism_of
 
 EIGHTHS = st.integers(0, 40).map(lambda n: n / 8)
 MENUS = st.lists(

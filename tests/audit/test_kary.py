@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from mechdesign.audit import audit_channel, exp_lower
+from mechdesign.audit import audit_channel
 from mechdesign.audit.kary import KaryWeights, representative
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.randomness import TOTAL
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import TOTAL
 from tests.support.channels import dense_weights
 
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechdesign.audit.location import audit_rounded, square_lengths
 from mechdesign.core.errors import CertificateError
+from mechdesign.families.location.audit.location import audit_rounded, square_lengths
 
 
 def kernel(distance: Fraction) -> Fraction:

@@ -9,8 +9,6 @@ from math import comb
 import numpy as np
 import pytest
 
-from mechdesign.audit.blanket import blanket_divergence, coins_divergence
-from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.mass import (
     Mass,
     binomial_mass,
@@ -21,6 +19,8 @@ from mechdesign.audit.mass import (
 )
 from mechdesign.audit.two_counts import sorted_excess
 from mechdesign.core.errors import ParameterError
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.families.shuffle.audit.blanket import blanket_divergence, coins_divergence
 
 CASES = [
     (1, Fraction(1, 2)),

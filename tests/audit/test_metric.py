@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from mechdesign.audit import audit_channel, exp_lower, exp_upper
-from mechdesign.core.randomness import TOTAL
+from mechdesign.audit import audit_channel
+from mechdesign.exact.exponential import exp_lower, exp_upper
+from mechdesign.exact.randomness import TOTAL
 from tests.support.channels import integer_channels
 
 

@@ -10,14 +10,15 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from mechdesign.audit import audit_channel, exp_lower
+from mechdesign.audit import audit_channel
 from mechdesign.audit.metric import rate
 from mechdesign.audit.pairs import needed_pairs
 from mechdesign.audit.triples import Triples, _distinct, ranked
+from mechdesign.collect import PrivacyTarget, make_private
+from mechdesign.collect.repair import to_integers
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms import PrivacyTarget, make_private
-from mechdesign.mechanisms.repair import to_integers
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import TOTAL
 
 KINDS = ("line", "uneven line", "tenths", "plane", "any", "extreme", "equal")
 

@@ -9,9 +9,9 @@ from itertools import pairwise, product
 
 import pytest
 
-from mechdesign.audit.exponential import exp_lower
-from mechdesign.audit.repeated import RepeatedBits, audit_repeated, epsilon_of_quotient
 from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.families.joint.audit.repeated import RepeatedBits, audit_repeated, epsilon_of_quotient
 
 
 def bit_chances(bits: RepeatedBits, reports: int) -> dict[tuple[int, ...], tuple[Fraction, Fraction]]:

@@ -8,10 +8,10 @@ from math import comb
 
 import pytest
 
-from mechdesign.audit import shuffle_rows
-from mechdesign.audit.shuffle_rows import rows_attack, rows_divergence
-from mechdesign.mechanisms.shuffle import PUCM, RangeTree, noise as protocol_noise, rows as protocol_rows
-from mechdesign.mechanisms.shuffle.promise import OutOfReachError, Promise
+from mechdesign.collect.promise import OutOfReachError, Promise
+from mechdesign.families.shuffle import PUCM, RangeTree, noise as protocol_noise, rows as protocol_rows
+from mechdesign.families.shuffle.audit import shuffle_rows
+from mechdesign.families.shuffle.audit.shuffle_rows import rows_attack, rows_divergence
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechdesign.audit.binomials import binomial_window
-from mechdesign.audit.exponential import exp_upper
-from mechdesign.audit.shuffle_attack import ShuffleAttack, kary_attacks
 from mechdesign.audit.shuffle_binary import BinaryDivergence, Composition
 from mechdesign.audit.shuffle_lattice import LatticeDivergence, kary_atoms
 from mechdesign.audit.shuffle_sums import Divergence, clones_law, groups, kary_law
+from mechdesign.exact.binomials import binomial_window
+from mechdesign.exact.exponential import exp_upper
+from mechdesign.families.shuffle.audit.shuffle_attack import ShuffleAttack, kary_attacks
 
 SLACK = 1e-9
 

@@ -9,9 +9,9 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from mechdesign.audit.exponential import exp_lower, float_up, log_ratio
-from mechdesign.audit.shuffle_exact import kary_rows, worst_divergence
 from mechdesign.audit.shuffled import Randomizer, delta_bounds, largest_local, proven
+from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
+from mechdesign.families.shuffle.audit.shuffle_exact import kary_rows, worst_divergence
 
 
 def random_rows(rng, inputs, reports):

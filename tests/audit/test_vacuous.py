@@ -10,19 +10,24 @@ from mechdesign.audit import audit_channel
 from mechdesign.audit.classes import ReportClass, audit_classes
 from mechdesign.audit.composition import composed, weakest
 from mechdesign.audit.density import audit_density
-from mechdesign.audit.patterns import audit_patterns
-from mechdesign.audit.repeated import RepeatedBits, audit_repeated
+from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
+from mechdesign.collect.promise import Promise
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.guarantee import VACUOUS, Guarantee, Proof
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms import FiniteChannel, KaryResponse, PrivacyTarget
-from mechdesign.mechanisms.joint import JointResponse
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.mean import AttributeSampling, DiscretePiecewise, Duchi, Laplace
-from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
-from mechdesign.mechanisms.shuffle.promise import Promise
-from mechdesign.mechanisms.survey import Question, Survey
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.joint import JointResponse
+from mechdesign.families.joint.audit.repeated import RepeatedBits, audit_repeated
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.oracles import (
+    HadamardResponse,
+    LocalHashing,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Laplace
+from mechdesign.families.survey import Question, Survey
+from mechdesign.families.workload.audit.patterns import audit_patterns
 
 ONE_ROW = np.array([[TOTAL]])
 NOTHING = np.array([], dtype=np.int64)

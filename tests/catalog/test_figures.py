@@ -9,11 +9,11 @@ from mechdesign.catalog import SweepRow, curves, load_model, model_figures, run_
 from mechdesign.catalog.axis import axis_of
 from mechdesign.catalog.curves import COUNTED
 from mechdesign.catalog.figure_table import METHOD
-from mechdesign.core import marks
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError, UnknownNameError
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
-from mechdesign.report.draw import picture
+from mechdesign.show import marks
+from mechdesign.show.draw import picture
 from tests.support.clashes import clashes
 from tests.support.shipped import mentioning
 

@@ -18,10 +18,10 @@ import pytest
 from mechdesign.catalog import load_model, models, run_sweep, sweep
 from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.parallel import ALONE, Task, run_tasks
 from mechdesign.core.solve import methods_of
-from mechdesign.core.watch import Watch
 from mechdesign.papers.claims import check_models
+from mechdesign.work.parallel import ALONE, Task, run_tasks
+from mechdesign.work.watch import Watch
 from tests.support.failures import assert_each
 from tests.support.processes import started
 

@@ -8,9 +8,10 @@ import pytest
 
 import mechdesign as md
 from mechdesign.catalog import load_model, models
+from mechdesign.collect.base import mechanism_types
+from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import MechDesignError
-from mechdesign.mechanisms.base import mechanism_types
-from mechdesign.mechanisms.reporting import CollectingMechanism
+from mechdesign.families import problem_classes
 from mechdesign.papers.claims import Claim
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.sources import (
@@ -25,7 +26,6 @@ from mechdesign.papers.claims.sources import (
     speaks_of,
     tally,
 )
-from mechdesign.problems import problem_classes
 from tests.support.documents import ROOT
 from tests.support.links import anchors
 

@@ -16,10 +16,10 @@ import pytest
 import mechdesign as md
 from mechdesign.audit.account import Collected
 from mechdesign.cli import main
-from mechdesign.mechanisms import KaryResponse
-from mechdesign.mechanisms.mean import Duchi
-from mechdesign.mechanisms.shuffle.promise import Promise
-from mechdesign.mechanisms.shuffled import Shuffled
+from mechdesign.collect import KaryResponse
+from mechdesign.collect.promise import Promise
+from mechdesign.collect.shuffled import Shuffled
+from mechdesign.families.mean import Duchi
 from mechdesign.report.ledger import entry_of, load_ledger, open_ledger, record_collection
 from tests.meta.test_shown import MECHANISMS
 from tests.support.processes import started

@@ -18,7 +18,7 @@ from mechdesign.cli import main
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.fields import fields_of
 from mechdesign.core.parameters import parameters_of, problem_from
-from mechdesign.problems import problem_classes
+from mechdesign.families import problem_classes
 
 SCALARS: list[Any] = [
     "", "x", "1", "line", "uniform", "a\nb\x1b[2J", "\udc80", True, False,

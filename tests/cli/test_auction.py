@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.mechanisms.auction import OnlineAuction
+from mechdesign.families.auction import OnlineAuction
 
 MODEL = """
 [model]

@@ -13,15 +13,20 @@ import pytest
 import mechdesign as md
 from mechdesign.audit.account import total
 from mechdesign.cli import main
+from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
+from mechdesign.collect.base import mechanism_of
 from mechdesign.core.errors import MechDesignError, ParameterError
-from mechdesign.core.exact import as_written, exact_number, stated
 from mechdesign.core.guarantee import Guarantee
-from mechdesign.mechanisms import FiniteChannel, KaryResponse, PrivacyTarget
-from mechdesign.mechanisms.base import mechanism_of
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.mean import AttributeSampling, DiscretePiecewise, Duchi, Harmony, Laplace
-from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
-from mechdesign.mechanisms.survey import Question, Survey
+from mechdesign.exact.exact import as_written, exact_number, stated
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.oracles import (
+    HadamardResponse,
+    LocalHashing,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Harmony, Laplace
+from mechdesign.families.survey import Question, Survey
 from mechdesign.report import ledger as ledgers
 from mechdesign.report.accounts import collected_of
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.mechanisms import KaryResponse, load_mechanism
-from mechdesign.report.files import open_table
+from mechdesign.collect import KaryResponse, load_mechanism
+from mechdesign.data.reader import open_table
 from tests.support.whole_tables import write_columns
 
 NAMES = ["Graz", "Linz", "Wien"]

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.problems.marginals.frequency_oracle.oracles import NAMES
+from mechdesign.families.marginals.frequency_oracle.oracles import NAMES
 
 MODEL = """
 [model]

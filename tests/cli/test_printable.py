@@ -11,11 +11,11 @@ import pytest
 import mechdesign as md
 from mechdesign.catalog import load_model
 from mechdesign.cli import main
+from mechdesign.collect import load_mechanism
+from mechdesign.collect.written import digest
 from mechdesign.core.errors import DataError, MechDesignError
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.written import digest
-from mechdesign.report.files import open_table
-from mechdesign.report.outputs import require_output
+from mechdesign.data.outputs import require_output
+from mechdesign.data.reader import open_table
 from tests.support.whole_tables import write_columns
 
 NASTY = "harmless\\n  optimality: holds\\u001b[2J\\u202e\\r"

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from mechdesign.cli import interrupts, main
-from mechdesign.core.parallel import Task
+from mechdesign.work.parallel import Task
 from tests.support.processes import started
 
 COMMAND = [sys.executable, "-W", "error", "-m", "mechdesign"]
@@ -131,7 +131,7 @@ def sleepers(seconds: float) -> list[Task]:
 AT_WORK = """
 import sys
 from mechdesign import cli
-from mechdesign.core import parallel
+from mechdesign.work import parallel
 from tests.cli.test_process import sleepers
 
 def work(options):

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
+from mechdesign.collect import KaryResponse
+from mechdesign.collect.disclosure import collected_levels, percent_sure
+from mechdesign.collect.kary import KaryChannel
 from mechdesign.export import export
-from mechdesign.mechanisms import KaryResponse
-from mechdesign.mechanisms.disclosure import collected_levels, percent_sure
-from mechdesign.mechanisms.kary import KaryChannel
-from mechdesign.mechanisms.location import PlanarLaplace
+from mechdesign.families.location import PlanarLaplace
 from mechdesign.report.page.words import privacy_in_words
 from tests.support.clients import CLIENTS, MESSAGES
 

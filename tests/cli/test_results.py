@@ -13,8 +13,8 @@ from mechdesign.catalog import load_model, model_figures, sweep
 from mechdesign.catalog.plotted import plotted_quantities
 from mechdesign.catalog.sweeping import sweep_points
 from mechdesign.cli import main
-from mechdesign.mechanisms import KaryResponse
-from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.collect import KaryResponse
+from mechdesign.families.marginals import MarginalRelease
 from mechdesign.report.results import write_results
 
 HEADER = ["question", "category", "estimate", "standard_error", "low", "high"]

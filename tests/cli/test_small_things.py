@@ -8,8 +8,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.mechanisms.mean import Duchi
-from mechdesign.mechanisms.operations import Settings
+from mechdesign.collect.operations import Settings
+from mechdesign.families.mean import Duchi
 from mechdesign.papers.shown.model import MOST_CLAIMS
 from mechdesign.report import repeats
 

@@ -9,8 +9,8 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError
-from mechdesign.core.files import one_at_a_time
-from mechdesign.mechanisms.spectrum import SpectrumCloak
+from mechdesign.families.spectrum import SpectrumCloak
+from mechdesign.work.files import one_at_a_time
 
 MODEL = """[model]
 title = "two channels"

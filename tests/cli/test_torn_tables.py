@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
+from mechdesign.collect import load_mechanism
 from mechdesign.core.tables import ROWS, MemoryTable
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.mean import AttributeSampling, Duchi
+from mechdesign.families.mean import AttributeSampling, Duchi
 from tests.support.tables import AGE, SURVEY, build, refused, said
 
 

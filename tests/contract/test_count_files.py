@@ -9,13 +9,13 @@ import numpy as np
 import pandas
 import pytest
 
+from mechdesign.collect.operations import Settings
 from mechdesign.core.errors import DataError
-from mechdesign.mechanisms.operations import Settings
-from mechdesign.mechanisms.shuffle import Protocol
-from mechdesign.report.copies import Copies
+from mechdesign.data.copies import Copies
+from mechdesign.data.reader import open_table
+from mechdesign.families.shuffle import Protocol
 from mechdesign.report.count_file import count_file_of, load_counts, merged
 from mechdesign.report.counting import count_one, counting_operation, server_of
-from mechdesign.report.files import open_table
 from tests.contract.test_every_mechanism import COUNTED, made, shown
 from tests.mechanisms.test_frames import columns_of
 from tests.support.whole_tables import write_columns

@@ -21,7 +21,7 @@ from benchmarks.coverage_cases import Measure
 from benchmarks.coverage_registry import MEASURED, NO_ESTIMATE, NO_INTERVALS
 from benchmarks.coverage_shuffle import PROTOCOLS, protocol_measure
 from benchmarks.coverage_survey import survey_case
-from mechdesign.mechanisms.base import mechanism_types
+from mechdesign.collect.base import mechanism_types
 
 PROMISE, REPETITIONS, USERS, SURVEYED = 0.93, 200, 60, 300
 

@@ -10,7 +10,7 @@ import pytest
 import mechdesign as md
 from benchmarks.defaults import ALLOWED, RESULT, Line, answer, judgement
 from benchmarks.defaults_grid import GRID, problems
-from mechdesign.problems import problem_classes
+from mechdesign.families import problem_classes
 from tests.support.auctions import least_weight, small_slots
 
 WITHOUT_RIVALS = {"deployed-histogram", "location-noise", "survey-design"}
@@ -38,7 +38,7 @@ def test_no_default_loses_to_another_method(name):
 
 def test_a_default_that_loses_is_noticed(monkeypatch):
     """As the default was before: an interior point that stops far from the optimum of a linear program."""
-    from mechdesign.problems.response.randomized_response import interior_point
+    from mechdesign.families.response.randomized_response import interior_point
 
     places = [[float(abs(i - j)) for j in range(40)] for i in range(40)]
     utility = [[-entry for entry in row] for row in places]

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 import mechdesign
+from mechdesign.collect import load_mechanism
+from mechdesign.collect.base import Mechanism, mechanism_types
+from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import MechDesignError
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.base import Mechanism, mechanism_types
-from mechdesign.mechanisms.reporting import CollectingMechanism
-from mechdesign.mechanisms.shuffle import Protocol
+from mechdesign.families.shuffle import Protocol
 from tests.meta.test_shown import MECHANISMS
 from tests.support.mechanism_files import opened
 

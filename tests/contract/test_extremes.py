@@ -12,7 +12,7 @@ import mechdesign as md
 from mechdesign.core.certificate import OPTIMALITY
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.parameters import problem_from
-from mechdesign.problems import problem_class, problem_classes
+from mechdesign.families import problem_class, problem_classes
 
 NUMBERS = (1e-9, 200.0, 2000.0)
 LITTLE = (1e-170, 1e-16)

@@ -8,8 +8,8 @@ from functools import cache
 
 import pytest
 
+from mechdesign.collect.base import Mechanism
 from mechdesign.core.certificate import Certificate
-from mechdesign.mechanisms.base import Mechanism
 from tests.meta.test_shown import MECHANISMS
 
 KINDS = sorted(MECHANISMS)

@@ -15,19 +15,20 @@ import pytest
 from scipy import signal, stats
 
 from benchmarks.coverage_shuffle import again
-from mechdesign.core.randomness import TOTAL, bit_source
-from mechdesign.mechanisms import ContractMenu, FiniteChannel, KaryResponse
-from mechdesign.mechanisms.count_limits import Sum
-from mechdesign.mechanisms.events import EventRelease
-from mechdesign.mechanisms.location import PlanarLaplace, PlanarLattice
-from mechdesign.mechanisms.location.rounding import spline_weights
-from mechdesign.mechanisms.mean import CensoringInterval, GridMean
-from mechdesign.mechanisms.mean.base import FormulaMechanism
-from mechdesign.mechanisms.oracles import SupportOracle
-from mechdesign.mechanisms.shuffle import Protocol
-from mechdesign.mechanisms.shuffle.batches import BatchShuffler
-from mechdesign.mechanisms.spectrum.user import SpectrumUser
-from mechdesign.mechanisms.workload import WorkloadRelease
+from mechdesign.collect import FiniteChannel, KaryResponse
+from mechdesign.collect.count_limits import Sum
+from mechdesign.collect.means import FormulaMechanism
+from mechdesign.exact.randomness import TOTAL, bit_source
+from mechdesign.families.contract import ContractMenu
+from mechdesign.families.location import PlanarLaplace, PlanarLattice
+from mechdesign.families.location.rounding import spline_weights
+from mechdesign.families.marginals.oracles import SupportOracle
+from mechdesign.families.mean import CensoringInterval, GridMean
+from mechdesign.families.shuffle import Protocol
+from mechdesign.families.shuffle.batches import BatchShuffler
+from mechdesign.families.spectrum.user import SpectrumUser
+from mechdesign.families.workload import WorkloadRelease
+from mechdesign.families.workload.events import EventRelease
 from tests.contract.test_every_mechanism import KINDS, USERS, made, values_for
 from tests.support.channels import dense_weights
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.collect import FrequencyMechanism, Mechanism, load_mechanism
+from mechdesign.collect.base import mechanism_types
 from mechdesign.core.errors import MechDesignError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms import FrequencyMechanism, Mechanism, load_mechanism
-from mechdesign.mechanisms.base import mechanism_types
+from mechdesign.exact.randomness import TOTAL
 from tests.support.mechanism_files import opened
 
 PROBLEM = md.RandomizedResponse(prior=[0.4, 0.35, 0.25], epsilon=1.5, labels=["a", "b", "c"])

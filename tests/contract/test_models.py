@@ -17,15 +17,15 @@ import pytest
 import mechdesign as md
 from mechdesign.catalog import SweepRow, load_model, models, sweep_points
 from mechdesign.catalog.curves import CurvePoints
-from mechdesign.core.cache import Cache
+from mechdesign.collect import Mechanism, load_mechanism
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, MethodError
 from mechdesign.core.parameters import parameters_of, problem_from, replace_parameters
 from mechdesign.core.simulate import simulate
 from mechdesign.core.solution import Solution
-from mechdesign.mechanisms import Mechanism, load_mechanism
 from mechdesign.papers.claims import ModelCheck
 from mechdesign.papers.shown.checks import overview
+from mechdesign.work.cache import Cache
 from tests.support.checks import check_once, folder_of_run, solved_once
 from tests.support.claims import assert_can_fail
 from tests.support.failures import assert_each

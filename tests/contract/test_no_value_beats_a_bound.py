@@ -7,9 +7,9 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import fields_of
-from mechdesign.core.numbers import rounding_allowance
 from mechdesign.core.parameters import problem_from
-from mechdesign.problems import problem_classes
+from mechdesign.exact.numbers import rounding_allowance
+from mechdesign.families import problem_classes
 
 STRANGE = (0.1, 200.0)
 """Epsilons at which the small example of each problem is compared, where it takes them."""

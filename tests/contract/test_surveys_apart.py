@@ -8,16 +8,16 @@ import numpy as np
 import pandas
 import pytest
 
+from mechdesign.collect.collecting import mark_in
+from mechdesign.collect.operations import Settings
 from mechdesign.core.errors import DataError, MethodError
+from mechdesign.data.reader import open_table
 from mechdesign.export import Receiver, export
 from mechdesign.export.clients import sheet
-from mechdesign.mechanisms.collecting import mark_in
-from mechdesign.mechanisms.operations import Settings
-from mechdesign.mechanisms.shuffle import Protocol
+from mechdesign.families.shuffle import Protocol
 from mechdesign.report.accounts import collected_of
 from mechdesign.report.count_file import count_file_of, load_counts, merged
 from mechdesign.report.counting import counting_operation
-from mechdesign.report.files import open_table
 from mechdesign.report.ledger import entry_of
 from tests.contract.test_every_mechanism import COUNTED, made, server_of
 from tests.mechanisms.test_frames import columns_of

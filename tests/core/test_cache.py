@@ -14,12 +14,12 @@ import pytest
 
 import mechdesign as md
 from mechdesign.catalog import load_model
-from mechdesign.core import foreign, user_key
-from mechdesign.core.cache import Cache, default_cache, key_of
 from mechdesign.core.errors import MethodError, RowError
-from mechdesign.core.parallel import Task, run_tasks
 from mechdesign.papers.claims import check_models
 from mechdesign.papers.claims.runs import is_settled
+from mechdesign.work import user_code as foreign, user_key
+from mechdesign.work.cache import Cache, default_cache, key_of
+from mechdesign.work.parallel import Task, run_tasks
 
 FOREIGN = """
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ import mechdesign as md
 from mechdesign.core.certificate import Certificate, optimality
 from mechdesign.core.method import Method, Outcome
 from mechdesign.core.problem import Problem
-from mechdesign.problems import problem_classes
+from mechdesign.families import problem_classes
 
 
 @pytest.mark.parametrize("figure", [math.inf, -math.inf, math.nan, np.float64("inf"), np.float64("nan")])

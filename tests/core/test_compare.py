@@ -10,7 +10,7 @@ from mechdesign.cli import main
 from mechdesign.core.compare import Comparison, disagreements
 from mechdesign.core.errors import MethodError
 from mechdesign.core.values import changed
-from mechdesign.problems.response import RandomizedResponse
+from mechdesign.families.response import RandomizedResponse
 
 PROBLEM = RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0)
 TRUTH = md.solve(PROBLEM).value

@@ -10,7 +10,7 @@ from mechdesign.core.describe import default_of, described_parameters
 from mechdesign.core.fields import fields_of
 from mechdesign.core.parameters import json_schema
 from mechdesign.core.problem import Problem
-from mechdesign.problems import problem_classes
+from mechdesign.families import problem_classes
 
 
 @pytest.mark.parametrize("name", sorted(problem_classes()))

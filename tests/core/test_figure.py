@@ -8,18 +8,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.figure import Figure, Panel, bar_slots, design_figures, styles
-from mechdesign.core.marks import (
-    Band,
-    Bars,
-    Circles,
-    Heat,
-    Intervals,
-    Line,
-    Points,
-    Reference,
-    Surface,
-)
+from mechdesign.show.figure import Figure, Panel, bar_slots, design_figures, styles
+from mechdesign.show.marks import Band, Bars, Circles, Heat, Intervals, Line, Points, Reference, Surface
 
 NAN, INF = float("nan"), float("inf")
 

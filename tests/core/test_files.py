@@ -10,12 +10,12 @@ import sys
 import pytest
 
 from mechdesign.core.errors import DataError
-from mechdesign.core.files import PART, whole_file
+from mechdesign.work.files import PART, whole_file
 
 WRITER = """
 import sys, time
 from mechdesign.core.errors import DataError
-from mechdesign.core.files import whole_file
+from mechdesign.work.files import whole_file
 with whole_file(sys.argv[1], DataError) as place:
     place.write_text("half")
     print("writing", flush=True)

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from mechdesign.core.foreseen import foreseen
+from mechdesign.exact.foreseen import foreseen
 
 LEVEL = 1e-6
 

@@ -11,9 +11,9 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.core.errors import RowError
-from mechdesign.core.identifiers import identifier, identifier_or, identifiers
-from mechdesign.mechanisms.survey import Question, Survey
-from mechdesign.mechanisms.survey.remembered import RememberedReports
+from mechdesign.data.identifiers import identifier, identifier_or, identifiers
+from mechdesign.families.survey import Question, Survey
+from mechdesign.families.survey.remembered import RememberedReports
 
 LABELS = tuple(f"a{number}" for number in range(40))
 DECOMPOSED, COMPOSED = "Zu\u0308rich", "Z\u00fcrich"

@@ -8,10 +8,10 @@ import threading
 import numpy as np
 import pytest
 
-from mechdesign.core import keystream
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.keystream import LARGEST, SMALL, random_words
-from mechdesign.core.randomness import KeyedSource, SystemSource, bit_source
+from mechdesign.exact import keystream
+from mechdesign.exact.keystream import LARGEST, SMALL, random_words
+from mechdesign.exact.randomness import KeyedSource, SystemSource, bit_source
 
 ZERO_KEY = (  # RFC 8439, appendix A.1, test vectors 1 and 2: key, nonce and counter zero, then counter one
     "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"
@@ -78,7 +78,7 @@ def test_without_the_package_the_system_answers(monkeypatch):
 def test_a_fork_draws_other_bits():
     code = (
         "import os, sys\n"
-        "from mechdesign.core.keystream import random_words\n"
+        "from mechdesign.exact.keystream import random_words\n"
         "random_words(4096)\n"
         "child = os.fork()\n"
         "print(random_words(4096)[:2].tolist(), flush=True)\n"

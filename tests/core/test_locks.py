@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mechdesign.core.errors import DataError
-from mechdesign.core.files import one_at_a_time
+from mechdesign.work.files import one_at_a_time
 
 
 def test_no_lock_is_left_whether_the_work_is_done_or_refused(tmp_path):

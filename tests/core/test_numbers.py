@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.exact import as_written, exact_number
-from mechdesign.core.numbers import (
+from mechdesign.core.validation import integer, one_of, privacy_delta, privacy_epsilon
+from mechdesign.exact.exact import as_written, exact_number
+from mechdesign.exact.numbers import (
     double,
     doubles,
     frozen,
@@ -24,7 +25,6 @@ from mechdesign.core.numbers import (
     shown,
     wholes,
 )
-from mechdesign.core.validation import integer, one_of, privacy_delta, privacy_epsilon
 from tests.support.attacks import (
     NO_NUMBERS,
     LyingFloat,

@@ -87,7 +87,7 @@ def test_bounds_are_cut_at_what_is_trivially_known():
 
 
 def test_every_error_is_known_to_be_at_least_zero():
-    from mechdesign.problems import problem_classes
+    from mechdesign.families import problem_classes
 
     signed = {"auction-slot"}  # costs less backlogs
     for name, kind in problem_classes().items():

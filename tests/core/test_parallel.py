@@ -11,12 +11,12 @@ import time
 import pytest
 
 from mechdesign.catalog import load_model, runs
-from mechdesign.core.cache import Cache, code_digest, default_cache, key_of
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.parallel import Task, run_tasks
-from mechdesign.core.watch import Watch
 from mechdesign.papers.claims import check_models
 from mechdesign.papers.shown.page import model_results
+from mechdesign.work.cache import Cache, code_digest, default_cache, key_of
+from mechdesign.work.parallel import Task, run_tasks
+from mechdesign.work.watch import Watch
 
 
 def square(number: int) -> int:
@@ -125,7 +125,7 @@ def test_other_code_or_other_arguments_find_nothing(tmp_path, monkeypatch):
     cache.put(key_of("a", 1.0), "result")
     assert cache.get(key_of("a", 1.0)) == ("result",)
     assert cache.get(key_of("a", 2.0)) is None
-    monkeypatch.setattr("mechdesign.core.cache.code_digest", lambda: "another")
+    monkeypatch.setattr("mechdesign.work.cache.code_digest", lambda: "another")
     assert Cache(tmp_path / "kept").get(key_of("a", 1.0)) is None
     assert len(code_digest()) == 16
 

@@ -14,8 +14,8 @@ from mechdesign.core.encoding import encode
 from mechdesign.core.errors import ParameterError, UnknownNameError
 from mechdesign.core.fields import fields_of
 from mechdesign.core.parameters import json_schema, parameters_of, problem_from, replace_parameters
-from mechdesign.problems import problem_class, problem_classes
-from mechdesign.problems.response import RandomizedResponse
+from mechdesign.families import problem_class, problem_classes
+from mechdesign.families.response import RandomizedResponse
 from tests.support.instances import random_instance
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from mechdesign.core import files
 from mechdesign.core.errors import DataError
-from mechdesign.core.files import PART, one_at_a_time, read_text, whole_file
+from mechdesign.work import files
+from mechdesign.work.files import PART, one_at_a_time, read_text, whole_file
 
 MANY = """
 import os, stat, sys, time
-from mechdesign.core import files
+from mechdesign.work import files
 from mechdesign.core.errors import DataError
 if sys.argv[3] == "without":
     files.fcntl = None
@@ -43,7 +43,7 @@ print(number)
 COUNTER = """
 import sys
 from pathlib import Path
-from mechdesign.core import files
+from mechdesign.work import files
 from mechdesign.core.errors import DataError
 if sys.argv[3] == "without":
     files.fcntl = None

@@ -15,7 +15,7 @@ from mechdesign.catalog import load_model
 from mechdesign.cli import main
 from mechdesign.core.sensitivity import sensitivity
 from mechdesign.core.solve import methods_of
-from mechdesign.problems.response import ExtendedResponse
+from mechdesign.families.response import ExtendedResponse
 from tests.support.shipped import mentioning
 
 LARGEST = 60

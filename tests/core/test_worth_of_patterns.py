@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.workload_bound import WorkloadBound
 from mechdesign.core.sensitivity import Side, Worth, sensitivity
 from mechdesign.core.values import changed
-from mechdesign.mechanisms.mean.optimal.design import ChannelDesign
-from mechdesign.mechanisms.mean.optimal.generation import refined
-from mechdesign.mechanisms.mean.optimal.grids import symmetric_grid
-from mechdesign.mechanisms.mean.optimal.worth import lagrangian_of
-from mechdesign.mechanisms.workload.worth import PatternWorth
-from mechdesign.problems.workload.linear_queries.prices import QueryPrices
+from mechdesign.families.mean.optimal.design import ChannelDesign
+from mechdesign.families.mean.optimal.generation import refined
+from mechdesign.families.mean.optimal.grids import symmetric_grid
+from mechdesign.families.mean.optimal.worth import lagrangian_of
+from mechdesign.families.workload.audit.workload_bound import WorkloadBound
+from mechdesign.families.workload.linear_queries.prices import QueryPrices
+from mechdesign.families.workload.worth import PatternWorth
 
 SHARES = [0.3, 0.2, 0.2, 0.1, 0.1, 0.1]
 QUERIES: list[tuple[str, dict[str, Any]]] = [

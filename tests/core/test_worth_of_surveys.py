@@ -11,8 +11,8 @@ import pytest
 import mechdesign as md
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.sensitivity import sensitivity
-from mechdesign.mechanisms.mean.optimal.worth import variance_slope
-from mechdesign.mechanisms.workload.prefix import best_prefix_channel, error_slope
+from mechdesign.families.mean.optimal.worth import variance_slope
+from mechdesign.families.workload.prefix import best_prefix_channel, error_slope
 
 YES_NO = ["no", "yes"]
 CATEGORIES: list[dict[str, Any]] = [

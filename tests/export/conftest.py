@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mechdesign.core.cache import Cache
+from mechdesign.work.cache import Cache
 from tests.support import clients
 from tests.support.checks import folder_of_run
 

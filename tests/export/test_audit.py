@@ -78,7 +78,7 @@ def test_an_existing_file_and_a_mechanism_without_client_are_refused(files, caps
     before = target.read_text(encoding="utf-8")
     assert main(["export", str(files / "m.json"), "--to", "js", "-o", str(target)]) == 2
     assert target.read_text(encoding="utf-8") == before
-    from mechdesign.mechanisms.mean import Laplace
+    from mechdesign.families.mean import Laplace
 
     Laplace(1.0).save(files / "laplace.json")
     capsys.readouterr()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from mechdesign.core.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export
 from mechdesign.export.clients import plain_json, sheet
 from tests.support.clients import CLIENTS, NAMES, write_modules

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mechdesign.export import export
-from mechdesign.mechanisms.mean import DiscretePiecewise, Duchi
+from mechdesign.families.mean import DiscretePiecewise, Duchi
 from tests.support.browser import CHROMIUM, DRIVER, REASON, chromium, served
 
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=REASON)

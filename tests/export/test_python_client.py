@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from mechdesign.collect.base import mechanism_types
+from mechdesign.collect.recipes import EXACT
 from mechdesign.core.errors import DataError, MethodError
-from mechdesign.core.randomness import TOTAL, ByteSource
+from mechdesign.exact.randomness import TOTAL, ByteSource
 from mechdesign.export import export
 from mechdesign.export.clients import plain_json, sheet
-from mechdesign.mechanisms.base import mechanism_types
-from mechdesign.mechanisms.recipes import EXACT
 from tests.meta.test_shown import MECHANISMS
 from tests.support.clients import CLIENTS, NAMES, known
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from scipy import stats
 
-from mechdesign.core.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export
 from mechdesign.export.rlang import literal
 from tests.support.clients import CLIENTS, NAMES, known, stem

@@ -9,18 +9,18 @@ import time
 import numpy as np
 import pytest
 
+from mechdesign.collect import FiniteChannel
+from mechdesign.collect.door import missing_rule, rule_for
+from mechdesign.collect.messages import with_messages
+from mechdesign.collect.operations import operation_of
+from mechdesign.collect.repair import PrivacyTarget
+from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MechDesignError
+from mechdesign.data.reading_json import JsonTable
 from mechdesign.export import Receiver
 from mechdesign.export.vectors import self_check
-from mechdesign.mechanisms import FiniteChannel
-from mechdesign.mechanisms.door import missing_rule, rule_for
-from mechdesign.mechanisms.mean import DiscretePiecewise
-from mechdesign.mechanisms.messages import with_messages
-from mechdesign.mechanisms.operations import operation_of
-from mechdesign.mechanisms.repair import PrivacyTarget
-from mechdesign.mechanisms.server import new_server
-from mechdesign.mechanisms.sets import ProductSet, SetResponse
-from mechdesign.report.reading_json import JsonTable
+from mechdesign.families.marginals.sets import ProductSet, SetResponse
+from mechdesign.families.mean import DiscretePiecewise
 from tests.support.clients import CLIENTS, MESSAGES
 
 

@@ -8,11 +8,11 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from mechdesign.cli import main
+from mechdesign.collect.base import mechanism_types
 from mechdesign.core.errors import UnknownNameError
+from mechdesign.data.intake import Intake
 from mechdesign.export import schema
 from mechdesign.export.schemas import TABLES
-from mechdesign.mechanisms.base import mechanism_types
-from mechdesign.mechanisms.intake import Intake
 from tests.meta.test_shown import MECHANISMS
 from tests.support.clients import CLIENTS
 

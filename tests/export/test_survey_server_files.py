@@ -20,8 +20,8 @@ from itertools import combinations
 
 import pytest
 
+from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import DataError
-from mechdesign.mechanisms import KaryResponse
 from tests.export.test_survey_server import KEY, SERVER, Running, message
 
 MANY = KaryResponse.of(4000, 1.0)

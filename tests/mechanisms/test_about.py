@@ -9,10 +9,10 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
+from mechdesign.collect.about import About
+from mechdesign.collect.collecting import mark_in
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
-from mechdesign.mechanisms.about import About
-from mechdesign.mechanisms.collecting import mark_in
-from mechdesign.mechanisms.intake import Intake
+from mechdesign.data.intake import Intake
 from tests.meta.test_shown import MECHANISMS
 
 SURVEY = """[model]

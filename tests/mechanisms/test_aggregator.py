@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.collect import Aggregator
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Coded
-from mechdesign.mechanisms import Aggregator
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.mean import Duchi, Harmony
-from mechdesign.mechanisms.oracles import LocalHashing
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.oracles import LocalHashing
+from mechdesign.families.mean import Duchi, Harmony
 
 PROBLEM = md.RandomizedResponse(prior=[0.4, 0.35, 0.25], epsilon=2.0, labels=["a", "b", "c"])
 

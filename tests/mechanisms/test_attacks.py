@@ -10,17 +10,14 @@ import pytest
 
 import mechdesign as md
 from mechdesign.audit.kary import KaryWeights
-from mechdesign.core.errors import (
-    CertificateError,
-    MechDesignError,
-    ParameterError,
-)
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms import FiniteChannel, KaryResponse, PrivacyTarget
-from mechdesign.mechanisms.base import load_mechanism
-from mechdesign.mechanisms.contract.menu import ContractMenu, Terms
-from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.mean import (
+from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
+from mechdesign.collect.base import load_mechanism
+from mechdesign.collect.labels import Labels
+from mechdesign.collect.noise import DUCHI, LAPLACE
+from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.contract.menu import ContractMenu, Terms
+from mechdesign.families.mean import (
     AttributeSampling,
     CensoringInterval,
     DiscretePiecewise,
@@ -32,8 +29,7 @@ from mechdesign.mechanisms.mean import (
     Piecewise,
     SquareWave,
 )
-from mechdesign.mechanisms.mean.table import ColumnRanges
-from mechdesign.mechanisms.noise import DUCHI, LAPLACE
+from mechdesign.families.mean.table import ColumnRanges
 from tests.support.attacks import NO_NUMBERS, LyingArray, LyingInt, guises_of_distances, guises_of_integers
 
 ROWS = [[3 * 2**60, 2**60], [2**60, 3 * 2**60]]

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.core.numbers import rational
+from mechdesign.collect.operations import Settings
 from mechdesign.core.tables import MemoryTable
-from mechdesign.mechanisms.auction import OnlineAuction
-from mechdesign.mechanisms.auction.season import Season
-from mechdesign.mechanisms.operations import Settings
+from mechdesign.exact.numbers import rational
+from mechdesign.families.auction import OnlineAuction
+from mechdesign.families.auction.season import Season
 
 SLOTS, KILLS = 400, 7
 
@@ -32,7 +32,7 @@ import io, os, sys
 from argparse import Namespace
 from contextlib import redirect_stdout
 from mechdesign.cli.operations import execute, parse_operation
-from mechdesign.mechanisms import load_mechanism
+from mechdesign.collect import load_mechanism
 
 def steps(first, last):
     auction = load_mechanism("auction.json")
@@ -145,7 +145,7 @@ def test_killed_at_random_moments_it_decides_as_if_never_killed(folder):
 
 
 def parsed(line: str):
-    from mechdesign.mechanisms.auction import Bid
+    from mechdesign.families.auction import Bid
 
     name, sensing, privacy, tasks = line.split(",")
     return name, Bid(float(sensing), float(privacy), tuple(tasks.replace(";", " ").split()))

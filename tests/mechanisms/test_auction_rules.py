@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import MethodError
-from mechdesign.mechanisms.auction import greedy, vcg
-from mechdesign.mechanisms.auction.rules import all_rules, misreports
-from mechdesign.mechanisms.auction.slot import MOST_UNITS, UNIT, Slot, able_of, bid_prices, slot_of
-from mechdesign.papers.auction import published
+from mechdesign.families.auction import greedy, vcg
+from mechdesign.families.auction.papers import published
+from mechdesign.families.auction.rules import all_rules, misreports
+from mechdesign.families.auction.slot_rules import MOST_UNITS, UNIT, Slot, able_of, bid_prices, slot_of
 from tests.support.auctions import changed, least_weight, reports, slow_payment, slow_winners, small_slots
 
 TOP = 22

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.mechanisms.mean.discrete import best_shape
-from mechdesign.mechanisms.mean.optimal import best_channel, worst_variance_of
-from mechdesign.mechanisms.mean.optimal.channel import solved
-from mechdesign.mechanisms.mean.optimal.design import ChannelDesign
-from mechdesign.mechanisms.mean.optimal.generation import refined
-from mechdesign.mechanisms.mean.optimal.grids import default_inputs, symmetric_grid
-from mechdesign.mechanisms.mean.optimal.ladder import ladder
+from mechdesign.families.mean.discrete import best_shape
+from mechdesign.families.mean.optimal import best_channel, worst_variance_of
+from mechdesign.families.mean.optimal.channel import solved
+from mechdesign.families.mean.optimal.design import ChannelDesign
+from mechdesign.families.mean.optimal.generation import refined
+from mechdesign.families.mean.optimal.grids import default_inputs, symmetric_grid
+from mechdesign.families.mean.optimal.ladder import ladder
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.35, 1.0, 3.0, 7.9, 12.0])

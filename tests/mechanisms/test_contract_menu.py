@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
+from mechdesign.collect.written import digest
 from mechdesign.core.errors import CertificateError, DataError, ModelFileError, ParameterError
-from mechdesign.mechanisms.contract.menu import NOT_BUYING, ContractMenu, Terms
-from mechdesign.mechanisms.written import digest
-from mechdesign.problems.contract import PrivacyContract
+from mechdesign.families.contract import PrivacyContract
+from mechdesign.families.contract.menu import NOT_BUYING, ContractMenu, Terms
 
 THREE = {"types": [1.0, 2.0, 3.0], "counts": [100, 50, 10], "budget": 1000.0}
 

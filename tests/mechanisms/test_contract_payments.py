@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from mechdesign.audit.incentives import audit_menu
-from mechdesign.mechanisms.contract.payments import Rules, post, post_enough, post_within_budget
+from mechdesign.families.contract.payments import Rules, post, post_enough, post_within_budget
 
 SIZES = st.integers(1, 30)
 

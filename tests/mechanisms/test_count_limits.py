@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 
 from mechdesign.audit.mass import binomial_mass
-from mechdesign.mechanisms.count_limits import CountLimits, Group, NoiseLimits, Sum, quantiles_of, two_kinds
-from mechdesign.mechanisms.shuffle.sketch import LeastOfRows
-from mechdesign.mechanisms.sum_limits import WorstLimits, response_cumulants
+from mechdesign.collect.count_limits import CountLimits, Group, NoiseLimits, Sum, quantiles_of, two_kinds
+from mechdesign.collect.sum_limits import WorstLimits, response_cumulants
+from mechdesign.families.shuffle.sketch import LeastOfRows
 
 LEVEL, TAIL = 0.95, 0.025
 

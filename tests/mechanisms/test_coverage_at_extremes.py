@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mechdesign.mechanisms import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
-from mechdesign.mechanisms.mean import (
+from mechdesign.collect import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
+from mechdesign.families.mean import (
     AttributeSampling,
     CensoringInterval,
     DiscretePiecewise,

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
+from mechdesign.collect.base import digest, mechanism_of
+from mechdesign.collect.promise import Promise
+from mechdesign.collect.shuffled import Shuffled
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms import FiniteChannel, KaryResponse, PrivacyTarget
-from mechdesign.mechanisms.base import digest, mechanism_of
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.mean import AttributeSampling, Duchi
-from mechdesign.mechanisms.mean.grid import GridMean
-from mechdesign.mechanisms.shuffle.promise import Promise
-from mechdesign.mechanisms.shuffled import Shuffled
-from mechdesign.mechanisms.survey.parts import NumberPart, TablePart
-from mechdesign.mechanisms.survey.questions import Question, Questions
-from mechdesign.mechanisms.survey.survey import Survey
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.mean import AttributeSampling, Duchi
+from mechdesign.families.mean.grid import GridMean
+from mechdesign.families.survey.parts import NumberPart, TablePart
+from mechdesign.families.survey.questions import Question, Questions
+from mechdesign.families.survey.survey import Survey
 from mechdesign.report.accounts import account, collected_of
 
 DELTA = 0.25
@@ -128,7 +128,7 @@ def test_attributes_count_the_delta_of_each_report():
 
 
 def test_views_and_shufflers_refuse_parts_with_a_delta():
-    from mechdesign.mechanisms.attributes import Attributes
+    from mechdesign.collect.attributes import Attributes
 
     with pytest.raises(ParameterError, match="delta"):
         MarginalRelease(Attributes([2]), [(0,)], [table()])
@@ -222,7 +222,7 @@ def test_reports_about_several_attributes_add_as_decimals():
 def test_the_least_delta_for_the_decimal_is_that_of_the_channel():
     """At the double it is smaller: the pair that is counted has to be true of the decimal."""
     from mechdesign.audit.channel import set_wise_delta
-    from mechdesign.audit.exponential import exp_lower
+    from mechdesign.exact.exponential import exp_lower
 
     made = response(0.1, 1e-7)
     found, double = made.audit().proof.as_written, made.audit().proof.proven

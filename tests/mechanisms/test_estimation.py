@@ -9,9 +9,9 @@ import pytest
 
 import mechdesign as md
 from mechdesign.audit.kary import KaryWeights
+from mechdesign.collect import FiniteChannel, FrequencyEstimate, KaryResponse, PrivacyTarget
 from mechdesign.core.errors import DataError, EstimationError, ParameterError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms import FiniteChannel, FrequencyEstimate, KaryResponse, PrivacyTarget
+from mechdesign.exact.randomness import TOTAL
 from tests.support.channels import dense_weights
 
 SIXTEENTHS = {  # rows in sixteenths, so that every expected count is an exact double

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.collect import FiniteChannel, KaryResponse, load_mechanism
+from mechdesign.collect.repair import PrivacyTarget
+from mechdesign.collect.written import digest
 from mechdesign.core.errors import CertificateError, ModelFileError, UnknownNameError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms import FiniteChannel, KaryResponse, load_mechanism
-from mechdesign.mechanisms.repair import PrivacyTarget
-from mechdesign.mechanisms.written import digest
+from mechdesign.exact.randomness import TOTAL
 from tests.support.mechanism_files import opened
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.collect import FiniteChannel, KaryResponse
+from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.core.errors import EstimationError
-from mechdesign.mechanisms import FiniteChannel, KaryResponse
-from mechdesign.mechanisms.mean import AttributeSampling, Duchi, Harmony, Laplace
-from mechdesign.mechanisms.repair import PrivacyTarget
+from mechdesign.families.mean import AttributeSampling, Duchi, Harmony, Laplace
 from tests.support.statistics import surveys
 
 USERS, REPETITIONS = 400, 3000

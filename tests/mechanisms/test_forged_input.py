@@ -12,23 +12,16 @@ import pytest
 
 import mechdesign as md
 from mechdesign.audit.kary import KaryWeights
+from mechdesign.collect import Aggregator, FiniteChannel, KaryResponse, PrivacyTarget
+from mechdesign.collect.base import FORMAT, VERSION, load_mechanism
+from mechdesign.collect.domain import as_floats
+from mechdesign.collect.labels import Labels
+from mechdesign.collect.means import MeanAggregator
+from mechdesign.collect.written import digest
 from mechdesign.core.errors import DataError, ModelFileError, ParameterError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms import Aggregator, FiniteChannel, KaryResponse, PrivacyTarget
-from mechdesign.mechanisms.base import FORMAT, VERSION, load_mechanism
-from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.mean import (
-    AttributeSampling,
-    DiscretePiecewise,
-    Duchi,
-    Harmony,
-    Laplace,
-    MeanAggregator,
-    SquareWave,
-)
-from mechdesign.mechanisms.mean.collect import AttributeAggregator
-from mechdesign.mechanisms.mean.values import as_floats
-from mechdesign.mechanisms.written import digest
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Harmony, Laplace, SquareWave
+from mechdesign.families.mean.collect import AttributeAggregator
 
 
 @pytest.fixture(scope="module")
@@ -177,14 +170,14 @@ def test_small_files_do_not_ask_for_much_memory(tmp_path):
 
 
 def test_a_file_without_end_is_read_up_to_a_limit(tmp_path, monkeypatch, survey):
-    monkeypatch.setattr("mechdesign.mechanisms.base.LARGEST_FILE", 1 << 20)
+    monkeypatch.setattr("mechdesign.collect.base.LARGEST_FILE", 1 << 20)
     monkeypatch.setattr("mechdesign.catalog.toml.LARGEST_FILE", 1 << 20)
     (tmp_path / "model.toml").symlink_to("/dev/zero")
     with pytest.raises(ModelFileError, match="is larger than 1 MiB; name another file"):
         load_mechanism("/dev/zero")
     with pytest.raises(ModelFileError, match="is larger than 1 MiB; name another file"):
         md.load_model(tmp_path / "model.toml")
-    monkeypatch.setattr("mechdesign.mechanisms.base.LARGEST_FILE", 100)
+    monkeypatch.setattr("mechdesign.collect.base.LARGEST_FILE", 100)
     with pytest.raises(ModelFileError, match="make it smaller"):
         survey.save(tmp_path / "survey.json")
     assert not (tmp_path / "survey.json").exists()

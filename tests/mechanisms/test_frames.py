@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mechdesign.collect import FiniteChannel, KaryResponse, load_mechanism
+from mechdesign.collect.base import mechanism_types
+from mechdesign.collect.repair import PrivacyTarget
+from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
-from mechdesign.mechanisms import FiniteChannel, KaryResponse, load_mechanism
-from mechdesign.mechanisms.base import mechanism_types
-from mechdesign.mechanisms.intake import Intake
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.mean import Duchi, Harmony
-from mechdesign.mechanisms.repair import PrivacyTarget
-from mechdesign.mechanisms.reporting import CollectingMechanism
-from mechdesign.mechanisms.shuffle import Protocol
+from mechdesign.data.intake import Intake
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.mean import Duchi, Harmony
+from mechdesign.families.shuffle import Protocol
 from tests.contract.test_every_mechanism import shown, values_for
 from tests.meta.test_shown import MECHANISMS
 
@@ -273,7 +273,7 @@ def test_what_is_not_installed_is_named():
     program = [
         "import sys, pandas",
         "from mechdesign.core.errors import MissingPackageError",
-        "from mechdesign.mechanisms import KaryResponse; m = KaryResponse.of(2, 2.0)",
+        "from mechdesign.collect import KaryResponse; m = KaryResponse.of(2, 2.0)",
     ]
     for missing, (step, _) in MISSING.items():
         program += [f"sys.modules[{missing!r}] = None", f"try: {step}"]
@@ -286,7 +286,7 @@ def test_what_is_not_installed_is_named():
 
 def test_arrays_import_no_frames():
     program = (
-        "import sys; from mechdesign.mechanisms import KaryResponse; m = KaryResponse.of(2, 2.0);"
+        "import sys; from mechdesign.collect import KaryResponse; m = KaryResponse.of(2, 2.0);"
         "m.estimate(m.randomize([0, 1] * 50)); "
         "print([n for n in ('narwhals', 'pandas', 'polars', 'pyarrow') if n in sys.modules])"
     )

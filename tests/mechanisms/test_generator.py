@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mechdesign.collect.generator import OTHER_NAMES
 from mechdesign.core.errors import MechDesignError
-from mechdesign.mechanisms.generator import OTHER_NAMES
 from tests.meta.test_shown import MECHANISMS
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mechdesign.core.randomness import TOTAL, NumpySource, bit_source
-from mechdesign.mechanisms.heads import FEW, below_weight, digits
-from mechdesign.mechanisms.mean import CensoringInterval, Duchi
+from mechdesign.exact.draw.heads import FEW, below_weight, digits
+from mechdesign.exact.randomness import TOTAL, NumpySource, bit_source
+from mechdesign.families.mean import CensoringInterval, Duchi
 from tests.support.heads import decided
 
 USERS = 3000

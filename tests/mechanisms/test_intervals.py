@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from mechdesign.mechanisms import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
-from mechdesign.mechanisms.intervals import (
+from mechdesign.collect import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
+from mechdesign.collect.curves import Curves, ReportSums, lower_envelope
+from mechdesign.collect.intervals import (
     BinomialLimits,
     NormalLimits,
     binomial_limits,
@@ -20,7 +21,8 @@ from mechdesign.mechanisms.intervals import (
     tail_chance,
     tail_of,
 )
-from mechdesign.mechanisms.mean import (
+from mechdesign.collect.score import ScoreLimits
+from mechdesign.families.mean import (
     AttributeSampling,
     CensoringInterval,
     DiscretePiecewise,
@@ -30,8 +32,6 @@ from mechdesign.mechanisms.mean import (
     Piecewise,
     SquareWave,
 )
-from mechdesign.mechanisms.mean.curves import Curves, ReportSums, lower_envelope
-from mechdesign.mechanisms.mean.score import ScoreLimits
 
 
 @pytest.mark.parametrize("trials", [1, 7, 40])

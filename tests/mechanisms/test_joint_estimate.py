@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from mechdesign.collect.intervals import tail_of
 from mechdesign.core.errors import DataError, EstimationError, ParameterError
-from mechdesign.mechanisms.intervals import tail_of
-from mechdesign.mechanisms.joint import JointResponse, JointTable
-from mechdesign.mechanisms.joint.linked import sequence_chances
+from mechdesign.families.joint import JointResponse, JointTable
+from mechdesign.families.joint.linked import sequence_chances
 from tests.support.statistics import surveys
 
 SIZES = [2, 3]

@@ -15,8 +15,8 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError, MechDesignError, MethodError, ModelFileError
-from mechdesign.mechanisms.joint import JointResponse, PermanentResponse
-from mechdesign.mechanisms.joint.layout import bits_of
+from mechdesign.families.joint import JointResponse, PermanentResponse
+from mechdesign.families.joint.layout import bits_of
 
 
 def limited(**options) -> JointResponse:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.mechanisms.intervals import tail_of
-from mechdesign.mechanisms.joint.limits import BitMoments, ShareLimits
+from mechdesign.collect.intervals import tail_of
+from mechdesign.families.joint.limits import BitMoments, ShareLimits
 from tests.support.statistics import surveys
 
 SIZES, OWN, OTHER = (2, 3), 0.7, 0.2

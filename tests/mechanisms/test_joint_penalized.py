@@ -9,11 +9,11 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
-from mechdesign.mechanisms.joint import JointResponse
-from mechdesign.mechanisms.joint.choosing import best_penalty
-from mechdesign.mechanisms.joint.moments import EffectMoments
-from mechdesign.mechanisms.joint.penalized import judged_penalized, penalized_likelihood
-from mechdesign.mechanisms.joint.unbiased import unbiased
+from mechdesign.families.joint import JointResponse
+from mechdesign.families.joint.choosing import best_penalty
+from mechdesign.families.joint.moments import EffectMoments
+from mechdesign.families.joint.penalized import judged_penalized, penalized_likelihood
+from mechdesign.families.joint.unbiased import unbiased
 
 SIZES = [2, 3, 2]
 

@@ -18,10 +18,10 @@ from mechdesign.core.errors import (
     ModelFileError,
     ParameterError,
 )
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.joint import JointResponse, PatternCounts, PermanentResponse
-from mechdesign.mechanisms.joint.layout import bits_of
-from mechdesign.mechanisms.oracles.packed import as_texts
+from mechdesign.exact.draw.packed import as_texts
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.joint import JointResponse, PatternCounts, PermanentResponse
+from mechdesign.families.joint.layout import bits_of
 
 SIZES = [2, 3]
 

@@ -9,10 +9,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.joint import JointResponse
-from mechdesign.mechanisms.joint.spreads import single_spreads
-from mechdesign.mechanisms.joint.unbiased import products
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.joint import JointResponse
+from mechdesign.families.joint.spreads import single_spreads
+from mechdesign.families.joint.unbiased import products
 
 SIZES = ([2], [3], [2, 2], [2, 3])
 

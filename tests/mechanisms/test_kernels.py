@@ -6,15 +6,20 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.randomness import TOTAL, NumpySource, bit_source
-from mechdesign.mechanisms.kary import KaryResponse
-from mechdesign.mechanisms.kernels import compiled, loader
-from mechdesign.mechanisms.kernels.loops import loops, settle_bits
-from mechdesign.mechanisms.mean import CensoringInterval, Duchi
-from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
-from mechdesign.mechanisms.oracles.dense import dense_subsets, share_of
-from mechdesign.mechanisms.oracles.draws import bernoulli_words, packed_subsets
+from mechdesign.exact.draw.compiled import compiled, loader
+from mechdesign.exact.draw.compiled.loops import loops, settle_bits
+from mechdesign.exact.draw.dense import dense_subsets, share_of
+from mechdesign.exact.draw.draws import bernoulli_words, packed_subsets
+from mechdesign.exact.randomness import TOTAL, NumpySource, bit_source
+from mechdesign.families.marginals.oracles import (
+    HadamardResponse,
+    LocalHashing,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from mechdesign.families.mean import CensoringInterval, Duchi
 from tests.support.heads import decided
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.mechanisms import KaryResponse
-from mechdesign.mechanisms.label_clashes import alphabets_of, clashes_in, clashes_note
-from mechdesign.mechanisms.shuffle.promise import Promise
-from mechdesign.mechanisms.shuffled import Shuffled
+from mechdesign.collect import KaryResponse
+from mechdesign.collect.label_clashes import alphabets_of, clashes_in, clashes_note
+from mechdesign.collect.promise import Promise
+from mechdesign.collect.shuffled import Shuffled
 from tests.contract.test_every_mechanism import KINDS, made
 
 PAIRS = [

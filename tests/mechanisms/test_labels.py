@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
+from mechdesign.collect.labels import Labels
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.mean import Duchi
+from mechdesign.families.mean import Duchi
 
 NAMED, NUMBERED = Labels(3, ["no", "yes", "don't know"]), Labels(3)
 

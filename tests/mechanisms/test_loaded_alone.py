@@ -6,13 +6,13 @@ import subprocess
 import sys
 
 import mechdesign as md
-from mechdesign.mechanisms import kinds
-from mechdesign.mechanisms.base import mechanism_types
+from mechdesign.collect import kinds
+from mechdesign.collect.base import mechanism_types
 
 PROGRAM = """
 import sys
-from mechdesign.mechanisms import load_mechanism
-assert not any(name.startswith("mechdesign.papers.marginals") for name in sys.modules)
+from mechdesign.collect import load_mechanism
+assert not any(name.startswith("mechdesign.families.marginals.papers") for name in sys.modules)
 print(load_mechanism(sys.argv[1]).type)
 """
 
@@ -35,8 +35,8 @@ def test_other_classes_than_that_of_the_file_are_not_imported(tmp_path):
     mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)).mechanism()
     mechanism.save(tmp_path / "m.json")
     program = (
-        "import sys; from mechdesign.mechanisms.base import Mechanism, load_mechanism;"
-        "from mechdesign.mechanisms.kinds import derived; load_mechanism(sys.argv[1]);"
+        "import sys; from mechdesign.collect.base import Mechanism, load_mechanism;"
+        "from mechdesign.collect.kinds import derived; load_mechanism(sys.argv[1]);"
         "print(*{kind.type for kind in derived(Mechanism.__subclasses__()) if 'type' in vars(kind)})"
     )
     command = [sys.executable, "-W", "error", "-c", program, str(tmp_path / "m.json")]
@@ -45,7 +45,7 @@ def test_other_classes_than_that_of_the_file_are_not_imported(tmp_path):
 
 
 def test_the_module_of_every_type_is_the_only_one_with_its_word():
-    package = "mechdesign.mechanisms"
+    package = "mechdesign.collect"
     here = {word: kind for word, kind in mechanism_types().items() if kind.__module__.startswith(package)}
     assert len(here) > 50
     for word, kind in here.items():
@@ -55,5 +55,5 @@ def test_the_module_of_every_type_is_the_only_one_with_its_word():
 def test_a_file_that_is_called_like_the_type_is_read_before_the_others(monkeypatch):
     read, has = [], kinds._has
     monkeypatch.setattr(kinds, "_has", lambda path, given: read.append(path) or has(path, given))
-    assert next(kinds._naming("mechdesign.mechanisms", "kary-response")) == "mechdesign.mechanisms.kary"
+    assert next(kinds._naming("mechdesign.collect", "kary-response")) == "mechdesign.collect.kary"
     assert len(read) < 10

@@ -11,12 +11,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import CertificateError, DataError, MechDesignError, ParameterError
-from mechdesign.core.randomness import bit_source
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.location import PlanarLaplace, PlanarLattice, planar_quantile
-from mechdesign.mechanisms.location.radial import RadialWeights, radial_weights
-from mechdesign.mechanisms.location.rounding import spline_rounding
+from mechdesign.exact.randomness import bit_source
+from mechdesign.families.location import PlanarLaplace, PlanarLattice, planar_quantile
+from mechdesign.families.location.radial import RadialWeights, radial_weights
+from mechdesign.families.location.rounding import spline_rounding
 from tests.support.mechanism_files import opened
 
 AREA = [0.0, 0.0, 1.0, 1.0]

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.mechanisms.marginals import residual
-from mechdesign.mechanisms.marginals.effects import EffectSpace, helmert
-from mechdesign.mechanisms.marginals.errors import effect_errors
-from mechdesign.papers.marginals.rivals import make_consistent, non_negative
-from mechdesign.papers.marginals.rivals.passes import shared_sets
+from mechdesign.families.marginals import residual
+from mechdesign.families.marginals.effects import EffectSpace, helmert
+from mechdesign.families.marginals.errors import effect_errors
+from mechdesign.families.marginals.papers.rivals import make_consistent, non_negative
+from mechdesign.families.marginals.papers.rivals.passes import shared_sets
 
 EPS = 2.0**-52
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from mechdesign.core.errors import MissingPackageError
-from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.families.marginals import MarginalRelease
 
 
 @pytest.fixture

@@ -9,15 +9,20 @@ from math import comb
 import numpy as np
 import pytest
 
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.attributes import Attributes
-from mechdesign.mechanisms.kary import KaryChannel, KaryResponse
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.marginals.choice import effect_variance
-from mechdesign.mechanisms.marginals.sums import score_moments
-from mechdesign.mechanisms.oracles import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
-from mechdesign.mechanisms.oracles.best import KINDS
-from mechdesign.papers.marginals.rivals import make_consistent
+from mechdesign.collect.attributes import Attributes
+from mechdesign.collect.kary import KaryChannel, KaryResponse
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.choice import effect_variance
+from mechdesign.families.marginals.oracles import (
+    HadamardResponse,
+    LocalHashing,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from mechdesign.families.marginals.oracles.best import KINDS
+from mechdesign.families.marginals.papers.rivals import make_consistent
+from mechdesign.families.marginals.sums import score_moments
 from tests.support.statistics import binomial_limits, ends_are_where_the_reach_ends, reaches, surveys
 
 REPETITIONS = 100

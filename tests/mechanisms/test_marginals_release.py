@@ -10,27 +10,22 @@ from math import log
 import numpy as np
 import pytest
 
-from mechdesign.core.errors import (
-    CertificateError,
-    DataError,
-    EstimationError,
-    MechDesignError,
-)
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.attributes import Attributes
-from mechdesign.mechanisms.kary import KaryResponse
-from mechdesign.mechanisms.marginals import MarginalAggregator, MarginalRelease
-from mechdesign.mechanisms.marginals.coverage import covered_order
-from mechdesign.mechanisms.marginals.release import view_weights
-from mechdesign.mechanisms.oracles import (
+from mechdesign.collect import load_mechanism
+from mechdesign.collect.attributes import Attributes
+from mechdesign.collect.kary import KaryResponse
+from mechdesign.core.errors import CertificateError, DataError, EstimationError, MechDesignError
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.marginals import MarginalAggregator, MarginalRelease
+from mechdesign.families.marginals.coverage import covered_order
+from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
     ProjectiveGeometry,
     SubsetSelection,
     UnaryEncoding,
 )
-from mechdesign.mechanisms.oracles.best import KINDS, best_oracle, cell_variance
+from mechdesign.families.marginals.oracles.best import KINDS, best_oracle, cell_variance
+from mechdesign.families.marginals.release import view_weights
 
 SIZES = [2, 3, 4, 2]
 VIEWS = [(0, 1), (1, 2), (2, 3), (0, 3)]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.marginals.synthetic import SyntheticModel
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.synthetic import SyntheticModel
 
 SIZES = [2, 3, 2, 2, 3]
 VIEWS = [(0, 1, 2), (1, 2, 3), (0, 3), (3, 4), (0, 4)]

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.ma
 import pytest
 
+from mechdesign.collect import KaryResponse
 from mechdesign.core.columns import array_of, mask_of
 from mechdesign.core.errors import DataError, ParameterError, RowError
-from mechdesign.core.numbers import doubles, wholes
-from mechdesign.mechanisms import KaryResponse
-from mechdesign.mechanisms.survey import Question, Survey
+from mechdesign.exact.numbers import doubles, wholes
+from mechdesign.families.survey import Question, Survey
 from tests.contract.test_every_mechanism import COUNTED, PROTOCOLS, client_of, made, server_of, values_for
 
 MISSING = "row 2: is missing|row 2: has no answer"

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import CertificateError, DataError, ModelFileError, ParameterError
-from mechdesign.core.exact import as_written
-from mechdesign.core.randomness import bit_source
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.mean import (
+from mechdesign.exact.exact import as_written
+from mechdesign.exact.randomness import bit_source
+from mechdesign.families.mean import (
     AttributeAggregator,
     AttributeSampling,
     CensoringInterval,
@@ -24,8 +24,8 @@ from mechdesign.mechanisms.mean import (
     Piecewise,
     SquareWave,
 )
-from mechdesign.mechanisms.mean.attributes import epsilon_share
-from mechdesign.mechanisms.mean.table import draw_attributes
+from mechdesign.families.mean.attributes import epsilon_share
+from mechdesign.families.mean.table import draw_attributes
 
 KINDS = [Laplace, Duchi, Piecewise, Hybrid, SquareWave, DiscretePiecewise]
 

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from mechdesign.collect import load_mechanism
+from mechdesign.collect.means import MeanAggregator
+from mechdesign.collect.tally import FloatTally
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
-from mechdesign.core.randomness import SystemSource
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.mean import (
+from mechdesign.exact.randomness import SystemSource
+from mechdesign.families.mean import (
     CensoringInterval,
     DiscretePiecewise,
     Duchi,
     Hybrid,
     Laplace,
-    MeanAggregator,
     Piecewise,
     SquareWave,
 )
-from mechdesign.mechanisms.mean.tally import FloatTally
 from tests.support.statistics import ends_are_where_the_reach_ends, reaches, surveys
 
 KINDS = [Laplace, Duchi, Piecewise, Hybrid, SquareWave, DiscretePiecewise, CensoringInterval.symmetric]

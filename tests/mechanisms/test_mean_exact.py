@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from mechdesign.audit.exponential import exp_lower
+from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import CertificateError, ModelFileError, ParameterError
-from mechdesign.core.exact import as_written
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.mean import (
+from mechdesign.exact.exact import as_written
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.mean import (
     AttributeSampling,
     CensoringInterval,
     DiscretePiecewise,
@@ -21,8 +21,8 @@ from mechdesign.mechanisms.mean import (
     GridMean,
     Harmony,
 )
-from mechdesign.mechanisms.mean.bits import ROUNDING
-from mechdesign.mechanisms.mean.discrete import piecewise_weights
+from mechdesign.families.mean.bits import ROUNDING
+from mechdesign.families.mean.discrete import piecewise_weights
 
 epsilons = st.floats(1e-9, 40.0)
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.mean import (
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.mean import (
     VARIANCES,
     WORST_VARIANCES,
     CensoringInterval,
@@ -19,7 +19,7 @@ from mechdesign.mechanisms.mean import (
     Piecewise,
     SquareWave,
 )
-from mechdesign.mechanisms.mean.variance import hybrid_mixing, wave_halfwidth
+from mechdesign.families.mean.variance import hybrid_mixing, wave_halfwidth
 
 EPSILONS = [0.05, 0.5, 1.0, 1.29, 3.0, 8.0]
 VALUES = [-1.0, -0.4, 0.0, 0.7, 1.0]

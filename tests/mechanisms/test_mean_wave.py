@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.mechanisms.mean import Duchi, SquareWave
-from mechdesign.mechanisms.mean.wave import BUCKETS, reconstruct, smoothed
+from mechdesign.families.mean import Duchi, SquareWave
+from mechdesign.families.mean.wave import BUCKETS, reconstruct, smoothed
 
 
 def test_transition_is_the_integral_of_the_density():

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from mechdesign.collect.promise import Promise
 from mechdesign.core.errors import DataError
-from mechdesign.mechanisms.joint import JointResponse
-from mechdesign.mechanisms.oracles.draws import below
-from mechdesign.mechanisms.shuffle import Promise
+from mechdesign.exact.draw.draws import below
+from mechdesign.families.joint import JointResponse
 from tests.support.protocols import PROTOCOLS, made
 
 

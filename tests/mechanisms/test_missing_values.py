@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 from mechdesign.cli import main
+from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import DataError
-from mechdesign.mechanisms.intake import Intake
-from mechdesign.mechanisms.joint import JointResponse
-from mechdesign.mechanisms.kary import KaryResponse
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.mean import Harmony
-from mechdesign.mechanisms.sets import ProductSet, SetResponse
-from mechdesign.mechanisms.survey import Question, Survey
+from mechdesign.data.intake import Intake
+from mechdesign.families.joint import JointResponse
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.sets import ProductSet, SetResponse
+from mechdesign.families.mean import Harmony
+from mechdesign.families.survey import Question, Survey
 
 LABELS = [["no", "yes", "missing"], ["f", "m"]]
 DATA = pd.DataFrame(

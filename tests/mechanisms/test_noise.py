@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from mechdesign.collect.noise import NOISES, noise_of, tabulated
 from mechdesign.core.errors import MethodError, ParameterError
-from mechdesign.mechanisms.mean import WORST_VARIANCES
-from mechdesign.mechanisms.noise import NOISES, noise_of, tabulated
+from mechdesign.families.mean import WORST_VARIANCES
 
 GRID = np.geomspace(1e-3, 30.0, 4000)
 

@@ -10,11 +10,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import DataError, ModelFileError, ParameterError
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.auction import Bid, OnlineAuction, needed
-from mechdesign.mechanisms.auction.rules import all_rules
-from mechdesign.mechanisms.auction.season import Season
+from mechdesign.families.auction import Bid, OnlineAuction, needed
+from mechdesign.families.auction.rules import all_rules
+from mechdesign.families.auction.season import Season
 
 AUCTION = OnlineAuction(["noise", "air"], [2, 1], 1.0, 0.25, 1.0, reserve=5.0)
 

@@ -11,14 +11,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechdesign.mechanisms.oracles import (
+from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
     ProjectiveGeometry,
     SubsetSelection,
     UnaryEncoding,
 )
-from mechdesign.mechanisms.oracles.estimator import SupportEstimator
+from mechdesign.families.marginals.oracles.estimator import SupportEstimator
 from tests.support.statistics import binomial_limits
 
 REPETITIONS = 150

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.mechanisms.oracles import (
+from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_from
+from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
     ProjectiveGeometry,
     SubsetSelection,
     UnaryEncoding,
 )
-from mechdesign.mechanisms.oracles.family import AffineFamily, collision, prime_from
-from mechdesign.mechanisms.oracles.geometry import ProjectiveSpace
-from mechdesign.mechanisms.oracles.hadamard import hadamard_transform
+from mechdesign.families.marginals.oracles.geometry import ProjectiveSpace
+from mechdesign.families.marginals.oracles.hadamard import hadamard_transform
 
 
 def test_primes():
@@ -67,11 +67,11 @@ def test_both_ways_of_counting_agree_with_hashing(categories, buckets):
 
 
 def test_counting_in_parts_is_counting_at_once(monkeypatch):
-    monkeypatch.setattr("mechdesign.mechanisms.oracles.family.CELLS", 200)
+    monkeypatch.setattr("mechdesign.exact.draw.affine_family.CELLS", 200)
     family = AffineFamily(67, 4)
     rng = np.random.default_rng(3)
     seeds, values = rng.integers(0, family.seeds, 900), rng.integers(0, 4, 900)
-    monkeypatch.setattr("mechdesign.mechanisms.oracles.family.BLOCK", 200)
+    monkeypatch.setattr("mechdesign.exact.draw.affine_family.BLOCK", 200)
     parts = family._supports_by_slope(seeds, values, 64), family._supports_by_element(seeds, values, 64)
     monkeypatch.undo()
     assert parts[0].tolist() == parts[1].tolist() == family.supports(seeds, values, 64).tolist()

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechdesign.audit.exponential import exp_lower, log_ratio
+from mechdesign.collect.base import load_mechanism
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.randomness import TOTAL, NumpySource
-from mechdesign.mechanisms.base import load_mechanism
-from mechdesign.mechanisms.oracles import (
+from mechdesign.exact.draw.draws import below, bernoulli_words, draw_subsets
+from mechdesign.exact.exponential import exp_lower, log_ratio
+from mechdesign.exact.randomness import TOTAL, NumpySource
+from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
     ProjectiveGeometry,
     SubsetSelection,
     UnaryEncoding,
 )
-from mechdesign.mechanisms.oracles.design import BlockOracle
-from mechdesign.mechanisms.oracles.draws import below, bernoulli_words, draw_subsets
+from mechdesign.families.marginals.oracles.design import BlockOracle
 from tests.support.oracles import names_of, small_oracles, supported, whole_channel
 from tests.support.statistics import surveys
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core.tidy import TIDY, Tidy
-from mechdesign.mechanisms import KaryResponse
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.simplex import OnSimplex
+from mechdesign.collect import KaryResponse
+from mechdesign.collect.simplex import OnSimplex
+from mechdesign.data.tidy import TIDY, Tidy
+from mechdesign.families.marginals import MarginalRelease
 from tests.contract.test_every_mechanism import COUNTED, reports_of, server_of
 from tests.meta.test_shown import MECHANISMS
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.mechanisms import FiniteChannel, PrivacyTarget
-from mechdesign.mechanisms.mean import AttributeSampling, Duchi, Laplace
-from mechdesign.mechanisms.plausible import implausible
+from mechdesign.collect import FiniteChannel, PrivacyTarget
+from mechdesign.collect.plausible import implausible
+from mechdesign.families.mean import AttributeSampling, Duchi, Laplace
 from tests.support.statistics import surveys
 
 

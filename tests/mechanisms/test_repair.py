@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.collect import FiniteChannel, PrivacyTarget, make_private
+from mechdesign.collect.repair import cleaned, constant_rows, least_mixing, to_integers
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms import FiniteChannel, PrivacyTarget, make_private
-from mechdesign.mechanisms.repair import cleaned, constant_rows, least_mixing, to_integers
-from mechdesign.problems.response.randomized_response.metric import distance_matrix
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.response.randomized_response.metric import distance_matrix
 
 LINE = PrivacyTarget(1.0, distance=distance_matrix("line", 5))
 TARGETS = {

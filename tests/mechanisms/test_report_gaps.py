@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from mechdesign.cli import main
+from mechdesign.collect import KaryResponse
+from mechdesign.collect.report_gaps import is_report, labels_note, report_rule, risky_labels
 from mechdesign.core.errors import ParameterError, RowError
-from mechdesign.mechanisms import KaryResponse
-from mechdesign.mechanisms.intake import Intake
-from mechdesign.mechanisms.report_gaps import is_report, labels_note, report_rule, risky_labels
+from mechdesign.data.intake import Intake
 from tests.contract.test_every_mechanism import COUNTED, made
 
 WORDS = ["NA", "None", "nan", "yes"]

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from scipy import stats
 
 import mechdesign as md
+from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.randomness import TOTAL, SystemSource
-from mechdesign.mechanisms import FiniteChannel, KaryResponse, PrivacyTarget
+from mechdesign.exact.randomness import TOTAL, SystemSource
 from tests.support.channels import ChosenIntegers, dense_weights, integer_channels
 
 

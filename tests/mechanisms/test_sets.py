@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechdesign.audit.exponential import exp_lower
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.oracles import SubsetSelection
-from mechdesign.mechanisms.sets import CellSet, MatchSet, ProductSet, SetResponse
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.marginals.oracles import SubsetSelection
+from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse
 from tests.support.statistics import ends_are_where_the_reach_ends, reaches
 
 SHAPES = {

@@ -10,10 +10,11 @@ from math import comb
 import numpy as np
 import pytest
 
+from mechdesign.collect import load_mechanism
+from mechdesign.collect.promise import Promise
 from mechdesign.core.errors import MechDesignError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.shuffle import Cnt2M, CntBN, CntRR, HistDump, HistKR, Promise, RSumRR
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.shuffle import Cnt2M, CntBN, CntRR, HistDump, HistKR, RSumRR
 from tests.support.protocols import PROTOCOLS, law_of, made, worst_divergence
 
 PROMISE = Promise(300, 1.0, 1e-4)

@@ -7,13 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechdesign.audit.exponential import exp_lower
 from mechdesign.cli import main
+from mechdesign.collect import load_mechanism
+from mechdesign.collect.promise import Promise
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.core.randomness import TOTAL, bit_source
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.shuffle import MURS, BatchShuffler, Promise
-from mechdesign.mechanisms.shuffle.batches import dropped
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import TOTAL, bit_source
+from mechdesign.families.shuffle import MURS, BatchShuffler
+from mechdesign.families.shuffle.batches import dropped
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 1e-3), (1.0, 1e-6), (4.0, 1e-9)])

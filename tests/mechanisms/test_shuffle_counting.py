@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.collect import load_mechanism
+from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.randomness import TOTAL, bit_source
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.shuffle import Cnt2M, CntBN, CntRR, CntSGM, OutOfReachError, Promise
-from mechdesign.mechanisms.shuffle.draws import Table
-from mechdesign.mechanisms.shuffle.polya import WHOLE, polya_table
-from mechdesign.mechanisms.shuffle.secure import visible_noise_delta
-from mechdesign.mechanisms.shuffle.split_mix import mixing_distance, split
-from mechdesign.problems.shuffle.parameters import honest_users
+from mechdesign.exact.randomness import TOTAL, bit_source
+from mechdesign.families.shuffle import Cnt2M, CntBN, CntRR, CntSGM
+from mechdesign.families.shuffle.draws import Table
+from mechdesign.families.shuffle.parameters import honest_users
+from mechdesign.families.shuffle.polya import WHOLE, polya_table
+from mechdesign.families.shuffle.secure import visible_noise_delta
+from mechdesign.families.shuffle.split_mix import mixing_distance, split
 from tests.support.protocols import law_of, made, worst_divergence
 
 PROMISE = Promise(2000, 1.0, 1e-6)

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.exponential import exp_lower
+from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import DataError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.shuffle import MURS, SOLH, HistRR, OutOfReachError, Promise, RSumRM, RSumRR
-from mechdesign.papers.shuffle.histogram.printed import fakes_rmse
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.shuffle import MURS, SOLH, HistRR, RSumRM, RSumRR
+from mechdesign.families.shuffle.papers.histogram.printed import fakes_rmse
 
 
 def ones_of(bits: list[int], flip: Fraction) -> list[Fraction]:

@@ -16,10 +16,11 @@ from scipy import stats
 import mechdesign as md
 from benchmarks.coverage_cases import Counting
 from benchmarks.coverage_registry import MEASURED, NO_ESTIMATE, NO_INTERVALS
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.base import mechanism_types
-from mechdesign.mechanisms.shuffle import (
+from mechdesign.collect import load_mechanism
+from mechdesign.collect.base import mechanism_types
+from mechdesign.collect.promise import Promise
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.shuffle import (
     PUCM,
     SOLH,
     CntRR,
@@ -29,7 +30,6 @@ from mechdesign.mechanisms.shuffle import (
     HistFlip,
     HistKR,
     HistMM,
-    Promise,
     RangeTree,
 )
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.shuffle_pure import crowds, pure_epsilon
+from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.shuffle import CntPURE, OutOfReachError, Promise, RSumPURE
-from mechdesign.mechanisms.shuffle.pure import noisy_weights
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.shuffle import CntPURE, RSumPURE
+from mechdesign.families.shuffle.audit.shuffle_pure import crowds, pure_epsilon
+from mechdesign.families.shuffle.pure import noisy_weights
 from tests.support.protocols import added, law_of, whole_laws, worst_divergence
 
 

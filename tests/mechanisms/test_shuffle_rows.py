@@ -12,16 +12,17 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.exponential import exp_lower
 from mechdesign.audit.mass import binomial_mass
-from mechdesign.audit.shuffle_rows import rows_divergence
 from mechdesign.cli import main
+from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import DataError, MechDesignError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.oracles.family import collision
-from mechdesign.mechanisms.shuffle import PUCM, HistDump, OutOfReachError, Promise, RangeTree
-from mechdesign.mechanisms.shuffle.range_estimate import RangeEstimate, dyadic, most_parts
-from mechdesign.mechanisms.shuffle.sketch import minimum_moments, upper_square
+from mechdesign.exact.draw.affine_family import collision
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.shuffle import PUCM, HistDump, RangeTree
+from mechdesign.families.shuffle.audit.shuffle_rows import rows_divergence
+from mechdesign.families.shuffle.range_estimate import RangeEstimate, dyadic, most_parts
+from mechdesign.families.shuffle.sketch import minimum_moments, upper_square
 from tests.support.protocols import law_of, worst_divergence
 
 PROMISE = Promise(2000, 1.0, 1e-5)

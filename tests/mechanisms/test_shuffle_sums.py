@@ -9,11 +9,12 @@ from itertools import product
 import numpy as np
 import pytest
 
+from mechdesign.collect import load_mechanism
+from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.core.randomness import TOTAL, bit_source
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.shuffle import OutOfReachError, Promise, RSumDSG, RSumKR, RSumRM, RSumRR
-from mechdesign.mechanisms.shuffle.responses import best_precision, worst_variance
+from mechdesign.exact.randomness import TOTAL, bit_source
+from mechdesign.families.shuffle import RSumDSG, RSumKR, RSumRM, RSumRR
+from mechdesign.families.shuffle.responses import best_precision, worst_variance
 from tests.support.protocols import law_of, worst_divergence
 
 PROMISE = Promise(1500, 1.0, 1e-5)

@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.exponential import exp_lower, exp_upper
 from mechdesign.cli import main
+from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.shuffle import DistinctParity, HistDump, OutOfReachError, Promise, UniformityDump
-from mechdesign.mechanisms.shuffle.parity import hides_parity
-from mechdesign.mechanisms.shuffle.split_mix import mixing_distance, parity_distance
-from mechdesign.mechanisms.shuffle.uniformity import collision_moments, found_distance
+from mechdesign.exact.exponential import exp_lower, exp_upper
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.shuffle import DistinctParity, HistDump, UniformityDump
+from mechdesign.families.shuffle.parity import hides_parity
+from mechdesign.families.shuffle.split_mix import mixing_distance, parity_distance
+from mechdesign.families.shuffle.uniformity_protocols import collision_moments, found_distance
 
 Law = np.ndarray
 

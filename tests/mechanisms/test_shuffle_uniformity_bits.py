@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.exponential import exp_lower
+from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import DataError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.shuffle import AUT, PUT, OutOfReachError, Promise
-from mechdesign.mechanisms.shuffle.uniformity import null_variance
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.shuffle import AUT, PUT
+from mechdesign.families.shuffle.uniformity_protocols import null_variance
 
 KINDS = {"aut": AUT, "put": PUT}
 

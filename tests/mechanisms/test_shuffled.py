@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.collect.base import _sum_of
+from mechdesign.collect.operations import Settings
+from mechdesign.collect.promise import Promise
+from mechdesign.collect.shuffled import Shuffled, known_randomizer
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.tables import MemoryTable
-from mechdesign.mechanisms.base import _sum_of
-from mechdesign.mechanisms.joint import JointResponse
-from mechdesign.mechanisms.mean import AttributeSampling, CensoringInterval, Duchi, Laplace
-from mechdesign.mechanisms.operations import Settings
-from mechdesign.mechanisms.shuffle import CntRR, Promise
-from mechdesign.mechanisms.shuffled import Shuffled, known_randomizer
+from mechdesign.families.joint import JointResponse
+from mechdesign.families.mean import AttributeSampling, CensoringInterval, Duchi, Laplace
+from mechdesign.families.shuffle import CntRR
 
 PROMISE = Promise(10_000, 0.5, 1e-6)
 

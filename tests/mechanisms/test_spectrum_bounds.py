@@ -6,11 +6,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mechdesign.mechanisms.spectrum.allocate import best_radii, bound_of_many, users_of_channel
-from mechdesign.mechanisms.spectrum.greedy import Greedy
-from mechdesign.mechanisms.spectrum.groups import Conflicts, static_bounds
-from mechdesign.mechanisms.spectrum.prices import prices_of, rows_of
-from mechdesign.mechanisms.spectrum.vertices import FULL, OUT, VertexSearch, best_share, resolved
+from mechdesign.families.spectrum.allocate import best_radii, bound_of_many, users_of_channel
+from mechdesign.families.spectrum.greedy import Greedy
+from mechdesign.families.spectrum.groups import Conflicts, static_bounds
+from mechdesign.families.spectrum.prices import prices_of, rows_of
+from mechdesign.families.spectrum.vertices import FULL, OUT, VertexSearch, best_share, resolved
 from tests.support.spectrum import brute_force, random_channel
 
 

@@ -5,14 +5,14 @@ import time
 import numpy as np
 
 import mechdesign as md
-from mechdesign.mechanisms.spectrum import crossing
-from mechdesign.mechanisms.spectrum.annealing import annealed
-from mechdesign.mechanisms.spectrum.breaking import Used
-from mechdesign.mechanisms.spectrum.crossing import crossed
-from mechdesign.mechanisms.spectrum.crowding import Crowd
-from mechdesign.mechanisms.spectrum.greedy import Greedy
-from mechdesign.mechanisms.spectrum.rows import RowTable
-from mechdesign.problems.spectrum.channel.scatter import scattered_users
+from mechdesign.families.spectrum import crossing
+from mechdesign.families.spectrum.annealing import annealed
+from mechdesign.families.spectrum.breaking import Used
+from mechdesign.families.spectrum.channel.scatter import scattered_users
+from mechdesign.families.spectrum.crossing import crossed
+from mechdesign.families.spectrum.crowding import Crowd
+from mechdesign.families.spectrum.greedy import Greedy
+from mechdesign.families.spectrum.rows import RowTable
 
 
 def crowded(count=60, side=34.5):

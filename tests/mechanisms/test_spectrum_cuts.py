@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.mechanisms.spectrum import many
-from mechdesign.mechanisms.spectrum.annealing import annealed
-from mechdesign.mechanisms.spectrum.crowding import Crowd
-from mechdesign.mechanisms.spectrum.cutting import SIMPLEX, CuttingPlanes
-from mechdesign.mechanisms.spectrum.greedy import Greedy, RadiiAtLevel
-from mechdesign.mechanisms.spectrum.many import bounded
-from mechdesign.problems.spectrum.channel.scatter import scattered_owner, scattered_users
+from mechdesign.families.spectrum import many
+from mechdesign.families.spectrum.annealing import annealed
+from mechdesign.families.spectrum.channel.scatter import scattered_owner, scattered_users
+from mechdesign.families.spectrum.crowding import Crowd
+from mechdesign.families.spectrum.cutting import SIMPLEX, CuttingPlanes
+from mechdesign.families.spectrum.greedy import Greedy, RadiiAtLevel
+from mechdesign.families.spectrum.many import bounded
 from tests.support.spectrum import brute_force, random_channel
 
 

@@ -16,10 +16,10 @@ from mechdesign.core.errors import (
     RowError,
     UnknownNameError,
 )
-from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase
-from mechdesign.mechanisms.spectrum.registered import Registered
-from mechdesign.mechanisms.spectrum.state import State
-from mechdesign.mechanisms.spectrum.tile import Tiling
+from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase
+from mechdesign.families.spectrum.registered import Registered
+from mechdesign.families.spectrum.state import State
+from mechdesign.families.spectrum.tile import Tiling
 
 TV = {"name": "tv", "tiles": [[0, 0]], "protection": 1}
 FREE = {"name": "free"}
@@ -375,7 +375,7 @@ def test_levels_are_kept_in_the_file(tmp_path, levels):
     ],
 )
 def test_a_state_with_malformed_last_answers_is_refused_even_with_its_digest(tmp_path, answers):
-    from mechdesign.mechanisms.written import digest
+    from mechdesign.collect.written import digest
 
     base, path = database(), tmp_path / "state"
     base.answer([ask("ann")])

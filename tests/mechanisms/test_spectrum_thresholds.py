@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.mechanisms.spectrum import thresholds
-from mechdesign.mechanisms.spectrum.cliques import Cliques, rest_of
-from mechdesign.mechanisms.spectrum.crowding import Crowd
-from mechdesign.mechanisms.spectrum.greedy import Greedy, RadiiAtLevel
-from mechdesign.mechanisms.spectrum.many import quick
-from mechdesign.mechanisms.spectrum.thresholds import Thresholds
-from mechdesign.problems.spectrum.channel.scatter import scattered_users
+from mechdesign.families.spectrum import thresholds
+from mechdesign.families.spectrum.channel.scatter import scattered_users
+from mechdesign.families.spectrum.cliques import Cliques, rest_of
+from mechdesign.families.spectrum.crowding import Crowd
+from mechdesign.families.spectrum.greedy import Greedy, RadiiAtLevel
+from mechdesign.families.spectrum.many import quick
+from mechdesign.families.spectrum.thresholds import Thresholds
 from tests.support.spectrum import brute_force, random_channel
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.collect.operations import Settings
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError, RowError
 from mechdesign.core.tables import MemoryTable
-from mechdesign.mechanisms.operations import Settings
-from mechdesign.mechanisms.spectrum import SpectrumDatabase, SpectrumUser
+from mechdesign.families.spectrum import SpectrumDatabase, SpectrumUser
 
 AREA = [0, 0, 20, 20]
 

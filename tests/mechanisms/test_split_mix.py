@@ -11,8 +11,9 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from mechdesign.mechanisms.shuffle import CntSGM, Promise, RSumDSG
-from mechdesign.mechanisms.shuffle.split_mix import least_shares, mixing_distance, proven_distance
+from mechdesign.collect.promise import Promise
+from mechdesign.families.shuffle import CntSGM, RSumDSG
+from mechdesign.families.shuffle.split_mix import least_shares, mixing_distance, proven_distance
 
 Counts = tuple[int, ...]
 

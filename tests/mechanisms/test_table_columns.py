@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mechdesign.collect.attributes import Attributes
+from mechdesign.collect.collecting import collect, side_by_side
+from mechdesign.collect.labels import Labels
+from mechdesign.collect.several_columns import asked_attributes, people
 from mechdesign.core.errors import RowError
 from mechdesign.core.tables import ROWS, MemoryTable
-from mechdesign.mechanisms.attributes import Attributes
-from mechdesign.mechanisms.collecting import collect, side_by_side
-from mechdesign.mechanisms.labels import Labels
-from mechdesign.mechanisms.several_columns import asked_attributes, people
 
 LAST = ROWS + 2
 """A row of the second block, counted from 0."""

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.exponential import exp_lower
-from mechdesign.audit.patterns import audit_patterns, blank_weights
-from mechdesign.core.randomness import TOTAL
 from mechdesign.core.values import changed
-from mechdesign.mechanisms.intake import Intake
-from mechdesign.mechanisms.workload import PatternWeights, WorkloadRelease
-from mechdesign.mechanisms.workload.weights import DIGITS, RESERVE
+from mechdesign.data.intake import Intake
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.workload import PatternWeights, WorkloadRelease
+from mechdesign.families.workload.audit.patterns import audit_patterns, blank_weights
+from mechdesign.families.workload.weights import DIGITS, RESERVE
 
 PREFIX = md.LinearQueries(workload={"name": "prefix", "size": 6}, epsilon=1.0)
 

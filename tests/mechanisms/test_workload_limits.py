@@ -7,10 +7,10 @@ import pytest
 
 import mechdesign as md
 from benchmarks.coverage_workload import drawn_counts
-from mechdesign.mechanisms.events.limits import ClassCurves
-from mechdesign.mechanisms.intervals import rare_step, tail_of
-from mechdesign.mechanisms.quantile_ends import quantile_ends
-from mechdesign.mechanisms.workload.weights import FEW
+from mechdesign.collect.intervals import rare_step, tail_of
+from mechdesign.collect.quantile_ends import quantile_ends
+from mechdesign.families.workload.events.limits import ClassCurves
+from mechdesign.families.workload.weights import FEW
 
 QUANTILE = 1.959964
 

@@ -7,9 +7,9 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
+from mechdesign.collect import KaryResponse, load_mechanism
+from mechdesign.collect.written import EXACT, read, written
 from mechdesign.core.errors import ModelFileError
-from mechdesign.mechanisms import KaryResponse, load_mechanism
-from mechdesign.mechanisms.written import EXACT, read, written
 from tests.support.clients import CLIENTS
 from tests.support.mechanism_files import opened
 

@@ -68,7 +68,7 @@ def test_a_page_of_mathematics_says_first_how_to_use_it(page):
 
 
 def test_the_guide_names_every_problem_of_the_toolkit_that_is_for_a_task():
-    from mechdesign.problems import problem_classes
+    from mechdesign.families import problem_classes
 
     text = (DOCS / "start" / "which_problem.md").read_text(encoding="utf-8")
     assert [name for name in problem_classes() if f"`{name}`" not in text] == []

@@ -13,7 +13,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli.parser import MODULES, parser
-from mechdesign.report.writing import MANY, write_blocks
+from mechdesign.data.writing import MANY, write_blocks
 
 LIMIT, TRIES = 0.3, 15
 HEAVY = ("cvxpy", "scipy.optimize", "pulp", "pandas", "matplotlib", "pyarrow", "networkx")
@@ -55,7 +55,7 @@ def test_a_closed_form_needs_no_solver_either():
 def test_a_problem_costs_its_own_family_alone(name):
     program = (
         f"import sys, mechdesign as md; print(md.{name}.__module__)\n"
-        "print(*[module for module in sys.modules if module.startswith('mechdesign.problems.')])"
+        "print(*[module for module in sys.modules if module.startswith('mechdesign.families.')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     home, imported = (line.split() for line in done.stdout.splitlines())
@@ -67,7 +67,7 @@ def test_a_mechanism_randomizes_without_what_draws_it(tmp_path):
     saved = tmp_path / "saved.json"
     md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)).mechanism().save(saved)
     program = f"import mechdesign as md\nmd.load_mechanism({str(saved)!r}).randomize([0, 1])"
-    drawing = ("mechdesign.core.figure", "mechdesign.core.marks", "mechdesign.mechanisms.figures", *HEAVY)
+    drawing = ("mechdesign.show.figure", "mechdesign.show.marks", "mechdesign.collect.figures", *HEAVY)
     shown = SHOWN.replace(repr(HEAVY), repr(drawing))
     done = subprocess.run([sys.executable, "-c", program + shown], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "HEAVY []"
@@ -103,10 +103,10 @@ def test_a_list_imports_neither_numpy_nor_what_makes_classes():
 
 def test_build_imports_neither_what_draws_nor_what_only_other_commands_need(tmp_path):
     """Nothing of this is needed for a closed form, and importing it takes longer than solving."""
-    unused = ("mechdesign.core.figure", "mechdesign.core.marks", "mechdesign.report.results", "shutil")
-    unused += ("mechdesign.solvers.linear", "mechdesign.mechanisms.operations", "mechdesign.audit.metric")
-    unused += ("mechdesign.mechanisms.recipes", "mechdesign.mechanisms.intervals", "statistics", "secrets")
-    unused += ("mechdesign.mechanisms.estimate", "mechdesign.core.tidy", "dataclasses", "scipy")
+    unused = ("mechdesign.show.figure", "mechdesign.show.marks", "mechdesign.report.results", "shutil")
+    unused += ("mechdesign.solvers.linear", "mechdesign.collect.operations", "mechdesign.audit.metric")
+    unused += ("mechdesign.collect.recipes", "mechdesign.collect.intervals", "statistics", "secrets")
+    unused += ("mechdesign.collect.estimate", "mechdesign.data.tidy", "dataclasses", "scipy")
     arguments = ["build", "response/zhou2019_survey", "-o", str(tmp_path / "survey.json")]
     program = f"from mechdesign.cli import main\nmain({arguments!r})"
     shown = SHOWN.replace(repr(HEAVY), repr((*unused, *HEAVY)))
@@ -126,8 +126,8 @@ def test_files_are_read_without_what_only_other_commands_need(tmp_path, suffix):
     )
     write_blocks(data, [{"answer": answers}])
     unused = ("pyarrow.compute", "pyarrow.dataset", "scipy", "tomllib", "tempfile", "mechdesign.report.fleet")
-    unused += ("mechdesign.core.cluster", "mechdesign.core.parallel", "mechdesign.core.figure", *HEAVY[:4])
-    unused += ("mechdesign.mechanisms.repair", "mechdesign.report.reading_json", "mechdesign.report.results")
+    unused += ("mechdesign.work.cluster", "mechdesign.work.parallel", "mechdesign.show.figure", *HEAVY[:4])
+    unused += ("mechdesign.collect.repair", "mechdesign.data.reading_json", "mechdesign.report.results")
     other = {"csv": "parquet", "parquet": "csv"}[suffix]
     shown = SHOWN.replace(repr(HEAVY), repr((*unused, f"mechdesign.report.reading_{other}")))
     for arguments in (["randomize", saved, data, "-o", reports], ["estimate", saved, reports]):

@@ -171,9 +171,9 @@ def test_every_offence_is_listed(tmp_path):
     files = {
         "core/a.py": "import mechdesign\nfrom mechdesign.cli import main\n",
         "elsewhere/a.py": "",
-        "problems/mean/a.py": "import mechdesign.problems.joint.b\nfrom mechdesign.problems import auction\n",
+        "families/mean/a.py": "import mechdesign.families.joint.b\nfrom mechdesign.families import auction\n",
         "report/a.py": "import pulp\n",
-        "problems/mean/b.py": "def f(p):\n    import cvxpy\n    p.solve()\n",
+        "families/mean/b.py": "def f(p):\n    import cvxpy\n    p.solve()\n",
         "solvers/a.py": "def f():\n    import cvxpy\n    p.solve()\n",
     }
     for name, text in files.items():
@@ -185,16 +185,16 @@ def test_every_offence_is_listed(tmp_path):
         "core/a.py imports mechdesign.cli.main",
     ]
     assert len(beyond_its_layer("elsewhere/a.py", tmp_path)) == 1
-    assert other_families("problems/mean/a.py", tmp_path) == [
-        "problems/mean/a.py imports mechdesign.problems.joint.b",
-        "problems/mean/a.py imports mechdesign.problems.auction",
+    assert other_families("families/mean/a.py", tmp_path) == [
+        "families/mean/a.py imports mechdesign.families.joint.b",
+        "families/mean/a.py imports mechdesign.families.auction",
     ]
     assert solvers_imported("report/a.py", tmp_path) == [
         "report/a.py imports pulp while it is imported",
         "report/a.py imports pulp",
     ]
-    assert solvers_imported("problems/mean/b.py", tmp_path) == [
-        "problems/mean/b.py solves by itself: p.solve"
+    assert solvers_imported("families/mean/b.py", tmp_path) == [
+        "families/mean/b.py solves by itself: p.solve"
     ]
     assert solvers_imported("solvers/a.py", tmp_path) == []
 
@@ -279,18 +279,18 @@ def test_what_only_the_papers_need_is_in_their_room():
 
 def test_apparatus_in_the_toolkit_is_named():
     graph = {
-        "mechdesign.problems.joint.printed_rows": set(),
-        "mechdesign.mechanisms.joint": {"mechdesign.mechanisms.joint.old", "mechdesign.mechanisms.joint.new"},
-        "mechdesign.mechanisms.joint.old": set(),
-        "mechdesign.mechanisms.joint.new": set(),
-        "mechdesign.mechanisms.joint.server": {"mechdesign.mechanisms.joint.new"},
-        "mechdesign.problems.joint.methods": set(),
-        "mechdesign.papers.joint.rival": {
-            *("mechdesign.mechanisms.joint.old", "mechdesign.mechanisms.joint.new"),
-            "mechdesign.problems.joint.methods",
+        "mechdesign.families.joint.printed_rows": set(),
+        "mechdesign.families.joint": {"mechdesign.families.joint.old", "mechdesign.families.joint.new"},
+        "mechdesign.families.joint.old": set(),
+        "mechdesign.families.joint.new": set(),
+        "mechdesign.families.joint.server": {"mechdesign.families.joint.new"},
+        "mechdesign.families.joint.methods": set(),
+        "mechdesign.families.joint.papers.rival": {
+            *("mechdesign.families.joint.old", "mechdesign.families.joint.new"),
+            "mechdesign.families.joint.methods",
         },
     }
-    assert apparatus(graph) == ["mechdesign.problems.joint.printed_rows", "mechdesign.mechanisms.joint.old"]
+    assert apparatus(graph) == ["mechdesign.families.joint.printed_rows", "mechdesign.families.joint.old"]
 
 
 def test_the_rule_sees_lazy_circles_and_leaves_out_names_for_typing(tmp_path):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mechdesign.problems import families, problem_classes
+from mechdesign.families import families, problem_classes
 from tests.support.documents import ROOT
 from tests.support.links import HEADING, LINK, anchors, broken, linked_pages, prose
 

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-import mechdesign.problems
+import mechdesign.families
 from mechdesign.catalog import load_model, models
 from mechdesign.cli import main
+from mechdesign.collect.base import mechanism_types
 from mechdesign.core.discovery import modules_of
 from mechdesign.core.method import Kind
 from mechdesign.core.simulate import simulate
 from mechdesign.core.solve import _methods_of_package
-from mechdesign.mechanisms.base import mechanism_types
+from mechdesign.families import exported_names, families, problem_classes
 from mechdesign.papers.claims.bibliography import bibliography
-from mechdesign.problems import exported_names, families, problem_classes
 from tests.support.failures import assert_each
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +73,7 @@ def test_a_problem_has_a_folder_of_its_own_named_after_it(name):
     problem = problem_classes()[name]
     family = problem.__module__.split(".")[2]
     folder = name.removeprefix(f"{family}-").replace("-", "_")
-    assert problem.__module__ == f"mechdesign.problems.{family}.{folder}.problem"
+    assert problem.__module__ == f"mechdesign.families.{family}.{folder}.problem"
     rooms = tuple(f"mechdesign.{room}.{family}." for room in ("problems", "papers"))
     assert not [method for method in md.methods_of(problem) if not method.run.__module__.startswith(rooms)]
 
@@ -152,7 +152,7 @@ def test_names_that_do_not_exist_are_errors_with_a_suggestion():
 
 
 FAMILY = """
-from mechdesign.problems.newfamily.new_problem.problem import NewProblem
+from mechdesign.families.newfamily.new_problem.problem import NewProblem
 
 PROBLEMS = (NewProblem,)
 """
@@ -183,7 +183,7 @@ class NewProblem(Problem):
 
 METHOD = """
 from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.newfamily.new_problem.problem import NewProblem
+from mechdesign.families.newfamily.new_problem.problem import NewProblem
 
 def run(problem): return Outcome("optimal", {"x": 7.0})
 
@@ -207,14 +207,14 @@ def new_family(tmp_path, monkeypatch):
     (folder / "guess.py").write_text(METHOD)
     (folder / "quantities.py").write_text(QUANTITIES)
     (folder / "simulation.py").write_text(SIMULATION)
-    monkeypatch.setattr(mechdesign.problems, "__path__", [*mechdesign.problems.__path__, str(tmp_path)])
+    monkeypatch.setattr(mechdesign.families, "__path__", [*mechdesign.families.__path__, str(tmp_path)])
     forget()
     yield
     forget()
-    for name in [name for name in sys.modules if name.startswith("mechdesign.problems.newfamily")]:
+    for name in [name for name in sys.modules if name.startswith("mechdesign.families.newfamily")]:
         del sys.modules[name]
-    if hasattr(mechdesign.problems, "newfamily"):
-        del mechdesign.problems.newfamily
+    if hasattr(mechdesign.families, "newfamily"):
+        del mechdesign.families.newfamily
 
 
 def test_a_new_family_is_found_without_editing_anything_central(new_family):
@@ -229,8 +229,8 @@ def test_a_new_family_is_found_without_editing_anything_central(new_family):
 
 TABLE = """
 from mechdesign.core.method import Method, Outcome
-from mechdesign.problems.newfamily.new_problem.guess import METHOD
-from mechdesign.problems.newfamily.new_problem.problem import NewProblem
+from mechdesign.families.newfamily.new_problem.guess import METHOD
+from mechdesign.families.newfamily.new_problem.problem import NewProblem
 
 def told(name, kind, reason=None):
     run = lambda problem: Outcome("optimal", {"x": 5.0})
@@ -279,14 +279,14 @@ Version: 1
 
 
 POINTS = """
-[mechdesign.problems]
+[mechdesign.families]
 newfamily = newfamily
-[mechdesign.mechanisms]
+[mechdesign.collect]
 newfamily = newfamily.mechanism
 """
 
 MECHANISM = """
-from mechdesign.mechanisms import Mechanism
+from mechdesign.collect import Mechanism
 
 class Nothing(Mechanism):
     type = "nothing"
@@ -306,10 +306,10 @@ def other_distribution(tmp_path, monkeypatch):
     (info / "METADATA").write_text(DISTRIBUTION)
     (info / "entry_points.txt").write_text(POINTS)
     (package.parent / "mechanism.py").write_text(MECHANISM)
-    (package.parent / "__init__.py").write_text(FAMILY.replace("mechdesign.problems.", ""))
+    (package.parent / "__init__.py").write_text(FAMILY.replace("mechdesign.families.", ""))
     (package / "__init__.py").touch()
     (package / "problem.py").write_text(PROBLEM)
-    (package / "guess.py").write_text(METHOD.replace("mechdesign.problems.", ""))
+    (package / "guess.py").write_text(METHOD.replace("mechdesign.families.", ""))
     monkeypatch.syspath_prepend(tmp_path)
     forget()
     yield tmp_path
@@ -338,5 +338,5 @@ def test_a_family_that_cannot_be_imported_is_named(other_distribution, capsys):
     (other_distribution / "newfamily" / "__init__.py").write_text("import nothing_of_that_name\n")
     assert main(["list", "--problems"]) == 2
     error = capsys.readouterr().err
-    assert "entry point 'newfamily' of mechdesign.problems: newfamily cannot be imported" in error
+    assert "entry point 'newfamily' of mechdesign.families: newfamily cannot be imported" in error
     assert error.count("\n") == 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import mechdesign as md
-from mechdesign.core.cache import Cache
-from mechdesign.problems import problem_classes
+from mechdesign.families import problem_classes
+from mechdesign.work.cache import Cache
 from tests.support.checks import folder_of_run, kept_check
 from tests.support.registry_table import PAGE, row, shown_in, solved_now, table, with_table
 

@@ -10,14 +10,26 @@ import pytest
 
 import mechdesign as md
 from mechdesign.catalog import load_model, models
+from mechdesign.collect import FiniteChannel
+from mechdesign.collect.base import Mechanism, mechanism_types
+from mechdesign.collect.promise import Promise
+from mechdesign.collect.shuffled import Shuffled
 from mechdesign.core.text import counted
-from mechdesign.mechanisms import FiniteChannel
-from mechdesign.mechanisms.auction import OnlineAuction
-from mechdesign.mechanisms.base import Mechanism, mechanism_types
-from mechdesign.mechanisms.joint import JointResponse
-from mechdesign.mechanisms.location import PlanarLaplace, PlanarLattice
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.mean import (
+from mechdesign.families import exported_names
+from mechdesign.families.auction import OnlineAuction
+from mechdesign.families.joint import JointResponse
+from mechdesign.families.location import PlanarLaplace, PlanarLattice
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.oracles import (
+    HadamardResponse,
+    LocalHashing,
+    ProjectiveGeometry,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from mechdesign.families.marginals.papers.rivals import MarginalRival
+from mechdesign.families.marginals.sets import ProductSet, SetResponse
+from mechdesign.families.mean import (
     AttributeSampling,
     CensoringInterval,
     DiscretePiecewise,
@@ -28,20 +40,9 @@ from mechdesign.mechanisms.mean import (
     Piecewise,
     SquareWave,
 )
-from mechdesign.mechanisms.oracles import (
-    HadamardResponse,
-    LocalHashing,
-    ProjectiveGeometry,
-    SubsetSelection,
-    UnaryEncoding,
-)
-from mechdesign.mechanisms.sets import ProductSet, SetResponse
-from mechdesign.mechanisms.shuffle import BatchShuffler, Promise
-from mechdesign.mechanisms.shuffled import Shuffled
-from mechdesign.mechanisms.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumUser
-from mechdesign.mechanisms.survey import Question, Survey
-from mechdesign.papers.marginals.rivals import MarginalRival
-from mechdesign.problems import exported_names
+from mechdesign.families.shuffle import BatchShuffler
+from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumUser
+from mechdesign.families.survey import Question, Survey
 from tests.support.failures import assert_each
 from tests.support.protocols import PROTOCOLS
 

@@ -15,11 +15,11 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 import mechdesign as md
+from mechdesign.collect.base import mechanism_types
+from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.fields import Kept, fields_of
-from mechdesign.mechanisms.base import mechanism_types
-from mechdesign.mechanisms.reporting import CollectingMechanism
-from mechdesign.problems import exported_names, problem_classes
-from mechdesign.problems.response import ExtendedResponse
+from mechdesign.families import exported_names, problem_classes
+from mechdesign.families.response import ExtendedResponse
 
 ROOT = Path(__file__).parents[2]
 CLASSES = [*problem_classes().values(), ExtendedResponse]
@@ -28,8 +28,8 @@ PROGRAM = """
 import numpy as np
 import mechdesign as md
 from mechdesign.core.fields import Kept, fields_of
-from mechdesign.mechanisms import ContractMenu
-from mechdesign.problems.response import ExtendedResponse
+from mechdesign.families.contract import ContractMenu
+from mechdesign.families.response import ExtendedResponse
 
 problem = md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)
 md.RandomizedResponse(prior=(0.5, 0.5), epsilon=1, utility=[[1, 0], [0, 1]], labels=["a", "b"])
@@ -128,7 +128,7 @@ def statically_imported() -> dict[str, str]:
     conditional = [node for node in front().body if isinstance(node, ast.If)]
     blocks = [node.body for node in conditional if ast.unparse(node.test) == "TYPE_CHECKING"]
     imports = [item for block in blocks for item in block if isinstance(item, ast.ImportFrom)]
-    families = [item for item in imports if item.module.startswith("mechdesign.problems.")]
+    families = [item for item in imports if item.module.startswith("mechdesign.families.")]
     return {alias.asname or alias.name: item.module for item in families for alias in item.names}
 
 

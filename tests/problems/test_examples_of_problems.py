@@ -12,7 +12,7 @@ from mechdesign.cli import main
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.fields import fields_of
 from mechdesign.core.parameters import problem_from, toml_text
-from mechdesign.problems import problem_classes
+from mechdesign.families import problem_classes
 
 
 @pytest.mark.parametrize("name", sorted(problem_classes()))

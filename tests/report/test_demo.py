@@ -13,6 +13,7 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
+from mechdesign.data.folders import whole_folder
 from mechdesign.report.demo import folder as folders
 from mechdesign.report.demo.data import FOLDER, data_file, write_all
 from mechdesign.report.demo.folder import finish
@@ -20,7 +21,6 @@ from mechdesign.report.demo.page import commands, demo_page
 from mechdesign.report.demo.running import demonstrate
 from mechdesign.report.demo.table import DEMONSTRATIONS
 from mechdesign.report.demo.text import demo_json, demo_text, failure_lines, solved_row
-from mechdesign.report.folders import whole_folder
 
 NAMES = ["response", "mean", "contract", "auction", "spectrum", "marginal views"]
 MOST_SECONDS, MOST_LINES = 20.0, 40
@@ -144,7 +144,7 @@ def demonstration_of(name):
 
 
 def test_a_method_that_throws_is_a_line_and_everything_else_goes_on(monkeypatch, tmp_path):
-    from mechdesign.mechanisms.auction import vcg
+    from mechdesign.families.auction import vcg
 
     monkeypatch.setattr(vcg, "award", unusable)
     result = demonstrate(demonstration_of("auction"), tmp_path)
@@ -154,7 +154,7 @@ def test_a_method_that_throws_is_a_line_and_everything_else_goes_on(monkeypatch,
     assert (tmp_path / "auction.json").exists()
     first, second = failure_lines([result])
     assert first.startswith("FAILED: auction: milp: TypeError: 'list' object is not an instance")
-    assert "problems/auction/slot/methods.py, line" in first
+    assert "families/auction/slot/methods.py, line" in first
     assert second == "FAILED: auction: no numeric method has found an optimum"
     assert "\n" not in first
     assert solved_row(result)[2:4] == [f"{result.analytic.value:.8g}", "failed"]
@@ -163,7 +163,7 @@ def test_a_method_that_throws_is_a_line_and_everything_else_goes_on(monkeypatch,
 
 
 def test_a_problem_that_no_method_solves_is_a_row_without_a_mechanism(monkeypatch, tmp_path):
-    from mechdesign.problems.response import RandomizedResponse
+    from mechdesign.families.response import RandomizedResponse
 
     monkeypatch.setattr(RandomizedResponse, "objective", unusable)
     result = demonstrate(demonstration_of("response"), tmp_path)

@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core import marks
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
-from mechdesign.core.figure import Figure, Panel
-from mechdesign.report import draw
-from mechdesign.report.covered import covered
-from mechdesign.report.draw_marks import DRAWN, surface_levels
-from mechdesign.report.layout import even_lines, legend_columns
-from mechdesign.report.style import INK, STYLES, Style, style
+from mechdesign.show import draw, marks
+from mechdesign.show.covered import covered
+from mechdesign.show.draw_marks import DRAWN, surface_levels
+from mechdesign.show.figure import Figure, Panel
+from mechdesign.show.layout import even_lines, legend_columns
+from mechdesign.show.style import INK, STYLES, Style, style
 from tests.support.clashes import clashes
 
 EVERY = [

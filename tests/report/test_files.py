@@ -10,13 +10,13 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from mechdesign.core.bars import ProgressBar
 from mechdesign.core.errors import DataError, MissingPackageError
 from mechdesign.core.tables import ROWS, Coded
-from mechdesign.mechanisms.missing import MissingRule
-from mechdesign.report import reading_csv
-from mechdesign.report.files import open_table
-from mechdesign.report.writing import MANY, RUNS, write_blocks
+from mechdesign.data import reading_csv
+from mechdesign.data.missing import MissingRule
+from mechdesign.data.reader import open_table
+from mechdesign.data.writing import MANY, RUNS, write_blocks
+from mechdesign.work.bars import ProgressBar
 from tests.support.whole_tables import read_column, write_columns
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError
+from mechdesign.data.reader import open_table
 from mechdesign.export import vectors
-from mechdesign.report.files import open_table
 from tests.support.clients import CLIENTS
 
 

@@ -19,11 +19,11 @@ import mechdesign as md
 from mechdesign.catalog import load_model
 from mechdesign.cli import main
 from mechdesign.cli.operations import parse_operation
+from mechdesign.collect import FiniteChannel
+from mechdesign.collect.base import mechanism_types
+from mechdesign.collect.finite import PrivacyTarget
 from mechdesign.core.values import changed
-from mechdesign.mechanisms import FiniteChannel
-from mechdesign.mechanisms.base import mechanism_types
-from mechdesign.mechanisms.finite import PrivacyTarget
-from mechdesign.mechanisms.mean import Duchi, Laplace
+from mechdesign.families.mean import Duchi, Laplace
 from mechdesign.papers.shown.page import best_run, model_result, models_page
 from mechdesign.report.page import mechanism_page
 from mechdesign.report.page.mathematics import marked_up

@@ -10,14 +10,14 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.core.discovery import companion
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.figure import design_figures
-from mechdesign.core.marks import Bars, Intervals
-from mechdesign.mechanisms.joint import JointResponse
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.mean import AttributeSampling, Duchi
-from mechdesign.problems import problem_classes
-from mechdesign.report.draw import picture
+from mechdesign.families import problem_classes
+from mechdesign.families.joint import JointResponse
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.mean import AttributeSampling, Duchi
 from mechdesign.report.plot import figures_of
+from mechdesign.show.draw import picture
+from mechdesign.show.figure import design_figures
+from mechdesign.show.marks import Bars, Intervals
 from tests.meta.test_shown import MECHANISMS
 from tests.support.clashes import clashes
 

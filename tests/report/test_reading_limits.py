@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
+from mechdesign.collect import KaryResponse
 from mechdesign.core.documents import json_problem, parse_json
-from mechdesign.mechanisms import KaryResponse
-from mechdesign.report import data_set, formats
-from mechdesign.report.files import open_table
-from mechdesign.report.formats import FORMATS
+from mechdesign.data import data_set, formats
+from mechdesign.data.formats import FORMATS
+from mechdesign.data.reader import open_table
 from tests.meta.test_shown import MECHANISMS
 
 HEAD = data_set.HEAD

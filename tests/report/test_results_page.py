@@ -10,7 +10,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.mechanisms.marginals import MarginalRelease
+from mechdesign.families.marginals import MarginalRelease
 from mechdesign.report.page import mechanism_page
 from mechdesign.report.page.results import Estimation, result_tables, results_page, rounded
 from tests.report.test_page import Outline

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 from scipy.sparse import csr_array
 
 from mechdesign.core.errors import MethodError
-from mechdesign.problems.response import RandomizedResponse
-from mechdesign.problems.response.randomized_response.rows import compact_program
+from mechdesign.families.response import RandomizedResponse
+from mechdesign.families.response.randomized_response.rows import compact_program
 from mechdesign.solvers.linear import LinearProgram, proven_bound, solve_equality_form, solve_linear
 from tests.support.exact import simplex_maximum
 

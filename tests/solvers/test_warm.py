@@ -10,7 +10,7 @@ import mechdesign as md
 from mechdesign.catalog import load_model, run_sweep
 from mechdesign.core.kept import current_starts, kept_starts
 from mechdesign.core.parameters import replace_parameters
-from mechdesign.problems.mean import MeanChannel
+from mechdesign.families.mean import MeanChannel
 from mechdesign.solvers import warm
 from mechdesign.solvers.linear import LinearProgram, solve_linear
 

@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from mechdesign.mechanisms.auction.slot import Slot
+from mechdesign.families.auction.slot_rules import Slot
 
 
 def small_slots(seed: int, count: int) -> Iterator[Slot]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mechdesign.audit.kary import KaryWeights
-from mechdesign.core.randomness import TOTAL
+from mechdesign.exact.randomness import TOTAL
 
 Weights = NDArray[np.int64]
 

@@ -17,13 +17,13 @@ from unittest.mock import patch
 
 from mechdesign.catalog import load_model
 from mechdesign.catalog.model import Model
-from mechdesign.core.cache import Cache, key_of
 from mechdesign.core.method import Method
-from mechdesign.core.parallel import Task, run_tasks
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of
 from mechdesign.papers.claims import ModelCheck, check_model, runs
+from mechdesign.work.cache import Cache, key_of
+from mechdesign.work.parallel import Task, run_tasks
 
 FOLDER = "TESTS_CHECKS"
 """The environment variable with the folder, for processes that a test starts."""

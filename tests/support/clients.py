@@ -10,40 +10,34 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
-from mechdesign.core.cache import Cache, key_of
-from mechdesign.core.randomness import TOTAL
+from mechdesign.collect import FiniteChannel, KaryResponse
+from mechdesign.collect.kary import KaryChannel
+from mechdesign.collect.promise import Promise
+from mechdesign.collect.repair import PrivacyTarget
+from mechdesign.collect.shuffled import Shuffled
+from mechdesign.data.intake import Intake
+from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export, vectors
 from mechdesign.export.vectors import Vector
-from mechdesign.mechanisms import FiniteChannel, KaryResponse
-from mechdesign.mechanisms.events import EventRelease
-from mechdesign.mechanisms.intake import Intake
-from mechdesign.mechanisms.joint import JointResponse
-from mechdesign.mechanisms.kary import KaryChannel
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.mean import (
-    AttributeSampling,
-    CensoringInterval,
-    DiscretePiecewise,
-    Duchi,
-    Harmony,
-)
-from mechdesign.mechanisms.oracles import (
+from mechdesign.families.joint import JointResponse
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
     ProjectiveGeometry,
     SubsetSelection,
     UnaryEncoding,
 )
-from mechdesign.mechanisms.repair import PrivacyTarget
-from mechdesign.mechanisms.sets import CellSet, MatchSet, ProductSet, SetResponse
-from mechdesign.mechanisms.shuffle import Promise
-from mechdesign.mechanisms.shuffled import Shuffled
-from mechdesign.mechanisms.survey import Question, Survey
-from mechdesign.mechanisms.survey.ordered import OrderedPart
-from mechdesign.mechanisms.survey.parts import NumberPart, SetPart, TablePart
-from mechdesign.mechanisms.survey.questions import Questions
-from mechdesign.mechanisms.workload import WorkloadRelease
-from mechdesign.mechanisms.workload.prefix import best_prefix_channel
+from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse
+from mechdesign.families.mean import AttributeSampling, CensoringInterval, DiscretePiecewise, Duchi, Harmony
+from mechdesign.families.survey import Question, Survey
+from mechdesign.families.survey.ordered import OrderedPart
+from mechdesign.families.survey.parts import NumberPart, SetPart, TablePart
+from mechdesign.families.survey.questions import Questions
+from mechdesign.families.workload import WorkloadRelease
+from mechdesign.families.workload.events import EventRelease
+from mechdesign.families.workload.prefix import best_prefix_channel
+from mechdesign.work.cache import Cache, key_of
 from tests.support.protocols import PROTOCOLS, made
 
 NAMES = ["never", "often — daily", 'say "no"', "Zürich</script>", "雪 & ice"]

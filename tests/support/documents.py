@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mechdesign.core.cache import Cache
+from mechdesign.work.cache import Cache
 from tests.support import checks, warm
 
 ROOT = Path(__file__).parents[2]

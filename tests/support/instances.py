@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.problems.response import RandomizedResponse
+from mechdesign.families.response import RandomizedResponse
 
 
 def random_prior(rng: np.random.Generator, size: int) -> Any:

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.kary import KaryResponse
-from mechdesign.mechanisms.oracles import (
+from mechdesign.collect.kary import KaryResponse
+from mechdesign.collect.oracle import Oracle
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
     ProjectiveGeometry,
     SubsetSelection,
     UnaryEncoding,
 )
-from mechdesign.mechanisms.oracles.oracle import Oracle
 
 Table = dict[Any, list[Fraction]]
 """For each report, a tuple of members or a number, its probability for each answer."""

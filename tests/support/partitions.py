@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 import mechdesign as md
-from mechdesign.problems.spectrum.partition.priors import dirichlet
+from mechdesign.families.spectrum.partition.priors import dirichlet
 
 
 def line(seed, size=9, **changes):

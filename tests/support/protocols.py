@@ -10,8 +10,8 @@ from itertools import combinations_with_replacement, permutations
 from math import lcm
 from operator import mul
 
-from mechdesign.audit.exponential import exp_lower
-from mechdesign.mechanisms import shuffle
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.families import shuffle
 
 PROTOCOLS = {
     "aut": (lambda promise: shuffle.AUT.calibrated(promise, 5), "AUT"),

@@ -13,7 +13,7 @@ import mechdesign as md
 from mechdesign.catalog.load import load_model
 from mechdesign.catalog.shipped import models, models_folder
 from mechdesign.core.certificate import Certificate
-from mechdesign.problems import problem_classes
+from mechdesign.families import problem_classes
 
 Solver = Callable[[str], Sequence[Certificate]]
 """What gives the certificates of a model, by its name."""

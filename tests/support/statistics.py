@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.mechanisms.intervals import NormalLimits, tail_of
+from mechdesign.collect.intervals import NormalLimits, tail_of
 
 SLIGHTLY = 1e-6
 

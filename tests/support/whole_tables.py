@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mechdesign.core.errors import DataError
-from mechdesign.report.files import open_table
-from mechdesign.report.writing import write_blocks
+from mechdesign.data.reader import open_table
+from mechdesign.data.writing import write_blocks
 
 
 def read_column(path, column=None):

@@ -11,12 +11,12 @@ from mechdesign.catalog.curves import CurvePoints, own_value
 from mechdesign.catalog.figure_table import METHOD, FigureTable
 from mechdesign.catalog.model import Model
 from mechdesign.core.encoding import encode
-from mechdesign.core.figure import Figure, Panel
-from mechdesign.core.marks import Bars, Intervals, Line, Mark, Points, Surface
-from mechdesign.core.tidy import Columns, one_cell
+from mechdesign.data.tidy import Columns, one_cell
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck
 from mechdesign.papers.claims.claim import COMPARISONS, entries, kind_of
 from mechdesign.papers.claims.judge import Series
+from mechdesign.show.figure import Figure, Panel
+from mechdesign.show.marks import Bars, Intervals, Line, Mark, Points, Surface
 
 HEAD = ("quantity", "entry", "method")
 TAIL = ("relation", "printed", "found", "verdict", "origin", "where")

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from mechdesign.catalog.load import load_model
 from mechdesign.catalog.model import Model
 from mechdesign.catalog.runs import run_kept
-from mechdesign.core.cache import key_of
-from mechdesign.core.parallel import Task, Watcher
 from mechdesign.papers.claims.check import ModelCheck, check_model
+from mechdesign.work.cache import key_of
+from mechdesign.work.parallel import Task, Watcher
 
 
 def check_models(
@@ -31,7 +31,7 @@ def check_models(
         Whether to recompute what the cache holds. It holds what the same models gave with the same code and
         the same versions of the libraries, in the folder that ``MECHDESIGN_CACHE`` names (``off``: none).
     watcher : Watcher, optional
-        Whoever follows the work, such as :class:`mechdesign.core.watch.Watch`.
+        Whoever follows the work, such as :class:`mechdesign.work.watch.Watch`.
 
     Raises
     ------

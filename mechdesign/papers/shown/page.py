@@ -12,11 +12,8 @@ from mechdesign.catalog.model import Model
 from mechdesign.catalog.runs import run_kept
 from mechdesign.catalog.shipped import models
 from mechdesign.catalog.sweeping import run_sweep
-from mechdesign.core.cache import key_of
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.compare import Comparison
-from mechdesign.core.figure import Figure, design_figures
-from mechdesign.core.parallel import Task, Watcher
 from mechdesign.core.parameters import parameters_of
 from mechdesign.core.printable import printable
 from mechdesign.core.sensitivity import sensitivity
@@ -25,10 +22,13 @@ from mechdesign.papers.claims.check import ClaimResult, ModelCheck, check_model
 from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED
 from mechdesign.papers.claims.runs import is_settled
 from mechdesign.papers.shown.model import source_text
-from mechdesign.report.draw import svg
 from mechdesign.report.page.mathematics import marked_up
 from mechdesign.report.page.render import markup, rendered
 from mechdesign.report.tables import cell_text
+from mechdesign.show.draw import svg
+from mechdesign.show.figure import Figure, design_figures
+from mechdesign.work.cache import key_of
+from mechdesign.work.parallel import Task, Watcher
 
 PAGE_VERDICTS = {UNDECIDED: "undecided", NOT_EVALUATED: "open"}
 """What the verdicts are called in the styles of the page."""

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
-from mechdesign.core.files import read_text, require_name
 from mechdesign.core.text import counted
 from mechdesign.report.demo.page import demo_page
 from mechdesign.report.demo.running import Demonstrated
 from mechdesign.report.demo.text import demo_json
-from mechdesign.report.draw import save
 from mechdesign.report.page.render import require_packages
+from mechdesign.show.draw import save
+from mechdesign.work.files import read_text, require_name
 
 FORMAT = "mechdesign-demo"
 SUMMARY, PAGE = "demo.json", "index.html"

@@ -19,9 +19,9 @@ from mechdesign.report.demo.text import (
     operations_of,
     solved_row,
 )
-from mechdesign.report.draw import svg
 from mechdesign.report.page.mathematics import marked_up
 from mechdesign.report.page.render import markup, rendered
+from mechdesign.show.draw import svg
 
 
 def demo_page(results: Sequence[Demonstrated], folder: str, version: str) -> str:

@@ -12,18 +12,18 @@ import numpy as np
 
 from mechdesign.catalog.data import DataSettings
 from mechdesign.catalog.load import load_model
+from mechdesign.collect.about import About
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.operations import operation_of
 from mechdesign.core.compare import Comparison, compare
-from mechdesign.core.figure import Figure, design_figures
 from mechdesign.core.solution import Solution
 from mechdesign.core.tables import length
-from mechdesign.mechanisms.about import About
-from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.intake import Intake
-from mechdesign.mechanisms.operations import operation_of
+from mechdesign.data.intake import Intake
+from mechdesign.data.reader import open_table
+from mechdesign.data.writing import write_blocks
 from mechdesign.report.demo.data import data_file
 from mechdesign.report.demo.table import Demonstration, DemoQuestion, DemoStep
-from mechdesign.report.files import open_table
-from mechdesign.report.writing import write_blocks
+from mechdesign.show.figure import Figure, design_figures
 
 TOO_FAR = 5.0
 """Standard errors; a correct estimate is off by more about once in two million."""
@@ -157,7 +157,7 @@ def demonstrate(demonstration: Demonstration, folder: Path) -> Demonstrated:
 
 
 def _loaded(path: Path) -> Mechanism:
-    from mechdesign.mechanisms import load_mechanism
+    from mechdesign.collect import load_mechanism
 
     return load_mechanism(path)
 

@@ -7,14 +7,14 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.operations import Operation
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.figure import Figure
 from mechdesign.core.printable import printable
-from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.operations import Operation
-from mechdesign.report.draw import svg
 from mechdesign.report.page.render import markup, rendered
 from mechdesign.report.page.words import limits_in_words, privacy_in_words, wanted_errors
+from mechdesign.show.draw import svg
+from mechdesign.show.figure import Figure
 
 
 def mechanism_page(mechanism: Mechanism, name: str, version: str) -> str:
@@ -31,7 +31,7 @@ def mechanism_page(mechanism: Mechanism, name: str, version: str) -> str:
 
     Examples
     --------
-    >>> from mechdesign.mechanisms.mean import Duchi
+    >>> from mechdesign.families.mean import Duchi
     >>> page = mechanism_page(Duchi(1.0), "ages.json", "0.1.0")
     >>> "at most 73.2% sure" in page, "mechdesign estimate ages.json" in page
     (True, True)

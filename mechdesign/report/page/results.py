@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mechdesign.core.digits import decimals_of
-from mechdesign.core.figure import Figure
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.interval_figures import ANYTHING, SHARE, cut_ends
 from mechdesign.core.printable import printable
-from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.interval_figures import ANYTHING, SHARE, cut_ends
+from mechdesign.exact.digits import decimals_of
 from mechdesign.report.page.mechanism import certificate_rows, drawn_figures
 from mechdesign.report.page.render import rendered
 from mechdesign.report.page.words import limits_in_words, privacy_in_words
+from mechdesign.show.figure import Figure
 
 MOST_ROWS = 300
 """Rows of a table on the page."""
@@ -81,7 +81,7 @@ def results_page(mechanism: Mechanism, made: Estimation, version: str) -> str:
 
     Examples
     --------
-    >>> from mechdesign.mechanisms.mean import Duchi
+    >>> from mechdesign.families.mean import Duchi
     >>> duchi = Duchi(1.0, 0, 100).described(question="How old are you?")
     >>> ages = duchi.estimate(duchi.randomize([30, 50] * 500, rng=1))
     >>> page = results_page(duchi, Estimation(ages, "estimate", "age.json", ["age.csv"]), "0.1.0")

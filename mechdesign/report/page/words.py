@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.disclosure import CERTAIN, WEAK, at_most, levels, one_in
+from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.forecast import Forecast
-from mechdesign.mechanisms.base import Mechanism
-from mechdesign.mechanisms.disclosure import CERTAIN, WEAK, at_most, levels, one_in
-from mechdesign.mechanisms.reporting import CollectingMechanism
 
 MOST_USERS = 10**12
 """More people than are alive: an error that needs more users cannot be reached."""
@@ -24,7 +24,7 @@ def privacy_in_words(mechanism: Mechanism, certificates: Sequence[Certificate]) 
 
     Examples
     --------
-    >>> from mechdesign.mechanisms.mean import Duchi
+    >>> from mechdesign.families.mean import Duchi
     >>> duchi = Duchi(1.0)
     >>> print(privacy_in_words(duchi, duchi.certificates())[1])
     Someone who thinks two answers equally likely is at most 73.2% sure of one after seeing the report.
@@ -104,7 +104,7 @@ def wanted_errors(mechanism: Mechanism) -> list[dict[str, str]]:
 
     Examples
     --------
-    >>> from mechdesign.mechanisms.mean import Duchi
+    >>> from mechdesign.families.mean import Duchi
     >>> wanted_errors(Duchi(1.0))[0]
     {'error': '0.2', 'users': '118'}
     """

@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechdesign.mechanisms.effect_transform import EffectTransform
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.marginals.foreseen import foreseen_squares
+from mechdesign.collect.effect_transform import EffectTransform
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.foreseen import foreseen_squares
 
 
 def test_it_is_the_inverse_curvature_on_tables_that_sum_to_zero():

@@ -8,6 +8,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
+from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import (
     CertificateError,
     DataError,
@@ -15,10 +16,9 @@ from mechdesign.core.errors import (
     MechDesignError,
     ParameterError,
 )
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.papers.marginals.rivals import MarginalRival, PriView, UniformAnswer, true_marginal
-from mechdesign.papers.marginals.rivals.mechanism import NAMES, collection_of
-from mechdesign.papers.marginals.rivals.orders import extreme_marginals
+from mechdesign.families.marginals.papers.rivals import MarginalRival, PriView, UniformAnswer, true_marginal
+from mechdesign.families.marginals.papers.rivals.mechanism import NAMES, collection_of
+from mechdesign.families.marginals.papers.rivals.orders import extreme_marginals
 
 SIZES = (3, 2, 4)
 VIEWS = [(0, 1, 2), (2, 3, 4), (0, 1, 3, 4)]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.mechanisms.marginals.errors import effect_errors
-from mechdesign.mechanisms.marginals.observed import Observed
-from mechdesign.mechanisms.marginals.penalized import PENALTIES, PenalizedTables, read_penalty
-from mechdesign.papers.marginals.rivals import make_consistent, maximum_entropy, non_negative
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.errors import effect_errors
+from mechdesign.families.marginals.observed import Observed
+from mechdesign.families.marginals.papers.rivals import make_consistent, maximum_entropy, non_negative
+from mechdesign.families.marginals.penalized import PENALTIES, PenalizedTables, read_penalty
 
 SIZES = [2, 3, 2, 2]
 VIEWS = [(0, 1), (1, 2), (2, 3), (0, 3)]

@@ -7,10 +7,10 @@ from itertools import combinations, pairwise, product
 import numpy as np
 import pytest
 
-from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.core.randomness import bit_source
-from mechdesign.papers.marginals.rivals import (
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.exact.randomness import bit_source
+from mechdesign.families.marginals.papers.rivals import (
     AllMarginals,
     BinaryEncoded,
     ExpectationMaximization,
@@ -21,9 +21,9 @@ from mechdesign.papers.marginals.rivals import (
     nearest_table,
     true_marginal,
 )
-from mechdesign.papers.marginals.rivals.cells import CellOracle
-from mechdesign.papers.marginals.rivals.encoding import BinaryEncoding
-from mechdesign.papers.marginals.rivals.fourier import Coefficients
+from mechdesign.families.marginals.papers.rivals.cells import CellOracle
+from mechdesign.families.marginals.papers.rivals.encoding import BinaryEncoding
+from mechdesign.families.marginals.papers.rivals.fourier import Coefficients
 
 ALARM = 1e-4
 """Chance that a right method fails one of these tests, by seed; the seeds are fixed."""

@@ -9,13 +9,13 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
-from mechdesign.mechanisms.mean.discrete import best_shape
-from mechdesign.mechanisms.mean.optimal import worst_variance_of
-from mechdesign.mechanisms.oracles.best import best_oracle
-from mechdesign.mechanisms.survey import OrderedPart, Question, Questions, Survey, TablePart, Wanted
-from mechdesign.mechanisms.survey.planned import expected_errors, part_information
-from mechdesign.mechanisms.workload.prefix import best_prefix_channel, prefix_ladder
-from mechdesign.mechanisms.workload.weights import RESERVE
+from mechdesign.families.marginals.oracles.best import best_oracle
+from mechdesign.families.mean.discrete import best_shape
+from mechdesign.families.mean.optimal import worst_variance_of
+from mechdesign.families.survey import OrderedPart, Question, Questions, Survey, TablePart, Wanted
+from mechdesign.families.survey.planned import expected_errors, part_information
+from mechdesign.families.workload.prefix import best_prefix_channel, prefix_ladder
+from mechdesign.families.workload.weights import RESERVE
 
 LABELS = ("very bad", "bad", "fair", "good", "very good")
 ASKED = Questions([Question("health", "ordered", LABELS, cumulative=True)])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, ModelFileError, RowError, UnknownNameError
-from mechdesign.mechanisms.survey import Question, RememberedReports, Survey
+from mechdesign.families.survey import Question, RememberedReports, Survey
 
 ASKED = [
     Question("sex", labels=("f", "m")),

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
-from mechdesign.mechanisms.kary import KaryResponse
-from mechdesign.mechanisms.mean.discrete import DiscretePiecewise
-from mechdesign.mechanisms.oracles.subset import SubsetSelection
-from mechdesign.mechanisms.sets import ProductSet, SetResponse
-from mechdesign.mechanisms.survey import (
+from mechdesign.families.marginals.oracles.subset import SubsetSelection
+from mechdesign.families.marginals.sets import ProductSet, SetResponse
+from mechdesign.families.mean.discrete import DiscretePiecewise
+from mechdesign.families.survey import (
     NumberPart,
     Question,
     Questions,
@@ -22,8 +22,8 @@ from mechdesign.mechanisms.survey import (
     TablePart,
     Wanted,
 )
-from mechdesign.mechanisms.survey.planned import part_information, users_needed
-from mechdesign.mechanisms.survey.survey import best_part
+from mechdesign.families.survey.planned import part_information, users_needed
+from mechdesign.families.survey.survey import best_part
 
 ASKED = Questions(
     [

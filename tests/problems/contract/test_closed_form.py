@@ -12,9 +12,9 @@ from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
 from mechdesign.core.parameters import problem_from
-from mechdesign.problems.contract import PrivacyContract
-from mechdesign.problems.contract.allocation import ironed_costs, virtual_costs
-from mechdesign.problems.contract.population import Population
+from mechdesign.families.contract import PrivacyContract
+from mechdesign.families.contract.allocation import ironed_costs, virtual_costs
+from mechdesign.families.contract.population import Population
 
 IRREGULAR = {"types": [1, 2, 2.1], "counts": [100, 1, 100], "budget": 1000}
 

@@ -10,9 +10,9 @@ from scipy.optimize import isotonic_regression
 
 import mechdesign as md
 from mechdesign.core.simulate import simulate
-from mechdesign.problems.contract import PrivacyContractContinuous
-from mechdesign.problems.contract.privacy_contract_continuous.curve import ironed_virtual_cost, minorant
-from mechdesign.problems.contract.privacy_contract_continuous.densities import density_of
+from mechdesign.families.contract import PrivacyContractContinuous
+from mechdesign.families.contract.privacy_contract_continuous.curve import ironed_virtual_cost, minorant
+from mechdesign.families.contract.privacy_contract_continuous.densities import density_of
 
 RNG = np.random.default_rng(3)
 SAMPLE = np.concatenate([RNG.normal(2, 0.3, 200), RNG.normal(6, 0.4, 200)]).clip(0.5).tolist()

@@ -10,9 +10,9 @@ from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
 from mechdesign.audit.incentives import audit_menu
-from mechdesign.mechanisms.contract.payments import Rules, post
-from mechdesign.problems.contract import PrivacyContract
-from mechdesign.problems.contract.allocation import ironed_costs
+from mechdesign.families.contract import PrivacyContract
+from mechdesign.families.contract.allocation import ironed_costs
+from mechdesign.families.contract.payments import Rules, post
 
 
 def exact_blocks(types, counts):

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
-from mechdesign.mechanisms.noise import NOISES
-from mechdesign.problems.contract import PrivacyContract
-from mechdesign.problems.contract.allocation import EpsilonLimits
-from mechdesign.problems.contract.privacy_contract.rows import (
+from mechdesign.collect.noise import NOISES
+from mechdesign.families.contract import PrivacyContract
+from mechdesign.families.contract.allocation import EpsilonLimits
+from mechdesign.families.contract.privacy_contract.rows import (
     Multipliers,
     all_rows,
     reduced_rows,

@@ -5,7 +5,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.simulate import simulate
-from mechdesign.problems.contract import PrivacyContract
+from mechdesign.families.contract import PrivacyContract
 
 REPETITIONS = 400
 

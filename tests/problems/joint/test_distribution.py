@@ -10,10 +10,10 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, UnknownNameError
-from mechdesign.mechanisms.joint import Likelihood, most_likely
-from mechdesign.papers.joint.distribution.lasso import coordinate_descent, design
-from mechdesign.problems.joint.distribution.expectation import climb
-from mechdesign.problems.joint.distribution.problem import GAP
+from mechdesign.families.joint import Likelihood, most_likely
+from mechdesign.families.joint.distribution.expectation import climb
+from mechdesign.families.joint.distribution.problem import GAP
+from mechdesign.families.joint.papers.distribution.lasso import coordinate_descent, design
 from mechdesign.solvers.nonnegative import nonnegative_least_squares
 
 
@@ -232,8 +232,8 @@ def test_a_flat_likelihood_is_told():
 
 
 def test_a_file_of_reports_is_read(tmp_path):
-    from mechdesign.mechanisms.joint import JointResponse
-    from mechdesign.mechanisms.oracles.packed import as_texts
+    from mechdesign.exact.draw.packed import as_texts
+    from mechdesign.families.joint import JointResponse
 
     mechanism = JointResponse.of([2, 3], 5.0, redraw=0.3, keep=0.75, add=0.25)
     packed = mechanism.randomize([[0, 1]] * 300 + [[1, 2]] * 200, rng=1)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.covering import audit_covering
-from mechdesign.problems.marginals.covering_design.designs import designs, gaussian
-from mechdesign.problems.marginals.covering_design.fields import field, prime_power
-from mechdesign.problems.marginals.covering_design.geometric import Builder, one_factorisation
-from mechdesign.problems.marginals.covering_design.plan import RULES, members, tables
+from mechdesign.families.marginals.audit.covering import audit_covering
+from mechdesign.families.marginals.covering_design.designs import designs, gaussian
+from mechdesign.families.marginals.covering_design.fields import field, prime_power
+from mechdesign.families.marginals.covering_design.geometric import Builder, one_factorisation
+from mechdesign.families.marginals.covering_design.plan import RULES, members, tables
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 7, 8, 9, 16, 25, 27])

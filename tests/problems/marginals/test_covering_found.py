@@ -14,11 +14,11 @@ from benchmarks.covering_orbits import searched, set_cover
 from benchmarks.covering_search import annealings, main, orbits_of, why_not
 from benchmarks.covering_sizes import compared
 from benchmarks.limits import COMPILERS
-from mechdesign.audit.covering import audit_covering
-from mechdesign.problems.marginals.covering_design.bounds import lower_bound
-from mechdesign.problems.marginals.covering_design.found import found_coverings
-from mechdesign.problems.marginals.covering_design.groups import generators, images
-from mechdesign.problems.marginals.covering_design.plan import tables
+from mechdesign.families.marginals.audit.covering import audit_covering
+from mechdesign.families.marginals.covering_design.bounds import lower_bound
+from mechdesign.families.marginals.covering_design.found import found_coverings
+from mechdesign.families.marginals.covering_design.groups import generators, images
+from mechdesign.families.marginals.covering_design.plan import tables
 
 needs_compiler = pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no C compiler")
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.mechanisms.marginals import MarginalRelease
-from mechdesign.problems.marginals.marginal_views import candidates as candidates_module, judging
-from mechdesign.problems.marginals.marginal_views.candidates import candidates, reachable_cells
-from mechdesign.problems.marginals.marginal_views.prediction import Plan, marginal_noise, one_report, planned
+from mechdesign.families.marginals import MarginalRelease
+from mechdesign.families.marginals.marginal_views import candidates as candidates_module, judging
+from mechdesign.families.marginals.marginal_views.candidates import candidates, reachable_cells
+from mechdesign.families.marginals.marginal_views.prediction import Plan, marginal_noise, one_report, planned
 from mechdesign.solvers.reciprocals import allocate, error_lower_bound
 
 ROUNDING = 1e-12

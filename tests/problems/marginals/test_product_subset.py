@@ -9,9 +9,9 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import MethodError
-from mechdesign.mechanisms.sets import CellSet, MatchSet, SetResponse
-from mechdesign.mechanisms.sets.products import best_products, product_shares
-from mechdesign.mechanisms.survey import Survey
+from mechdesign.families.marginals.sets import CellSet, MatchSet, SetResponse
+from mechdesign.families.marginals.sets.products import best_products, product_shares
+from mechdesign.families.survey import Survey
 
 CENSUS = [8, 2, 16, 15, 2]
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.papers.marginals.marginal_views.quantities import quantities
-from mechdesign.papers.marginals.marginal_views.rival_errors import RivalCase, rival_quantities, unit
-from mechdesign.papers.marginals.marginal_views.simulation import shoppers, simulation
-from mechdesign.papers.marginals.rivals import (
+from mechdesign.families.marginals.papers.marginal_views.quantities import quantities
+from mechdesign.families.marginals.papers.marginal_views.rival_errors import RivalCase, rival_quantities, unit
+from mechdesign.families.marginals.papers.marginal_views.simulation import shoppers, simulation
+from mechdesign.families.marginals.papers.rivals import (
     AllMarginals,
     ExpectationMaximization,
     FourierCoefficients,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.mechanisms.oracles import UnaryEncoding
+from mechdesign.families.marginals.oracles import UnaryEncoding
 
 
 def per_user(own, other, chance):

@@ -7,14 +7,13 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
-from mechdesign.mechanisms.mean import WORST_VARIANCES
-from mechdesign.mechanisms.mean.optimal.grids import default_inputs
-from mechdesign.mechanisms.mean.optimal.patterns import PatternPrices, cheapest, proven_lower
-from mechdesign.problems.mean import MeanChannel
-from mechdesign.problems.mean.channel.any_mechanism import any_mechanism_bound, quick_bound, two_input_bound
-from mechdesign.problems.mean.channel.best import best_mechanism, best_variance
-from mechdesign.problems.mean.channel.columns import hat_weights
-from mechdesign.problems.mean.channel.problem import criterion_value
+from mechdesign.families.mean import WORST_VARIANCES, MeanChannel
+from mechdesign.families.mean.channel.any_mechanism import any_mechanism_bound, quick_bound, two_input_bound
+from mechdesign.families.mean.channel.best import best_mechanism, best_variance
+from mechdesign.families.mean.channel.columns import hat_weights
+from mechdesign.families.mean.channel.problem import criterion_value
+from mechdesign.families.mean.optimal.grids import default_inputs
+from mechdesign.families.mean.optimal.patterns import PatternPrices, cheapest, proven_lower
 
 
 def random_prices(rng, size):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.mechanisms.mean import WORST_VARIANCES, AttributeSampling
-from mechdesign.problems.mean.choose import KINDS, best_per_user, choose, crossing, unit_variance
+from mechdesign.families.mean import WORST_VARIANCES, AttributeSampling
+from mechdesign.families.mean.ranking import KINDS, best_per_user, choose, crossing, unit_variance
 
 
 def test_crossing_of_duchi_and_piecewise_is_where_the_formulas_meet():

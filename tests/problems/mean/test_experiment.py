@@ -8,11 +8,16 @@ from scipy.stats import friedmanchisquare
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
-from mechdesign.papers.mean.interval import printed, printed_errors
-from mechdesign.papers.mean.interval.ranks import friedman, friedman_p_value, mean_ranks
-from mechdesign.papers.mean.interval.simulation import entrants, errors_on, generated_columns, simulation
-from mechdesign.problems.mean import MeanInterval
-from mechdesign.problems.mean.interval.offsets import least_offset
+from mechdesign.families.mean import MeanInterval
+from mechdesign.families.mean.interval.offsets import least_offset
+from mechdesign.families.mean.papers.interval import printed, printed_errors
+from mechdesign.families.mean.papers.interval.ranks import friedman, friedman_p_value, mean_ranks
+from mechdesign.families.mean.papers.interval.simulation import (
+    entrants,
+    errors_on,
+    generated_columns,
+    simulation,
+)
 
 
 def test_friedman_matches_scipy():

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.exponential import exp_lower
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
-from mechdesign.problems.mean import MeanInterval
-from mechdesign.problems.mean.interval import branch as interval_branch, offsets
-from mechdesign.problems.mean.interval.geometric import Term, dual_bound, posynomial
-from mechdesign.problems.mean.interval.inward import rounded_inward
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.families.mean import MeanInterval
+from mechdesign.families.mean.interval import branch as interval_branch, offsets
+from mechdesign.families.mean.interval.geometric import Term, dual_bound, posynomial
+from mechdesign.families.mean.interval.inward import rounded_inward
 
 NUMERIC = ("geometric", "branch-and-bound")
 PRIVATE = [

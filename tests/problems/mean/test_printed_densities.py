@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy.integrate import quad
 
-from mechdesign.mechanisms.mean.variance import duchi_variance, laplace_variance, piecewise_variance
+from mechdesign.families.mean.variance import duchi_variance, laplace_variance, piecewise_variance
 
 EPSILONS = (0.3, 1.0, 1.29, 4.0)
 VALUES = (-1.0, -0.4, 0.0, 0.7, 1.0)

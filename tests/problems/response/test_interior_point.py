@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.mechanisms import FiniteChannel
-from mechdesign.problems.response.randomized_response import interior_point
-from mechdesign.problems.response.randomized_response.spanner import ROUNDING, inner_lengths, spanner
+from mechdesign.collect import FiniteChannel
+from mechdesign.families.response.randomized_response import interior_point
+from mechdesign.families.response.randomized_response.spanner import ROUNDING, inner_lengths, spanner
 from mechdesign.solvers.coupled_cones import CoupledCones
 
 

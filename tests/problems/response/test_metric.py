@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import mechdesign as md
-from mechdesign.problems.response.randomized_response.metric import distance_matrix, needed_pairs
+from mechdesign.families.response.randomized_response.metric import distance_matrix, needed_pairs
 
 
 def random_distance(seed: int, size: int, is_metric: bool) -> np.ndarray:

@@ -10,8 +10,8 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.parameters import replace_parameters
-from mechdesign.problems.shuffle.parameters import honest_users
-from mechdesign.problems.shuffle.verdicts import central_privacy, limits_of
+from mechdesign.families.shuffle.parameters import honest_users
+from mechdesign.families.shuffle.verdicts import central_privacy, limits_of
 
 BINARY = {"name": "k-ary", "size": 2}
 TERNARY = {"name": "k-ary", "size": 3}

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.exponential import exp_lower, exp_upper
-from mechdesign.audit.shuffle_exact import kary_rows, worst_divergence
-from mechdesign.problems.shuffle.concentration import bennett, hoeffding
-from mechdesign.problems.shuffle.theorems import TheoremSetting
+from mechdesign.exact.exponential import exp_lower, exp_upper
+from mechdesign.families.shuffle.audit.shuffle_exact import kary_rows, worst_divergence
+from mechdesign.families.shuffle.concentration import bennett, hoeffding
+from mechdesign.families.shuffle.theorems import TheoremSetting
 
 KARY = {"name": "k-ary", "size": 3}
 

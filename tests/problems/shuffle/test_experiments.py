@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.collect.promise import Promise
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.simulate import simulate
-from mechdesign.mechanisms.shuffle import Cnt2M, CntRR, HistMM, Promise
-from mechdesign.mechanisms.shuffle.presence import truncated_rmse, truncated_squares
-from mechdesign.papers.shuffle.comparison import fitting
-from mechdesign.papers.shuffle.histogram.printed import fakes_rmse, hashing_rmse, normal_counts
-from mechdesign.papers.shuffle.sum.printed import (
+from mechdesign.families.shuffle import Cnt2M, CntRR, HistMM
+from mechdesign.families.shuffle.papers.comparison import fitting
+from mechdesign.families.shuffle.papers.histogram.printed import fakes_rmse, hashing_rmse, normal_counts
+from mechdesign.families.shuffle.papers.sum.printed import (
     digits_variance,
     normal_law,
     recursive_rmse,
@@ -24,6 +24,7 @@ from mechdesign.papers.shuffle.sum.printed import (
     rounded,
     unary_rmse,
 )
+from mechdesign.families.shuffle.presence import truncated_rmse, truncated_squares
 
 USERS = 2000
 COUNTING = {"users": USERS, "epsilon": 1.0, "delta": 1e-5}

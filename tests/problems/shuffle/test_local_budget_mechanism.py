@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.collect import FiniteChannel, KaryResponse, load_mechanism
 from mechdesign.core.errors import CertificateError, MethodError
 from mechdesign.core.values import changed
-from mechdesign.mechanisms import FiniteChannel, KaryResponse, load_mechanism
 
 
 def budget(randomizer, users=20_000, **given):

@@ -10,8 +10,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.shuffle import Protocol
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.shuffle import Protocol
 
 COUNTING = {"users": 5000, "epsilon": 1.0, "delta": 1e-6}
 HISTOGRAM = {**COUNTING, "categories": 8}
@@ -255,7 +255,7 @@ def test_limits_that_are_none_are_refused(make, given, why):
     ids=lambda given: getattr(given, "protocol", None),
 )
 def test_what_is_out_of_reach_says_the_least_users_that_would_do(problem, text, monkeypatch):
-    monkeypatch.setattr("mechdesign.mechanisms.shuffle.promise.PATIENCE", math.inf)
+    monkeypatch.setattr("mechdesign.collect.promise.PATIENCE", math.inf)
     found = md.solve(problem)
     assert found.status == "infeasible"
     assert found.message.endswith(text)

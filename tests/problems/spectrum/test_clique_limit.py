@@ -11,10 +11,10 @@ from scipy.optimize import linprog
 
 import mechdesign as md
 from benchmarks.clique_limit import POINTS, UNIT, heaviest_clique, in_conflict, least_bound, read_points
-from mechdesign.mechanisms.spectrum.cutting import CuttingPlanes
-from mechdesign.mechanisms.spectrum.many import quick
-from mechdesign.mechanisms.spectrum.thresholds import Thresholds
-from mechdesign.problems.spectrum.channel.scatter import scattered_users
+from mechdesign.families.spectrum.channel.scatter import scattered_users
+from mechdesign.families.spectrum.cutting import CuttingPlanes
+from mechdesign.families.spectrum.many import quick
+from mechdesign.families.spectrum.thresholds import Thresholds
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -9,8 +9,8 @@ from itertools import product
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.exponential import exp_lower
-from mechdesign.papers.survey.limit.fake_data import FakeData, adaptive, variance
+from mechdesign.exact.exponential import exp_lower
+from mechdesign.families.survey.papers.limit.fake_data import FakeData, adaptive, variance
 
 
 def grr(size, power):

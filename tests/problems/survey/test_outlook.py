@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core.figure import design_figures
-from mechdesign.core.marks import Bars, Line, Polygon
-from mechdesign.mechanisms.survey.figures import GAP, shares_of
+from mechdesign.families.survey.figures import GAP, shares_of
+from mechdesign.show.figure import design_figures
+from mechdesign.show.marks import Bars, Line, Polygon
 
 PROBLEM = md.SurveyDesign(
     questions=[

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.problems.survey.design import building
-from mechdesign.problems.survey.design.bundles import best_bundles
-from mechdesign.problems.survey.design.generation import generate_mixture
-from mechdesign.problems.survey.design.independent import division, read_back
-from mechdesign.problems.survey.design.information import Ask, effective, told
-from mechdesign.problems.survey.design.menu import menu_of
-from mechdesign.problems.survey.design.pricing import Joint
-from mechdesign.problems.survey.design.rotations import rotated
+from mechdesign.families.survey.design import building
+from mechdesign.families.survey.design.bundles import best_bundles
+from mechdesign.families.survey.design.generation import generate_mixture
+from mechdesign.families.survey.design.independent import division, read_back
+from mechdesign.families.survey.design.information import Ask, effective, told
+from mechdesign.families.survey.design.menu import menu_of
+from mechdesign.families.survey.design.pricing import Joint
+from mechdesign.families.survey.design.rotations import rotated
 
 
 def yes_no(count: int) -> list[dict]:

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.event_bound import EventBound, _tops
-from mechdesign.audit.event_classes import EventStates
 from mechdesign.core.errors import CertificateError, DataError
 from mechdesign.core.parameters import replace_parameters
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.events.weights import EventWeights, listed_states, met
-from mechdesign.problems.workload.event_counts.patterns import PatternMaster
-from mechdesign.problems.workload.event_counts.program import solved_program
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.workload.audit.event_bound import EventBound, _tops
+from mechdesign.families.workload.audit.event_classes import EventStates
+from mechdesign.families.workload.event_counts.patterns import PatternMaster
+from mechdesign.families.workload.event_counts.program import solved_program
+from mechdesign.families.workload.events.weights import EventWeights, listed_states, met
 
 
 def alike(problem):

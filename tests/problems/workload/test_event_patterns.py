@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.event_patterns import OneEventBound
+from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import CertificateError, RowError
-from mechdesign.mechanisms import load_mechanism
-from mechdesign.mechanisms.events import EventRelease
-from mechdesign.mechanisms.workload import WorkloadRelease
-from mechdesign.problems.workload.event_counts.balanced import balanced_sets
-from mechdesign.problems.workload.event_counts.symmetric import best_classes
+from mechdesign.families.workload import WorkloadRelease
+from mechdesign.families.workload.audit.event_patterns import OneEventBound
+from mechdesign.families.workload.event_counts.balanced import balanced_sets
+from mechdesign.families.workload.event_counts.symmetric import best_classes
+from mechdesign.families.workload.events import EventRelease
 
 RARE = [0.9, 0.1]
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.enclosure import Enclosure
-from mechdesign.audit.few_queries import largest_excess
-from mechdesign.audit.workload_bound import WorkloadBound, patterns_from
-from mechdesign.problems.workload.linear_queries import few
-from mechdesign.problems.workload.linear_queries.estimates import cell_patterns
-from mechdesign.problems.workload.linear_queries.pricing import DualPrices
-from mechdesign.problems.workload.linear_queries.reflections import Reflections
+from mechdesign.exact.enclosure import Enclosure
+from mechdesign.families.workload.audit.few_queries import largest_excess
+from mechdesign.families.workload.audit.workload_bound import WorkloadBound, patterns_from
+from mechdesign.families.workload.linear_queries import few
+from mechdesign.families.workload.linear_queries.estimates import cell_patterns
+from mechdesign.families.workload.linear_queries.pricing import DualPrices
+from mechdesign.families.workload.linear_queries.reflections import Reflections
 
 
 def numbers(rng: np.random.Generator, rows: int, size: int, whole: bool):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.workload_bound import WorkloadBound
 from mechdesign.core.values import changed
-from mechdesign.mechanisms.workload import Workload
-from mechdesign.mechanisms.workload.named import NAMED
-from mechdesign.problems.workload.linear_queries.outcomes import outcome
+from mechdesign.families.workload import Workload
+from mechdesign.families.workload.audit.workload_bound import WorkloadBound
+from mechdesign.families.workload.linear_queries.outcomes import outcome
+from mechdesign.families.workload.named import NAMED
 
 STATED = [
     ({"name": "prefix", "size": 4}, 1.0, 5.99300782),

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core.randomness import TOTAL
-from mechdesign.mechanisms.workload.value import ChannelValue
-from mechdesign.problems.workload.linear_queries.outcomes import trace_bound
-from mechdesign.problems.workload.linear_queries.symmetric import Symmetric
+from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.workload.linear_queries.outcomes import trace_bound
+from mechdesign.families.workload.linear_queries.symmetric import Symmetric
+from mechdesign.families.workload.value import ChannelValue
 
 HOURS = {"name": "cyclic-ranges", "size": 24}
 BITS = {"name": "marginals", "sizes": [2, 2, 2, 2, 2, 2], "order": 3}

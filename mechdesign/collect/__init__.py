@@ -1,0 +1,30 @@
+"""Mechanisms that run: client, mergeable server, exact audit, JSON."""
+
+from mechdesign.core.lazy import offered
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mechdesign.collect.base import Mechanism as Mechanism, load_mechanism as load_mechanism
+    from mechdesign.collect.finite import FiniteChannel as FiniteChannel
+    from mechdesign.collect.frequencies import FrequencyMechanism as FrequencyMechanism
+    from mechdesign.collect.frequency_estimate import FrequencyEstimate as FrequencyEstimate
+    from mechdesign.collect.kary import KaryChannel as KaryChannel, KaryResponse as KaryResponse
+    from mechdesign.collect.repair import PrivacyTarget as PrivacyTarget, make_private as make_private
+    from mechdesign.collect.report_counts import Aggregator as Aggregator
+    from mechdesign.collect.reporting import CollectingMechanism as CollectingMechanism
+    from mechdesign.families.contract import ContractAverage as ContractAverage, ContractMenu as ContractMenu
+else:  # a type checker would take every unknown name for known
+    __all__, __getattr__, __dir__ = offered(
+        __name__,
+        {
+            "base": "Mechanism load_mechanism",
+            "contract": "ContractAverage ContractMenu",
+            "finite": "FiniteChannel",
+            "frequencies": "FrequencyMechanism",
+            "frequency_estimate": "FrequencyEstimate",
+            "kary": "KaryChannel KaryResponse",
+            "repair": "PrivacyTarget make_private",
+            "report_counts": "Aggregator",
+            "reporting": "CollectingMechanism",
+        },
+    )

@@ -1,0 +1,250 @@
+"""What a mechanism is for: the identity, the title and the question of a survey, and its planned users.
+
+The fingerprint of a mechanism proves what is drawn. Two surveys may run the same mechanism: what keeps their
+reports apart is the identity, which is drawn when a mechanism is built.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, Protocol, Self
+
+from mechdesign.collect.sealed import Sealed
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.printable import one_line
+from mechdesign.core.text import counted
+from mechdesign.core.validation import integer
+from mechdesign.core.values import frozen_value, kept
+
+LONGEST = 1000
+"""Letters of a title or a question."""
+
+MOST_USERS = 10**12
+
+IDENTITY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
+"""What can be an identity: it stands in names of files, in addresses and in places of a browser's storage."""
+
+SEALED_FROM = 3
+"""From this version on, the digest of a mechanism file covers what it says about its survey."""
+
+ENTRIES = ("title", "question", "users", "id")
+
+
+def new_identity() -> str:
+    """Return an identity that no other survey has: 128 random bits of the operating system.
+
+    Examples
+    --------
+    >>> len(new_identity()), new_identity() == new_identity()
+    (32, False)
+    """
+    return os.urandom(16).hex()
+
+
+def _identity(name: str, text: object) -> str:
+    if text == "":
+        return ""
+    if not isinstance(text, str) or not IDENTITY.fullmatch(text):
+        raise ParameterError(
+            name,
+            f"{text!r:.120} cannot be the identity of a survey",
+            "give 1 to 100 letters, digits, '.', '_' or '-', the first a letter or a digit; or omit it, and "
+            "one is drawn",
+        )
+    return text
+
+
+def _line(name: str, text: object) -> str:
+    if not isinstance(text, str):
+        raise ParameterError(name, f"expected a string, got {text!r}", "put it in quotes")
+    if len(text) > LONGEST:
+        raise ParameterError(name, f"has {counted(len(text), 'letter')}", f"give at most {LONGEST}")
+    line: str = one_line(text)
+    return line
+
+
+@frozen_value()
+class About:
+    """Identity, title, question and planned users of a survey, in its mechanism's file.
+
+    No guarantee of a report depends on them. The identity keeps the reports of surveys apart.
+
+    Attributes
+    ----------
+    title : str
+        A short name of the survey.
+    question : str
+        What respondents are asked, word for word.
+    users : int or None
+        How many users are planned.
+    id : str
+        The identity of the survey; empty where it has none.
+
+    Raises
+    ------
+    ParameterError
+        For a text that is too long, or a number of users or an identity that is impossible.
+
+    Examples
+    --------
+    >>> about = About("Health 2026", "Do you smoke?", 5000)
+    >>> about.heading
+    'Do you smoke?'
+    >>> About.from_json(about.as_json()) == about, About("Health 2026").heading, About().as_json()
+    (True, 'Health 2026', {})
+    """
+
+    title: str = kept(_line, default="")
+    question: str = kept(_line, default="")
+    users: int | None = kept(partial(integer, low=1, high=MOST_USERS), default=None, optional=True)
+    id: str = kept(_identity, default="")
+
+    @property
+    def heading(self) -> str:
+        """Return the heading of a page about it: the question, or else the title; empty without both."""
+        return self.question or self.title
+
+    @property
+    def survey(self) -> str:
+        """Return what tells the survey from others, for a sentence: its title and its identity.
+
+        Examples
+        --------
+        >>> print(About("Health 2026", id="h26").survey, About().survey, sep="; ")
+        the survey 'Health 2026' (id h26); a survey without an identity
+        """
+        title = f" '{self.title}'" if self.title else ""
+        if not self.id:
+            return f"the survey{title}, which has no identity" if title else "a survey without an identity"
+        return f"the survey{title} (id {self.id})"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the entries as plain values."""
+        return {name: value for name, value in vars(self).items() if value}
+
+    @classmethod
+    def from_json(cls, document: object, version: int = SEALED_FROM) -> About:
+        """Return an object from the output of :meth:`as_json` in a file of a version; else it is refused."""
+        known = ENTRIES if version >= SEALED_FROM else ENTRIES[:-1]
+        if not isinstance(document, Mapping) or not set(document) <= set(known):
+            listed = f"{', '.join(known[:-1])} and {known[-1]}"
+            raise ParameterError("about", f"expected {listed}", "rebuild it")
+        return cls(**document)
+
+
+class WithAbout(Sealed):
+    """Objects with what is said about a survey: every mechanism."""
+
+    about: About = About()
+
+    def described(
+        self, title: str = "", question: str = "", users: int | None = None, id: str | None = None
+    ) -> Self:
+        """Return the same for a survey: with its title, its question and its identity.
+
+        Its file and pages keep them. They change nothing that it does: fingerprint and equality stay. Reports
+        and what else is kept of them carry the identity, so that those of another survey are refused.
+
+        Parameters
+        ----------
+        title, question : str
+        users : int, optional
+            How many users are planned.
+        id : str, optional
+            The identity. Without one, it stays as it is, or one is drawn. Another wave of a survey needs
+            another one, such as ``"staff-2027"``; an empty string stands for none.
+
+        Examples
+        --------
+        >>> from mechdesign.families.mean import Duchi
+        >>> ages = Duchi(1.0, 0, 100).described(question="How old are you?", id="ages-2026")
+        >>> ages.about.heading, ages.described("Ages").about.id, len(Duchi(1.0).described("Ages").about.id)
+        ('How old are you?', 'ages-2026', 32)
+        """
+        identity = self.about.id or new_identity() if id is None else id
+        return self.with_about(About(title, question, users, identity))
+
+    def with_about(self, about: About) -> Self:
+        """Return the same with what is said about its survey."""
+        return self.replaced(about=about)
+
+
+class HasSurvey(Protocol):
+    """What reports belong to: a mechanism, and its survey."""
+
+    @property
+    def about(self) -> About:
+        """What is said about its survey."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of the mechanism."""
+
+    @property
+    def survey_digest(self) -> str:
+        """The digest of both."""
+
+
+def survey_digest_of(fingerprint: str, identity: str) -> str:
+    """Return the digest of a mechanism and a survey together; without an identity, the fingerprint itself.
+
+    Examples
+    --------
+    >>> survey_digest_of("347e687bf167", "")
+    '347e687bf167'
+    >>> survey_digest_of("347e687bf167", "wave-1") == survey_digest_of("347e687bf167", "wave-2")
+    False
+    """
+    if not identity:
+        return fingerprint
+    from hashlib import sha256  # takes time to import
+
+    return sha256(f"{fingerprint}{identity}".encode()).hexdigest()
+
+
+def owner_entries(mechanism: HasSurvey) -> dict[str, Any]:
+    """Return the entries by which a file of counts, reports or responses names what it belongs to.
+
+    Examples
+    --------
+    >>> from mechdesign.collect.kary import KaryResponse
+    >>> list(owner_entries(KaryResponse.of(3, 1.0)))
+    ['mechanism']
+    >>> owner_entries(KaryResponse.of(3, 1.0).described("a", id="b"))
+    {'mechanism': '...', 'survey': {'title': 'a', 'id': 'b'}}
+    """
+    about = mechanism.about
+    named = {"survey": About(title=about.title, id=about.id).as_json()} if about.id else {}
+    return {"mechanism": mechanism.survey_digest, **named}
+
+
+def other_owner(mechanism: HasSurvey, survey: object, digest: object = None) -> str:
+    """Return whose a file or message is that is not of this mechanism and survey, to follow "belongs to".
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    survey : object
+        What it says of its survey: the identity, or a mapping with identity and title.
+    digest : object
+        What it says of its mechanism and survey, or of its mechanism.
+
+    Examples
+    --------
+    >>> from mechdesign.collect.kary import KaryResponse
+    >>> print(other_owner(KaryResponse.of(3, 1.0).described("Mood", id="m-27"), "m-26"))
+    the survey (id m-26), and this is the survey 'Mood' (id m-27)
+    """
+    about = About()
+    with suppress(ParameterError):
+        about = About.from_json({"id": survey} if isinstance(survey, str) else survey)
+    own = mechanism.about
+    if about.id and about.id != own.id:
+        return f"{about.survey}, and this is {own.survey}"
+    if own.id and not about.id and digest in (None, mechanism.fingerprint):
+        return f"a survey without an identity, and this is {own.survey}"
+    return "a different mechanism" if about.id else "a different mechanism or survey"

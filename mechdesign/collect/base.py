@@ -1,0 +1,406 @@
+"""The noun *mechanism*: an object that runs, saves to JSON, and is audited again when it is loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from mechdesign.collect.about import SEALED_FROM, About, WithAbout, survey_digest_of
+from mechdesign.collect.door import WithTables
+from mechdesign.collect.kinds import derived, import_all, import_naming
+from mechdesign.collect.written import converted, digest, read, still_stated, written
+from mechdesign.core.certificate import Certificate, CertificateAudit
+from mechdesign.core.documents import parse_json
+from mechdesign.core.encoding import encode
+from mechdesign.core.errors import (
+    CertificateError,
+    ModelFileError,
+    ParameterError,
+    UnknownNameError,
+    suggestion,
+    unread,
+)
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.homes import homes
+from mechdesign.core.notebook import Explained
+from mechdesign.core.types import Verdict
+from mechdesign.data.intake import MISSING_CATEGORY, Intake
+from mechdesign.exact.numbers import number_of_text, shown
+from mechdesign.exact.randomness import BitSource, Rng, bit_source, numpy_generator
+from mechdesign.work.files import read_text, whole_file
+
+if TYPE_CHECKING:
+    from mechdesign.collect.operations import Operation
+    from mechdesign.collect.recipes import Answer, Recipe
+    from mechdesign.show.figure import Figure
+
+GROUP = "mechdesign.collect"
+FORMAT = "mechdesign-mechanism"
+VERSION = 3
+"""Version 1 has numbers only, version 2 large integers as strings; in version 3 the survey may have an
+identity, and the digest covers what the file says about the survey. All are read."""
+
+MARKUP = r"(?::\w+:)?`+~?([^`]+)`+"
+"""Code and references in a docstring, which people read as plain words."""
+
+AGAIN = "rebuild it"
+LARGEST_FILE = 1 << 27
+"""A mechanism file with more bytes is neither written nor read."""
+
+
+class Mechanism(Explained, WithTables, WithAbout):
+    """Base class of every mechanism.
+
+    It does not change: what differs is another mechanism. Two are equal when they are of one type, run on
+    the same content and were built for the same columns.
+
+    A subclass names its ``type`` (the word in the JSON file), gives its content as plain JSON values
+    and builds itself from them, checking everything; ``certificates`` audits the very numbers it runs on.
+    """
+
+    type: ClassVar[str]
+    intake: Intake = Intake()
+    """The columns it was built for and what to do with missing values; see :meth:`for_data`."""
+
+    _missing_word: ClassVar[str] = MISSING_CATEGORY
+    """The category in which missing values are counted."""
+
+    @abstractmethod
+    def content(self) -> dict[str, Any]:
+        """Return everything the mechanism runs on as plain JSON values."""
+
+    @classmethod
+    @abstractmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from :meth:`content`; raise CertificateError naming what fails."""
+
+    @abstractmethod
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Audit the mechanism and return one certificate a property."""
+
+    def audit(self) -> Verdict:
+        """Audit the mechanism again: ``print`` what comes back, or ask it for ``.holds``.
+
+        Mechanisms that collect data return what was found about their privacy, with ``.epsilon`` and
+        ``.true_epsilon``; others return all their certificates.
+        """
+        return CertificateAudit(self.certificates())
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Mechanism) or type(other) is not type(self):
+            return NotImplemented
+        return self.intake == other.intake and self.content() == other.content()
+
+    def __hash__(self) -> int:
+        return hash((self.fingerprint, self.intake))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._figures()})"
+
+    def _figures(self) -> str:
+        """Return the text that ``repr`` shows between the brackets: the figures that matter, in one line."""
+        return f"fingerprint {self.fingerprint[:12]}"
+
+    def explained(self) -> tuple[str, ...]:
+        """Return an explanation of the mechanism, in sentences for readers who do not read code.
+
+        Examples
+        --------
+        >>> from mechdesign.collect.finite import FiniteChannel
+        >>> from mechdesign.collect.repair import PrivacyTarget
+        >>> channel = FiniteChannel.from_floats(np.array([[0.75, 0.25], [0.25, 0.75]]), PrivacyTarget(1.2))
+        >>> channel.explained()[-1]
+        'Of 1000 users whose answer is 1, about 250 report 0 and about 750 report 1.'
+        """
+        purpose = " ".join((type(self).__doc__ or self.type).split("\n\n")[0].split())
+        return (re.sub(MARKUP, r"\1", purpose),)
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return the table operations of the mechanism: the columns that each takes and gives."""
+        return ()
+
+    @property
+    def data_columns(self) -> tuple[str, ...]:
+        """The columns of users' data it was built for; empty when it does not say."""
+        return self.intake.columns
+
+    def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
+        """Return each column's name, if it has one, and how many codes it takes; 0 for names."""
+        return ()
+
+    def forecast(self, users: int = USERS) -> Forecast | None:
+        """Return the expected standard error with this many users; None where it estimates nothing."""
+        return None
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws a report in integers; see :mod:`mechdesign.collect.recipes`.
+
+        Raises
+        ------
+        MethodError
+            Where reports are not drawn in whole numbers, naming the exact mechanism that would do.
+        """
+        from mechdesign.collect.recipes import no_recipe  # clients in other languages
+
+        raise no_recipe(self.type)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report as a plain value, from the bits of a source, as every client draws it."""
+        from mechdesign.collect.recipes import no_recipe  # clients in other languages
+
+        raise no_recipe(self.type)
+
+    def figures(self) -> list[Figure]:
+        """Return pictures of it, for ``plot``; by default its errors over the number of users, if any."""
+        from mechdesign.collect.figures import forecast_figures
+
+        return forecast_figures(repr(self), self.forecast)
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
+        """Return the mechanism for these columns of a file; one of numbers also for their ranges.
+
+        Parameters
+        ----------
+        intake : Intake
+        ranges : sequence of (low, high)
+            One for all columns, or one each.
+
+        Raises
+        ------
+        ParameterError
+            When it takes another number of columns, or no ranges.
+        """
+        if ranges:
+            raise ParameterError("range", f"a {self.type} takes no numbers", "omit it")
+        if len(intake.columns) > 1:
+            raise ParameterError("columns", f"{len(intake.columns)} for a mechanism of one", "name one")
+        self._require_missing(intake.missing)
+        return self.replaced(intake=intake)
+
+    def _is_value(self, text: str) -> bool:
+        """Whether a text can be an answer in a data file, and so hardly is the name of a column: a number."""
+        return number_of_text(text) is not None
+
+    def _require_missing(self, rule: str) -> None:
+        """Raise ParameterError when missing values are to be a category and it has none for them."""
+        if rule == "category":
+            raise ParameterError("missing", f"a {self.type} has no category for missing values", "use 'drop'")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A SHA-256 digest of the content: it proves what is drawn, whatever survey it is for."""
+        return digest(self.type, self.content())
+
+    @property
+    def survey_digest(self) -> str:
+        """A SHA-256 digest of fingerprint and identity: reports of different surveys must not be mixed.
+
+        Without an identity of the survey it is the fingerprint.
+        """
+        return survey_digest_of(self.fingerprint, self.about.id)
+
+    def stream(self) -> str:
+        """Return the label that separates the random stream of a seed from that of another mechanism."""
+        return self.fingerprint
+
+    @cached_property
+    def _stream(self) -> str:
+        return f"{self.type} {self.stream()}"
+
+    def seeded(self, rng: Rng, purpose: str = "") -> np.random.Generator | None:
+        """Return the numpy generator that ``rng`` names; None stands for the operating system's.
+
+        A seed gives every mechanism a stream of its own, and each of its operations another one: two
+        reports of one user, made by two mechanisms or by two operations with the same seed, have
+        independent noise.
+
+        Parameters
+        ----------
+        rng : None, int or numpy Generator
+        purpose : str
+            Which operation draws, where it is not the one that makes reports of data.
+        """
+        if rng is None or isinstance(rng, np.random.Generator):
+            return rng
+        return numpy_generator(rng, f"{self._stream} {purpose}" if purpose else self._stream)
+
+    def source(self, rng: Rng, purpose: str = "") -> BitSource:
+        """Return the uniform integers that ``rng`` names; see :meth:`seeded`."""
+        return bit_source(self.seeded(rng, purpose))
+
+    def document(self) -> dict[str, Any]:
+        """Return the mechanism as it stands in its file; :func:`mechanism_of` takes it back."""
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "type": self.type,
+            "content": self.content(),
+            "certificates": _written(self),
+        }
+        if self.about != About():
+            document["about"] = self.about.as_json()
+        if self.intake != Intake():
+            document["data"] = self.intake.as_json()
+        document["sha256"] = _sum_of(document)
+        return converted(document, written)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the mechanism to a JSON file; the file appears whole or not at all."""
+        text = json.dumps(self.document(), indent=1, allow_nan=False) + "\n"
+        if len(text) > LARGEST_FILE:
+            limit = LARGEST_FILE >> 20
+            raise ModelFileError(path, f"the mechanism takes more than {limit} MiB", "make it smaller")
+        with whole_file(path, ModelFileError) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Load a mechanism of this class from a file and audit it again; see :func:`load_mechanism`."""
+        mechanism = load_mechanism(path)
+        if not isinstance(mechanism, cls):
+            raise ModelFileError(path, f"holds a {type(mechanism).__name__}, not a {cls.__name__}")
+        return mechanism
+
+
+def _written(mechanism: Mechanism) -> list[Any]:
+    """Return the certificates as they stand in the file."""
+    return [encode(certificate.as_dict()) for certificate in mechanism.certificates()]
+
+
+def _sum_of(document: Mapping[str, Any]) -> str:
+    """Return the digest of what a file holds: the content, and its data and its survey where it says so."""
+    parts = ("data", "about") if document["version"] >= SEALED_FROM else ("data",)
+    covered = {name: document[name] for name in parts if name in document}
+    content = document["content"]
+    return digest(document["type"], {"content": content, **covered} if covered else content)
+
+
+@cache
+def mechanism_types() -> dict[str, type[Mechanism]]:
+    """Return every mechanism class by its type word.
+
+    A class is found by living in this package, in a home, or in a module that another distribution names by
+    an entry point of the group ``mechdesign.collect``.
+    """
+    import_all((__name__.rpartition(".")[0], *homes()), GROUP)
+    return {kind.type: kind for kind in derived(Mechanism.__subclasses__()) if "type" in vars(kind)}
+
+
+def _type_called(word: str) -> type[Mechanism] | None:
+    """Return the class of a type word; other modules than its own are imported only if necessary."""
+    if (known := _imported(word)) is not None:
+        return known
+    import_naming(__name__.rpartition(".")[0], word)
+    return _imported(word) or mechanism_types().get(word)
+
+
+def _imported(word: str) -> type[Mechanism] | None:
+    kinds = derived(Mechanism.__subclasses__())
+    return next((kind for kind in kinds if vars(kind).get("type") == word), None)
+
+
+def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
+    """Load a mechanism from a JSON file, audit it again, and refuse it if anything fails.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    Mechanism
+        Of the class that the file names. Where one that collects, or one of another class, is expected, its
+        class says so to type checkers and refuses others: ``CollectingMechanism.load(path)``.
+
+    Raises
+    ------
+    ModelFileError
+        When the file cannot be read or is not a mechanism file.
+    CertificateError
+        When the audit fails or the content is not what was saved; the text names what fails.
+
+    Examples
+    --------
+    >>> import mechdesign as md, tempfile, os
+    >>> mechanism = md.solve(md.RandomizedResponse(prior=[0.5, 0.5], epsilon=1.0)).mechanism()
+    >>> path = os.path.join(tempfile.mkdtemp(), "survey.json")
+    >>> mechanism.save(path)
+    >>> md.load_mechanism(path).fingerprint == mechanism.fingerprint
+    True
+    """
+    try:
+        text = read_text(path, LARGEST_FILE, ModelFileError)
+        document = parse_json(text)
+    except ModelFileError:
+        raise
+    except OSError as error:
+        raise ModelFileError(path, unread(error), "name a file written by build") from None
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(path, f"is not JSON ({error})", "name a file written by build") from None
+    return mechanism_of(document, path)
+
+
+def mechanism_of(document: Any, path: str | os.PathLike[str]) -> Mechanism:
+    """Return the mechanism that the content of a file describes, audited; errors name the file."""
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelFileError(path, "is not a mechanism file", "name a file written by build")
+    version: Any = document.get("version")
+    if version not in range(1, VERSION + 1) or isinstance(version, bool):
+        raise ModelFileError(path, f"has version {version}, this release reads 1 to {VERSION}", AGAIN)
+    if version > 1:
+        document = converted(document, read)
+    kind = document.get("type")
+    found = _type_called(kind) if isinstance(kind, str) else None
+    if found is None:
+        known = suggestion(str(kind), mechanism_types())
+        raise UnknownNameError(path, f"no mechanism type '{kind}'", known)
+    return _restored(path, found, document)
+
+
+def _require_numbers(content: Mapping[str, Any]) -> None:
+    """Refuse an epsilon or a delta in a text: a file holds the number itself."""
+    for name in ("epsilon", "delta"):
+        if isinstance(content.get(name), str):
+            raise ParameterError(name, f"expected a number, got {shown(content[name])}")
+
+
+def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Mapping[str, Any]) -> Mechanism:
+    content = document.get("content")
+    if not isinstance(content, dict):
+        raise ModelFileError(path, "has no content", AGAIN)
+    try:
+        _require_numbers(content)
+        mechanism = kind.from_content(content)
+        if "data" in document:
+            mechanism = mechanism.for_data(Intake.from_json(document["data"]))
+        if "about" in document:
+            mechanism = mechanism.with_about(About.from_json(document["about"], document["version"]))
+        failed = [certificate for certificate in mechanism.certificates() if not certificate.holds]
+        written = _written(mechanism)
+    except CertificateError as error:
+        remedy = "; ".join(dict.fromkeys([error.remedy or AGAIN, AGAIN]))
+        raise CertificateError(f"{path}: refused", error.located, remedy) from None
+    except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, AssertionError) as error:
+        raise ModelFileError(path, f"content is damaged ({error!r})", AGAIN) from None
+    except (ValueError, MemoryError) as error:
+        raise ModelFileError(path, f"content is damaged ({error})", AGAIN) from None
+    if failed:
+        raise CertificateError(f"{path}: refused", failed[0], AGAIN)
+    if still_stated(document, written) != written:
+        raise CertificateError(f"{path}: refused", "its certificates are not its content's", AGAIN)
+    if mechanism.content() != content:
+        raise CertificateError(f"{path}: refused", "the content holds more than the mechanism runs on", AGAIN)
+    if document.get("sha256") != _sum_of(document):
+        raise CertificateError(
+            f"{path}: refused", "the file was changed after saving (sha256 differs)", AGAIN
+        )
+    return mechanism

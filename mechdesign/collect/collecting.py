@@ -1,0 +1,348 @@
+"""Operations ``randomize`` and ``estimate`` on tables, for every mechanism whose reports are columns.
+
+Columns of reports carry a digest of the mechanism and its survey in their name, ``age__m3f2a91c07d4e``: a
+name survives what spreadsheets, statistics programs and databases do to a table (sorting, filtering,
+appending rows, converting), costs nothing per row, and two columns of different mechanisms or surveys
+cannot be merged by mistake. A comment line before the header would be lost or taken for data, a column of
+its own would cost 14 bytes a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.operations import (
+    ANYWAY,
+    COLUMN,
+    POPULATION,
+    SEED,
+    UNMARKED,
+    Column,
+    Operation,
+    Option,
+    Settings,
+)
+from mechdesign.core.errors import DataError, MechDesignError, ParameterError, RowError, suggestion
+from mechdesign.core.tables import Block, Source, Values
+from mechdesign.core.text import counted
+from mechdesign.exact.randomness import Rng
+
+if TYPE_CHECKING:
+    from mechdesign.collect.base import Mechanism
+    from mechdesign.collect.reporting import CollectingMechanism
+
+MARK = re.compile(r"(.*)__(m[0-9a-f]{12})", re.DOTALL)
+
+
+def mark_of(digest: str) -> str:
+    """Return the short form of the digest of mechanism and survey that stands in column names.
+
+    It starts with a letter, so that no program takes it for a number.
+
+    Examples
+    --------
+    >>> mark_of("3f2a91c07d4e55")
+    'm3f2a91c07d4e'
+    """
+    return f"m{digest[:12]}"
+
+
+def marked(column: str, digest: str) -> str:
+    """Return the name of a column of reports: the column's own name and the digest of mechanism and survey.
+
+    A mark that the name carries already is replaced.
+
+    Examples
+    --------
+    >>> marked("age", "3f2a91c07d4e55")
+    'age__m3f2a91c07d4e'
+    """
+    return f"{unmarked(column)}__{mark_of(digest)}"
+
+
+def mark_in(column: str) -> str | None:
+    """Return the mark in a column's name, in whatever case and with spaces around it; None without one.
+
+    Examples
+    --------
+    >>> mark_in("Age__M3F2A91C07D4E "), mark_in("age")
+    ('m3f2a91c07d4e', None)
+    """
+    found = MARK.fullmatch(column.casefold().strip())
+    return found.group(2) if found else None
+
+
+def unmarked(column: str) -> str:
+    """Return a column's name without a mark.
+
+    Examples
+    --------
+    >>> unmarked("age__m3f2a91c07d4e"), unmarked("age")
+    ('age', 'age')
+    """
+    found = MARK.fullmatch(column)
+    return found.group(1) if found else column
+
+
+# What columns are read
+
+
+def data_column(source: Source, settings: Settings, mechanism: Mechanism) -> str:
+    """Return the one column of users' data to randomize."""
+    wanted = list(settings["column"] or mechanism.data_columns)
+    if len(wanted) > 1:
+        raise ParameterError(
+            "--column", f"{counted(len(wanted), 'column')} for a mechanism of one", "name one"
+        )
+    if not wanted:
+        if len(source.columns) > 1:
+            raise DataError(
+                source.name,
+                f"has {counted(len(source.columns), 'column')} ({', '.join(source.columns[:8])})",
+                "name one with --column",
+            )
+        require_commas(source)
+        if mechanism._is_value(source.columns[0]):
+            raise DataError(
+                source.name,
+                f"its first line is '{source.columns[0]}', which is an answer: add a header line, or, "
+                "if this is the column's name, give it with --column",
+            )
+        wanted = [source.columns[0]]
+    require_data(source, wanted)
+    return str(wanted[0])
+
+
+def require_data(source: Source, wanted: Sequence[str]) -> None:
+    """Raise DataError for columns that are not there, and for those that hold reports already."""
+    require_columns(source, wanted)
+    for column in wanted:
+        if mark_in(column):
+            raise DataError(
+                source.name,
+                f"column '{column}' holds reports, which would be randomized a second time",
+                "name a column of true answers, or rename this one if it has them",
+            )
+        if not column.isprintable():
+            raise DataError(source.name, f"the name of column '{column}' cannot be printed", "rename it")
+
+
+def require_columns(source: Source, wanted: Sequence[str]) -> None:
+    """Raise DataError for a column that the source lacks, has twice, or that is requested twice."""
+    for column in wanted:
+        if column not in source.columns:
+            require_commas(source)
+            raise DataError(source.name, f"no column '{column}'", suggestion(column, source.columns))
+        if source.columns.count(column) > 1:
+            raise DataError(source.name, f"several columns are named '{column}'", "rename all but one")
+        if list(wanted).count(column) > 1:
+            raise DataError(source.name, f"column '{column}' is requested twice", "name it once")
+
+
+def require_commas(source: Source) -> None:
+    """Raise DataError when the header looks like one of columns that something else separates."""
+    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
+        if len(source.columns) == 1 and separator in source.columns[0]:
+            raise DataError(
+                source.name,
+                f"its columns are separated by {name}",
+                "save it with commas, and with points in numbers",
+            )
+
+
+def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> str:
+    """Return the one column that holds this mechanism's reports; refuse those of another mechanism."""
+    own, names = mark_of(mechanism.survey_digest), list(source.columns)
+    asked = settings["column"] or []
+    if len(asked) > 1:
+        raise ParameterError(
+            "--column", f"{counted(len(asked), 'column')} for a mechanism of one", "name one"
+        )
+    if asked:
+        known = [
+            name for name in names if asked[0].casefold() in (name.casefold(), unmarked(name).casefold())
+        ]
+        if not known:
+            raise DataError(source.name, f"no column '{asked[0]}'", suggestion(asked[0], names))
+        names = known
+    marks = {name: mark for name in names if (mark := mark_in(name))}
+    mine = [name for name, mark in marks.items() if mark == own]
+    if len(mine) == 1:
+        require_columns(source, mine)
+        return mine[0]
+    if mine:
+        raise DataError(
+            source.name,
+            f"{counted(len(mine), 'column')} hold this mechanism's reports ({', '.join(mine[:8])})",
+            "name one with --column",
+        )
+    if marks:
+        other = next(iter(marks.values()))
+        raise DataError(
+            source.name,
+            f"holds reports of {other_reports(mechanism, other)}",
+            "use the mechanism file they were made with",
+        )
+    if not settings["unmarked"]:
+        raise DataError(
+            source.name,
+            f"no column name ends in a mechanism's digest ({own} is this one's)",
+            "use a file written by randomize, or --unmarked if you are sure that these are its reports",
+        )
+    if len(names) > 1:
+        raise DataError(
+            source.name,
+            f"has {counted(len(names), 'column')} ({', '.join(names[:8])})",
+            "name one with --column",
+        )
+    return names[0]
+
+
+def other_reports(mechanism: Mechanism, mark: str, what: str = "mechanism") -> str:
+    """Return whose reports are marked so, to follow "reports of": another mechanism's, or another survey's.
+
+    Examples
+    --------
+    >>> from mechdesign.collect.kary import KaryResponse
+    >>> other_reports(KaryResponse.of(3, 1.0), "m3f2a91c07d4e")
+    'another mechanism or survey (m3f2a91c07d4e, this one is m...)'
+    """
+    whose = f"another {what} or survey"
+    if mechanism.about.id and mark == mark_of(mechanism.fingerprint):
+        whose = f"this {what} from before it had an identity"
+    survey = f" of {mechanism.about.survey}" if mechanism.about.id else ""
+    return f"{whose} ({mark}, this one is {mark_of(mechanism.survey_digest)}{survey})"
+
+
+# Running clients and servers over blocks
+
+
+@contextmanager
+def located(source: Source, column: str | None = None) -> Iterator[None]:
+    """Put file, column and the row of the file into the errors that a block causes."""
+    place = source.name if column is None else f"{source.name}: column '{column}'"
+    try:
+        yield
+    except RowError as error:
+        raise error.moved(place, source.row(error.row) - 1).for_shell() from None
+    except MechDesignError as error:
+        raise error.within(place).for_shell() from None
+
+
+def side_by_side(source: Source, columns: Sequence[str], readers: Sequence[Reader]) -> Iterator[NDArray[Any]]:
+    """Yield columns side by side, (n, d) a block, each read by its function.
+
+    Errors name the file, the column and the row.
+    """
+    for block in source.blocks(columns):
+        parts = []
+        for column, read in zip(columns, readers, strict=True):
+            with located(source, column):
+                parts.append(read(block[column]))
+        yield np.stack(parts, axis=1)
+
+
+def collect(
+    sources: Sequence[Source], columns: Callable[[Source], Sequence[str]], update: Callable[..., None]
+) -> None:
+    """Hand the columns of all blocks of all tables to a server.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+    columns : callable
+        ``columns(source)`` returns the names of the columns to read.
+    update : callable
+        Takes the columns of a block, one argument each; errors are moved to file and row.
+    """
+    for source in sources:
+        names = list(columns(source))
+        for block in source.blocks(names):
+            with located(source, names[0] if len(names) == 1 else None):
+                update(*(block[name] for name in names))
+
+
+Reader = Callable[[Values], NDArray[Any]]
+"""From a column of a block to an array."""
+
+Client = Callable[[Values, Settings, Rng], Values]
+"""From a block of one column to its reports."""
+
+
+def column_operations(
+    mechanism: CollectingMechanism,
+    takes: Column,
+    reports: str,
+    client: Client,
+    options: tuple[Option, ...],
+    wanted: str,
+) -> tuple[Operation, Operation]:
+    """Return ``randomize`` and ``estimate`` of a mechanism of one column.
+
+    Parameters
+    ----------
+    mechanism : CollectingMechanism
+    takes : Column
+        People's data.
+    reports : str
+        What stands in the column of reports.
+    client : callable
+        ``client(values, settings, rng)`` returns the reports of a block.
+    options : tuple of Option
+        Options of ``randomize`` besides ``column`` and ``seed``. If they include ``ANYWAY``, a mechanism
+        whose reports do not allow any estimate is refused unless the user sets that option.
+    wanted : str
+        What is estimated.
+    """
+
+    def randomize(sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+        if ANYWAY in options and not settings["anyway"]:
+            mechanism.require_estimable()
+        (source,) = sources
+        column = data_column(source, settings, mechanism)
+        rng, name = mechanism.seeded(settings["seed"]), marked(column, mechanism.survey_digest)
+        for block in source.blocks([column]):
+            with located(source, column):
+                made = client(block[column], settings, rng)
+            yield {name: made}
+
+    gives = Column(marked(takes.name, mechanism.survey_digest), reports, any_name=True)
+    one_each = f"one private report for each {takes.name}"
+    return (
+        Operation(
+            "randomize", one_each, (takes,), (gives,), randomize, (COLUMN, *options, SEED), in_order=True
+        ),
+        estimation(mechanism, (gives,), wanted),
+    )
+
+
+def estimation(mechanism: CollectingMechanism, takes: tuple[Column, ...], wanted: str) -> Operation:
+    """Return the operation ``estimate`` of a mechanism whose server counts one column of reports."""
+    summary, run = f"{wanted}, with standard errors and intervals", partial(estimated, mechanism)
+    return Operation("estimate", summary, takes, (), run, (COLUMN, POPULATION, UNMARKED), several=True)
+
+
+def estimated(mechanism: CollectingMechanism, sources: Sequence[Source], settings: Settings) -> Any:
+    """Return the estimate from the reports of all tables, or of counts in their place."""
+    server = mechanism.aggregator()
+    for source in sources:
+        server.take(source, settings)
+    return server.estimate(population=bool(settings["population"]))
+
+
+def count_outside(values: Any, low: Any, high: Any) -> int:
+    """Return the number of values outside a range.
+
+    Examples
+    --------
+    >>> count_outside(np.array([0.0, 2.0, -1.0]), 0.0, 1.0)
+    2
+    """
+    return int(np.count_nonzero((values < low) | (values > high)))

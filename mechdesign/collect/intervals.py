@@ -1,0 +1,397 @@
+"""Confidence limits by inverting tests: binomial ones exactly, sums of independent scores by a score test.
+
+The interval of level 1 - 2 t holds every hypothesis under which neither tail, at or beyond what was
+observed, has a chance below t. Two laws are in use.
+
+*Binomial* (Clopper and Pearson 1934). A count of n independent reports whose chances average p is
+binomial if the chances are equal, and otherwise at least as concentrated: the chance of a count at or
+beyond c <= np - 1 (or c >= np + 1) is at most the binomial one (Hoeffding 1956, theorem 4). So the limits are
+valid, at every n, whatever the users' values.
+
+*Sums of scores.* The sum has, under the hypothesis, a known mean and a variance and a third moment that
+are known or bounded given the hypothesis; its law is taken as Pearson's type III (a shifted gamma) with these
+three, which is the normal one without skewness, nearly Poisson's for rare reports of one size, and between
+them in general. Half a step (the distance of two sums next to each other, or third moment over variance,
+which is the size of a rare report) is taken off the observed distance, as for every continuous law that
+stands for a discrete one. The moments are those of the *hypothesis*, not of the estimate: near an end of the
+range a report is rare under the hypothesis and perhaps absent among those observed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.pearson import tail_chance
+from mechdesign.core.validation import in_range
+
+Array = NDArray[np.float64]
+
+STEPS = 32
+"""Halvings of a bracket: the limits are then known to 2**-32 of their distance from the estimate."""
+
+TOGETHER = 256
+"""Most hypotheses that are tested in one call: a call with this many takes hardly longer than with one."""
+
+ROUNDING = 1e-15
+"""Variances of scores near 1 below this are rounding errors, as are other cumulants next to them."""
+
+DOUBLINGS = 200
+"""A bracket is doubled at most this often."""
+
+
+class Limits(Protocol):
+    """Distances of the limits of an interval from the estimate."""
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances down and up, each >= 0, for the probability ``tail`` of each side."""
+        ...
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the interval reaches truths with this difference from the estimate.
+
+        The same as comparing with the distances, but without searching for them.
+        """
+        ...
+
+
+def tail_of(level: float, tests: int = 1) -> float:
+    """Return the probability of each side for intervals of a level in (0, 1), all of ``tests`` together.
+
+    Examples
+    --------
+    >>> round(tail_of(0.95), 6)
+    0.025
+    """
+    checked = in_range("level", level, 0.0, 1.0, low_open=True, high_open=True)
+    return (1.0 - checked) / (2.0 * tests)
+
+
+def normal_quantile(share: float) -> float:
+    """Return the number that a standard normal variable is below with this probability."""
+    from statistics import NormalDist  # building a mechanism needs none
+
+    return NormalDist().inv_cdf(share)
+
+
+@dataclass(frozen=True)
+class NormalLimits:
+    """A normal quantile times the standard error."""
+
+    standard_error: Any
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the same distance twice."""
+        width = -normal_quantile(tail) * np.asarray(self.standard_error)
+        return width, width
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the interval reaches so far."""
+        return within(difference, *self.distances(tail))
+
+
+@dataclass(frozen=True)
+class BinomialLimits:
+    """Exact limits for a count, mapped to the estimate's units.
+
+    Parameters
+    ----------
+    count, trials : int or array
+    factor : float or array
+        Units of the estimate for a probability of 1; positive.
+    least, most : float
+        What the chance is known to be between; the limits do not use it, the standard error does.
+    """
+
+    count: Any
+    trials: Any
+    factor: Any
+    least: float = 0.0
+    most: float = 1.0
+
+    def standard_error(self) -> Array:
+        """Return that of a binomial share, moved to what is possible and 1/(n + 1) away from 0 and 1."""
+        edge = 1.0 / (np.asarray(self.trials) + 1.0)
+        share = np.asarray(self.count) / self.trials
+        share = np.clip(share, np.maximum(self.least, edge), np.minimum(self.most, 1.0 - edge))
+        error: Array = np.sqrt(share * (1.0 - share) / self.trials) * self.factor
+        return error
+
+    def law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law of the estimate under hypotheses at distances from it, on the sides -1 and 1."""
+        p = np.clip(np.asarray(self.count) / self.trials + side * distance / self.factor, 0.0, 1.0)
+        variance = p * (1.0 - p)
+        third, fourth = variance * (1.0 - 2.0 * p), variance * (1.0 - 6.0 * variance)
+        return law_of_average(self.trials, variance, -side * third, fourth, 1.0).scaled(self.factor)
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances of Clopper and Pearson's limits from the share."""
+        low, high = binomial_limits(self.count, self.trials, tail)
+        share = np.asarray(self.count) / self.trials
+        down, up = (np.maximum(distance, 0.0) * self.factor for distance in (share - low, high - share))
+        return down, up
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the interval reaches so far."""
+        return within(difference, *self.distances(tail))
+
+
+def within(difference: Array, down: Array, up: Array) -> NDArray[np.bool_]:
+    """Return whether differences from the estimate lie between the limits."""
+    inside: NDArray[np.bool_] = (-down <= difference) & (difference <= up)
+    return inside
+
+
+def binomial_limits(count: Any, trials: Any, tail: float) -> tuple[Array, Array]:
+    """Return the limits of Clopper and Pearson for a probability.
+
+    Examples
+    --------
+    >>> low, high = binomial_limits(0, 10, 0.025)
+    >>> float(low), round(float(high), 4)  # 1 - 0.025**(1/10)
+    (0.0, 0.3085)
+    """
+    from scipy.special import betaincinv
+
+    hits, misses = np.asarray(count, dtype=np.float64), np.asarray(trials) - np.asarray(count, dtype=float)
+    low = np.where(hits > 0, betaincinv(np.maximum(hits, 0.5), misses + 1.0, tail), 0.0)
+    high = np.where(misses > 0, 1.0 - betaincinv(np.maximum(misses, 0.5), hits + 1.0, tail), 1.0)
+    return low, high
+
+
+@dataclass(frozen=True)
+class AverageLaw:
+    """The distribution of an estimate under hypotheses: what the score test compares the distance with.
+
+    Attributes
+    ----------
+    deviation : array
+    skewness : array
+        Towards the estimate: positive when the tail that the estimate lies in is the longer one.
+    kurtosis : array
+        The excess beyond that of a Pearson type III law with this skewness.
+    half_step : array
+    freedom : float or array
+        Degrees of freedom of an estimated variance; infinite where it is known.
+    """
+
+    deviation: Array
+    skewness: Array
+    kurtosis: Array
+    half_step: Array
+    freedom: Any = np.inf
+
+    def scaled(self, factor: Any) -> AverageLaw:
+        """Return the distribution of a multiple of the estimate, with a positive factor."""
+        return replace(self, deviation=self.deviation * factor, half_step=self.half_step * factor)
+
+
+def law_of_sum(laws: Sequence[AverageLaw]) -> AverageLaw:
+    """Return the distribution of a sum of independent estimates; its step is that of the noisier ones.
+
+    Examples
+    --------
+    >>> one = AverageLaw(np.array(3.0), np.array(0.8), np.array(0.0), np.array(0.5))
+    >>> both = law_of_sum([one, one.scaled(4.0 / 3.0)])
+    >>> float(both.deviation), round(float(both.skewness), 4)  # 0.8 (27 + 64)/125
+    (5.0, 0.5824)
+    """
+    deviation = np.sqrt(sum(law.deviation**2 for law in laws))
+    parts = [
+        np.divide(law.deviation, deviation, out=np.zeros_like(deviation), where=deviation > 0.0)
+        for law in laws
+    ]
+    pairs = list(zip(laws, parts, strict=True))
+    return AverageLaw(
+        deviation,
+        sum((law.skewness * part**3 for law, part in pairs), np.zeros_like(deviation)),
+        sum((law.kurtosis * part**4 for law, part in pairs), np.zeros_like(deviation)),
+        sum((law.half_step * part**2 for law, part in pairs), np.zeros_like(deviation)),
+        np.min([np.broadcast_to(law.freedom, deviation.shape) for law in laws], axis=0),
+    )
+
+
+def law_of_average(
+    count: Any, variance: Array, third: Array, fourth: Array, step: Any, freedom: Any = np.inf
+) -> AverageLaw:
+    """Return the distribution of an average of ``count`` independent scores with these cumulants and step.
+
+    A tail that is shorter than the normal one is taken for normal: small noise may still reach
+    beyond the end that a shifted gamma has on that side.
+    """
+    safe = np.where(variance > 0.0, variance, 1.0)
+    skewness = third / (safe**1.5 * np.sqrt(count))
+    kurtosis = np.maximum(fourth / (safe**2 * count) - 1.5 * skewness**2, 0.0)
+    half = np.maximum(step, np.maximum(third, 0.0) / safe) / (2.0 * np.asarray(count))
+    return AverageLaw(np.sqrt(variance / count), np.maximum(skewness, 0.0), kurtosis, half, freedom)
+
+
+def rare_step(step: Any, variance: Array, fourth: Array) -> Array:
+    """Return the distance of two sums next to each other, for scores of a few kinds.
+
+    At least the size of a rare report, which the fourth cumulant over the second one tells also where rare
+    reports of both signs leave no skewness.
+
+    Examples
+    --------
+    >>> rare_step(0.0, np.array([0.02]), np.array([0.02]))  # +1 or -1, each with a chance of 1%
+    array([1.])
+    """
+    square = np.divide(fourth, variance, out=np.zeros_like(variance), where=variance > ROUNDING)
+    found: Array = np.maximum(step, np.sqrt(np.maximum(square, 0.0)))
+    return found
+
+
+def not_rejected(law: AverageLaw, distance: Array, tail: float) -> NDArray[np.bool_]:
+    """Return the hypotheses at a distance from the estimate that the score test does not reject.
+
+    Kurtosis enters as in the expansion of Cornish and Fisher, an estimated variance as in that of Student's
+    law: the quantile z grows by (z^3 - 3 z) kurtosis/24 and (z^3 + z)/(4 freedom); distances count for less.
+    """
+    square = normal_quantile(tail) ** 2
+    heavier, student = max(0.0, square - 3.0) / 24.0, (square + 1.0) / 4.0
+    rest = np.maximum(distance - law.half_step, 0.0)
+    scale = law.deviation * (1.0 + heavier * law.kurtosis + student / law.freedom)
+    standard = np.divide(rest, scale, out=np.where(rest > 0.0, np.inf, 0.0), where=scale > 0.0)
+    kept: NDArray[np.bool_] = (rest == 0.0) | (tail_chance(standard, law.skewness) >= tail)
+    return kept
+
+
+def score_distances(
+    law: Callable[[Array, Array], AverageLaw], start: Array, tail: float
+) -> tuple[Array, Array]:
+    """Return the distances below and above the estimate at which the score test begins to reject.
+
+    The distance is doubled until it is rejected, then bisected; the next halvings of small arrays are
+    tested together, which gives the same limits sooner.
+
+    Parameters
+    ----------
+    law : callable
+        The law under the hypotheses at distances (..., 2, ...) from the estimate, on the sides -1 and 1.
+        The axes before that of the sides, if any, are of many distances for one estimate.
+    start : array
+        A guess of the distance, of the shape of the results.
+    tail : float
+    """
+    guess = np.asarray(start, dtype=np.float64)
+    side = _sides(guess)
+
+    def accepted(distance: Array) -> NDArray[np.bool_]:
+        return not_rejected(law(distance, side), distance, tail)
+
+    outside = np.stack([np.maximum(guess, np.finfo(np.float64).tiny)] * 2)
+    inside = np.zeros_like(outside)
+    for _ in range(DOUBLINGS):
+        more = accepted(outside)
+        if not more.any():
+            break
+        inside, outside = np.where(more, outside, inside), np.where(more, 2.0 * outside, outside)
+    left = STEPS
+    while left:
+        levels = min(left, halvings_together(outside.size))
+        inside, outside = bisected(accepted, inside, outside, levels)
+        left -= levels
+    return outside[0], outside[1]
+
+
+def _sides(values: Array) -> Array:
+    """Return -1 and 1 along an axis before those of the values."""
+    return np.array([-1.0, 1.0]).reshape(2, *(1 for _ in values.shape))
+
+
+def halvings_together(size: int) -> int:
+    """Return the number of halvings to test in one call, given the number of brackets.
+
+    Examples
+    --------
+    >>> [halvings_together(size) for size in (2, 20, 100, 10**6)]
+    [7, 3, 1, 1]
+    """
+    return max(1, (TOGETHER // max(size, 1)).bit_length() - 1)
+
+
+def bisected(
+    accepted: Callable[[Array], NDArray[np.bool_]], inside: Array, outside: Array, levels: int
+) -> tuple[Array, Array]:
+    """Return the brackets after ``levels`` halvings, testing all possible midpoints in one call.
+
+    Parameters
+    ----------
+    accepted : callable
+        Which of the distances, along a first axis, are not rejected.
+    inside, outside : array
+        The ends of the brackets; those inside are accepted, those outside rejected.
+    levels : int
+        Number of halvings.
+    """
+    if levels == 1:
+        middle = (inside + outside) / 2.0
+        further = accepted(middle)
+        return np.where(further, middle, inside), np.where(further, outside, middle)
+    width = 2**levels
+    ends = np.empty((width + 1, inside.size))
+    ends[0], ends[-1] = inside.ravel(), outside.ravel()
+    for halving in range(levels):
+        apart = width >> halving
+        ends[apart // 2 :: apart] = (ends[:-1:apart] + ends[apart::apart]) / 2.0
+    kept = accepted(ends[1:-1].reshape(-1, *inside.shape)).reshape(-1, inside.size)
+    brackets = np.arange(inside.size)
+    place = np.zeros(inside.size, dtype=np.intp)
+    for halving in range(levels):
+        apart = width >> halving
+        place += apart // 2 * kept[place + apart // 2 - 1, brackets]
+    low, high = (ends[index, brackets].reshape(inside.shape) for index in (place, place + 1))
+    return low, high
+
+
+class ScoreTestLimits(ABC):
+    """Limits by inverting score tests: those hypotheses that the estimate does not reject.
+
+    A subclass has the law of the estimate under hypotheses, and standard errors from which the search starts.
+    """
+
+    @abstractmethod
+    def standard_error(self) -> Array:
+        """Return the standard errors."""
+
+    @abstractmethod
+    def law(self, distance: Array, side: Array) -> AverageLaw:
+        """Return the law under the hypotheses at distances from the estimate, on the sides -1 and 1."""
+
+    @cached_property
+    def _searched(self) -> dict[float, tuple[Array, Array]]:
+        return {}
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances of the limits from the estimates; searched for once a tail."""
+        if tail not in self._searched:
+            start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
+            self._searched[tail] = score_distances(self.law, start, tail)
+        down, up = self._searched[tail]
+        return down.copy(), up.copy()
+
+    def widest(self, tail: float) -> Array:
+        """Return upper bounds of the widths of the intervals, by the first steps of the search alone.
+
+        The search doubles its start up to a distance that is rejected, and then halves: for the first four
+        multiples of the start their verdicts are all it looks at. Infinite where an interval is wider.
+        """
+        start = np.maximum(self.standard_error(), np.finfo(np.float64).tiny)
+        side, multiples = _sides(start), np.array([1.0, 2.0, 3.0, 4.0])
+        distance = np.multiply.outer(multiples, np.stack([start, start]))
+        one, two, three, four = ~not_rejected(self.law(distance, side), distance, tail)
+        most = np.select([one, two, four & three, four], [1.0, 2.0, 3.0, 4.0], np.inf)
+        width: Array = (most[0] + most[1]) * start
+        return width
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the intervals reach so far."""
+        distance = np.abs(difference)
+        return not_rejected(self.law(distance, np.sign(difference)), distance, tail)

@@ -1,0 +1,400 @@
+"""The k-ary response: randomized response on the likely answers and a rule for the rest; no n x n array."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.channel import PrivacyAudit, audit_channel, ordered_pairs
+from mechdesign.audit.kary import KaryWeights, representative
+from mechdesign.collect.frequencies import SINGULAR, FrequencyMechanism, reported_alike
+from mechdesign.collect.kary_draw import draw_reports
+from mechdesign.collect.kary_estimator import KaryEstimator, split_weights
+from mechdesign.collect.labels import Codes, Labels
+from mechdesign.collect.moments import Moments, bernoulli
+from mechdesign.collect.oracle import Oracle, Shares
+from mechdesign.collect.plausible import implausible
+from mechdesign.collect.written import require_total
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.text import counted
+from mechdesign.core.validation import privacy_delta, privacy_epsilon, user_count
+from mechdesign.core.values import changed, frozen_value
+from mechdesign.exact.exact import as_written
+from mechdesign.exact.exponential import exp_written
+from mechdesign.exact.numbers import frozen, wholes
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource
+
+if TYPE_CHECKING:
+    from mechdesign.collect.frequency_estimate import FrequencyEstimate
+    from mechdesign.collect.recipes import Steps
+    from mechdesign.show.figure import Figure
+
+Array = NDArray[np.float64]
+
+MAX_DENSE = 20_000
+"""Matrices of more rows are refused: they would take gigabytes."""
+
+MAX_SIZE = 10_000_000
+"""More answers are refused: a file of a few bytes must not ask for gigabytes."""
+
+
+@frozen_value(eq=False)
+class KaryChannel:
+    """A k-ary response in floating point: p_ij = (1 - delta) q_ij + delta [i = j].
+
+    q is randomized response on the kept answers, with e^eps / (e^eps + k - 1) for the delegate of i
+    and 1 / (e^eps + k - 1) for every other kept answer. A kept answer is its own delegate; the
+    delegate of all others is the first kept one.
+
+    Parameters
+    ----------
+    size : int
+        Number of answers n.
+    kept : (k,) int array
+        The answers that are reported, the shared delegate first.
+    epsilon, delta : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> channel = KaryChannel(3, np.array([2, 0]), epsilon=math.log(3))
+    >>> np.asarray(channel).round(6)
+    array([[0.75, 0.  , 0.25],
+           [0.25, 0.  , 0.75],
+           [0.25, 0.  , 0.75]])
+    """
+
+    size: int
+    kept: NDArray[np.int64]
+    epsilon: float
+    delta: float = 0.0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.size, self.size
+
+    @property
+    def low(self) -> float:
+        """Probability, before the share delta, of a kept answer that is not the delegate."""
+        return math.exp(-self.epsilon) * self.high
+
+    @property
+    def high(self) -> float:
+        """Probability, before the share delta, of the delegate: 1 - (k - 1) low."""
+        return 1.0 / (1.0 + (len(self.kept) - 1) * math.exp(-self.epsilon))
+
+    def diagonal(self) -> Array:
+        """Return p_ii for every answer, shape (n,)."""
+        values = np.full(self.size, self.delta)
+        values[self.kept] = (1.0 - self.delta) * self.high + self.delta
+        return values
+
+    def dense(self) -> Array:
+        """Return the (n, n) matrix; refuse sizes that would not fit in memory."""
+        if self.size > MAX_DENSE:
+            raise ParameterError(
+                "channel", f"a dense matrix of {self.size} x {self.size} is too large", "use the structure"
+            )
+        matrix = np.zeros((self.size, self.size))
+        matrix[:, self.kept] = (1.0 - self.delta) * self.low
+        delegates = np.full(self.size, self.kept[0])
+        delegates[self.kept] = self.kept
+        rows = np.arange(self.size)
+        matrix[rows, delegates] = (1.0 - self.delta) * self.high
+        matrix[rows, rows] += self.delta
+        return matrix
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self.dense() if dtype is None else self.dense().astype(dtype)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the structure as plain values."""
+        return {
+            "structure": "k-ary response",
+            "size": self.size,
+            "kept": self.kept.tolist(),
+            "delegate": int(self.kept[0]),
+            "high": self.high,
+            "low": self.low,
+            "delta": self.delta,
+        }
+
+
+class KaryResponse(FrequencyMechanism, Oracle):
+    """A k-ary response with exact integer weights: samples, audits and estimates in O(n).
+
+    Parameters
+    ----------
+    weights : KaryWeights
+    kept : (k,) int array
+        The answers that are reported, the shared delegate first.
+    epsilon, delta : float
+        The promise, audited here.
+    labels : sequence of str, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mechanism = KaryResponse.from_channel(KaryChannel(1_000_000, np.arange(10), epsilon=2.0))
+    >>> mechanism.audit().holds, mechanism.audit().true_epsilon <= 2.0
+    (True, True)
+    """
+
+    type: ClassVar[str] = "kary-response"
+    _fixed_support: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        weights: KaryWeights,
+        kept: NDArray[np.int64],
+        epsilon: float,
+        delta: float = 0.0,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        weights = KaryWeights.of(weights)
+        kept = wholes("kept", kept, 1)
+        if weights.size > MAX_SIZE:
+            raise ParameterError(
+                "channel", f"{weights.size} answers are too many", f"give at most {MAX_SIZE}"
+            )
+        if len(kept) != weights.kept or len(set(kept.tolist())) != len(kept):
+            raise CertificateError(
+                "channel", "the kept answers are not distinct or not as many as the weights say"
+            )
+        if kept.min() < 0 or kept.max() >= weights.size:
+            raise CertificateError("channel", f"a kept answer is outside 0 .. {weights.size - 1}")
+        self.weights, self.kept = weights, kept
+        self.epsilon, self.delta = privacy_epsilon(epsilon), privacy_delta(delta)
+        self.labels = self.report_labels = Labels(weights.size, labels)
+        if not self.audit().holds:
+            raise CertificateError("channel", f"not private as stated: {self.audit()}")
+
+    @classmethod
+    def from_channel(cls, channel: KaryChannel, labels: Sequence[str] | None = None) -> Self:
+        """Round a k-ary channel to integers so that privacy holds exactly.
+
+        low = ceil((2**62 - own) / (E + k - 1)) for the rational lower bound E of e^epsilon, and high
+        takes the rest: then high <= E low, because own + high + (k - 1) low = 2**62.
+        """
+        delta, exponential = privacy_delta(channel.delta), exp_written(channel.epsilon)
+        own = math.floor(as_written(delta) * TOTAL)
+        kept = wholes("kept", channel.kept, 1)
+        low, high = split_weights(TOTAL - own, len(kept), exponential)
+        if high < low:  # epsilon below the resolution of the weights: the constant response is as good
+            kept = kept[:1]
+            low, high = split_weights(TOTAL - own, 1, exponential)
+        weights = KaryWeights(channel.size, len(kept), own, high, low)
+        return cls(weights, kept, channel.epsilon, delta, labels)
+
+    @classmethod
+    def of(cls, categories: int, epsilon: float, labels: Sequence[str] | None = None) -> Self:
+        """Return randomized response on all categories, rounded so that privacy holds exactly."""
+        return cls.from_channel(KaryChannel(categories, np.arange(categories), epsilon), labels)
+
+    @cached_property
+    def _audit(self) -> PrivacyAudit:
+        matrix, kept_columns, other_columns = representative(self.weights)
+        audit = audit_channel(matrix, self.epsilon, self.delta, pairs=ordered_pairs(self.weights.size))
+        names = {column: int(self.kept[column]) for column in kept_columns}
+        outside = self._outside[: len(other_columns)].tolist()
+        names |= dict(zip(other_columns, outside, strict=True))
+        translated = {
+            field: {
+                key: [names.get(item, item) for item in value]
+                if isinstance(value, list)
+                else names.get(value, value)
+                for key, value in getattr(audit, field).items()
+            }
+            for field in ("witness", "delta_witness")
+        }
+        return changed(audit, **translated)
+
+    def audit(self) -> PrivacyAudit:
+        """Return the exact privacy audit of the weights that are sampled from."""
+        return self._audit
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificates of privacy and of the row sums."""
+        self.weights.require()
+        return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
+
+    @property
+    def channel(self) -> Array:
+        """The probabilities in floating point, shape (n, n); refused where that would be too large."""
+        own, high, low = (
+            weight / TOTAL for weight in (self.weights.own, self.weights.high, self.weights.low)
+        )
+        if self.weights.size > MAX_DENSE:
+            raise ParameterError("channel", f"{self.weights.size} x {self.weights.size} entries are too many")
+        matrix = np.zeros((self.weights.size, self.weights.size))
+        matrix[:, self.kept] = low
+        rows = np.arange(self.weights.size)
+        matrix[rows, np.where(self.is_kept, rows, self.kept[0])] = high
+        matrix[rows, rows] += own
+        return matrix
+
+    # A frequency oracle, where all answers are kept: a report supports the category that it names
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every answer can be reported by those who gave another one."""
+        return self.weights.kept == self.weights.size
+
+    def support_shares(self) -> Shares:
+        """Return the probabilities that the own and another category are reported.
+
+        Raises
+        ------
+        EstimationError
+            Where only some answers are kept, so that these chances depend on the answer.
+        """
+        if not self.keeps_all:
+            raise EstimationError(
+                "channel",
+                f"{self.weights.kept} of {self.weights.size} answers are kept, so no two probabilities hold "
+                "for all",
+                "ask for the forecast, or build with the problem 'frequency-oracle'",
+            )
+        return Fraction(self.weights.own + self.weights.high, TOTAL), Fraction(self.weights.low, TOTAL)
+
+    def supported(self, cells: int) -> tuple[Moments, Moments]:
+        """Return the moments of whether a report is among ``cells`` categories."""
+        own, other = self.support_shares()
+        return bernoulli(own + (cells - 1) * other), bernoulli(cells * other)
+
+    @property
+    def report_bits(self) -> int:
+        """The bits that number all reports that can be made."""
+        return (int(self.possible_reports().sum()) - 1).bit_length()
+
+    @cached_property
+    def is_kept(self) -> NDArray[np.bool_]:
+        """Whether each answer can be reported by those who gave another one."""
+        mask = np.zeros(self.weights.size, dtype=bool)
+        mask[self.kept] = True
+        return frozen(mask)
+
+    @cached_property
+    def _outside(self) -> NDArray[np.int64]:
+        return frozen(np.flatnonzero(~self.is_kept))
+
+    @property
+    def diagonal(self) -> Array:
+        """The probabilities p_ii of reporting the truth, shape (n,), of the integers that are sampled."""
+        values = np.full(self.weights.size, self.weights.own / TOTAL)
+        values[self.kept] = (self.weights.own + self.weights.high) / TOTAL
+        return values
+
+    def _figures(self) -> str:
+        kept = "" if self.weights.kept == self.weights.size else f" ({self.weights.kept} kept)"
+        delta = f", delta={self.delta:g}" if self.delta else ""
+        return f"{counted(self.weights.size, 'answer')}{kept}, epsilon={self.epsilon:g}{delta}"
+
+    def possible_reports(self) -> NDArray[np.bool_]:
+        """Return the reports that are possible."""
+        return np.ones(self.weights.size, dtype=bool) if self.weights.own else self.is_kept
+
+    def draw(self, codes: Codes, source: BitSource) -> Codes:
+        """Return the number of a report for the number of each answer."""
+        return draw_reports(self, codes, source)
+
+    @cached_property
+    def _kept_in_order(self) -> bool:
+        """Whether all answers are kept and numbered as they are."""
+        return np.array_equal(self.kept, np.arange(self.weights.size))
+
+    def _client_steps(self) -> Steps:
+        """Return where the weights end, and the answers that are reported where these are not all."""
+        from mechdesign.collect.recipes import category_names, whole_hex  # clients in other languages
+
+        weights, all_kept = self.weights, self._kept_in_order
+        return {
+            "step": "kary",
+            "size": weights.size,
+            "own": whole_hex(weights.own),
+            "delegate": whole_hex(weights.own + weights.high - weights.low),
+            "low": whole_hex(weights.low),
+            "kept": None if all_kept else self.kept.tolist(),
+            "labels": category_names(self.report_labels),
+        }
+
+    def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
+        """Return unbiased frequency estimates with standard errors from the counts of reports."""
+        from mechdesign.collect.frequency_estimate import FrequencyEstimate
+        from mechdesign.collect.frequency_limits import few_users, told_by_intervals
+
+        estimator, users, names = self._estimator, int(counts.sum()), tuple(self.labels.shown())
+        value, errors, limits = estimator.estimate(counts, population)
+        errors, notes = told_by_intervals(names, errors, limits)
+        worst = np.full(len(value), math.sqrt(estimator.largest_variance() / users))
+        notes += few_users(users) + implausible(names, value, worst, 0.0, 1.0, users)
+        return FrequencyEstimate(value, errors, users, names, population, None, limits, notes, counts / users)
+
+    @cached_property
+    def _estimator(self) -> KaryEstimator:
+        weights = self.weights
+        estimator = KaryEstimator(weights.own, weights.high, weights.low, self.kept, self._outside)
+        if (len(self._outside) and weights.own == 0) or estimator.gain <= SINGULAR:
+            raise self._singular()
+        return estimator
+
+    def figures(self) -> list[Figure]:
+        """Return the channel as coloured cells, and the errors over the number of users."""
+        from mechdesign.collect.figures import MOST_HEAT, channel_figures
+
+        shown = self.labels.shown() if self.weights.size <= MOST_HEAT else []
+        return (channel_figures(self.channel, shown, shown) if shown else []) + super().figures()
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return whether frequencies can be estimated, and the standard error with this many users."""
+        count = user_count(users)
+        try:
+            estimator = self._estimator
+        except EstimationError as error:
+            reason = str(error.changed(where=""))
+            return Forecast("frequencies", count, possible=False, reason=reason)
+        return Forecast.of_shares(
+            count,
+            math.sqrt(estimator.largest_variance() / count),
+            math.sqrt(estimator.typical_variance() / count),
+            "if all answers are equally frequent",
+        )
+
+    def _singular(self) -> EstimationError:
+        outside = self._outside if self.weights.own == 0 else self._outside[:0]
+        alike = np.append(self.kept[0], outside) if len(outside) else self.kept
+        blank = self.epsilon == 0.0 and self.delta == 0.0
+        shown = self.labels.shown()
+        return reported_alike([shown[answer] for answer in alike.tolist()], blank)
+
+    def content(self) -> dict[str, Any]:
+        """Return weights, promise and labels as plain values."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "labels": None if self.labels.names is None else list(self.labels.names),
+            "total": TOTAL,
+            "size": self.weights.size,
+            "own": self.weights.own,
+            "high": self.weights.high,
+            "low": self.weights.low,
+            "kept": self.kept.tolist(),
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values, auditing it again."""
+        require_total(content)
+        kept = wholes("kept", content["kept"], 1)
+        own, high, low = (content[name] for name in ("own", "high", "low"))
+        weights = KaryWeights(content["size"], len(kept), own, high, low)
+        return cls(weights, kept, content["epsilon"], content["delta"], content["labels"])

@@ -1,0 +1,375 @@
+"""The base class of mechanisms for the mean of one attribute, and their mergeable server.
+
+A report has a centred score r with E[slope r + offset | x] = x. The server keeps exact sums of r and
+r^2 over all reports, so that merging in any order gives the same estimate to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from mechdesign.audit.density import DensityAudit
+from mechdesign.collect.collecting import column_operations, count_outside, marked
+from mechdesign.collect.curves import Curves, ReportSums
+from mechdesign.collect.domain import Array, Domain
+from mechdesign.collect.door import on_table
+from mechdesign.collect.finite import CHUNK
+from mechdesign.collect.generator import rng_alone
+from mechdesign.collect.intervals import BinomialLimits
+from mechdesign.collect.mean_estimates import MeanEstimate
+from mechdesign.collect.operations import CLIP, Column, Operation, Settings
+from mechdesign.collect.plausible import implausible
+from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, Steps, no_recipe
+from mechdesign.collect.reporting import CollectingMechanism
+from mechdesign.collect.score import ScoreLimits, few_reports
+from mechdesign.collect.server import Server
+from mechdesign.collect.tally import Moments, Tally
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.tables import Values
+from mechdesign.core.text import edge_texts, range_text
+from mechdesign.core.validation import privacy_epsilon, user_count
+from mechdesign.data.frames import is_table
+from mechdesign.data.intake import Intake
+from mechdesign.exact.randomness import BITS, BitSource, Rng
+
+
+class MeanMechanism(CollectingMechanism[MeanEstimate]):
+    """A local randomizer of one number in [low, high], with an unbiased estimator of the mean.
+
+    Subclasses draw reports for u = (x - low) / (high - low), give the tally their reports need, the
+    variance of one report, and their certificates.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The promise.
+    domain : Domain
+        The range of the values.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    domain: Domain
+    _report_dtype: DTypeLike = np.float64
+
+    # What a subclass provides
+
+    @abstractmethod
+    def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
+        """Return one report for each u in [0, 1]; at most 2**16 at a time are asked for."""
+
+    @abstractmethod
+    def tally(self, groups: int = 1) -> Tally:
+        """Return empty exact counters for the reports of this many attributes."""
+
+    @abstractmethod
+    def _unit_variance(self, unit: Array) -> Array:
+        """Return the variance of the estimate from one report, for u in [0, 1] and the range [0, 1]."""
+
+    @abstractmethod
+    def _worst_unit(self) -> float:
+        """Return the u in [0, 1] at which the variance of a report is largest."""
+
+    @property
+    @abstractmethod
+    def slope(self) -> Fraction:
+        """The factor that turns a centred score into the units of the values."""
+
+    @property
+    @abstractmethod
+    def offset(self) -> Fraction:
+        """Constant that is added to it."""
+
+    @property
+    @abstractmethod
+    def curves(self) -> Curves:
+        """The first moments of slope r for each value, which is counted from the offset."""
+
+    def limits(
+        self, sums: ReportSums, rounding: float = 0.0, times: float = 1.0
+    ) -> ScoreLimits | BinomialLimits:
+        """Return the distribution that standard errors and limits are made of; the sums may be arrays.
+
+        Parameters
+        ----------
+        sums : ReportSums
+            Of ``times`` slope r, where r = 0 stands for no report.
+        rounding : float
+            How far these were rounded.
+        times : float
+            One user in ``times`` reports.
+        """
+        return ScoreLimits(self.curves.sampled(times), sums, rounding)
+
+    # Client
+
+    @rng_alone
+    def randomize(self, answers: Any, rng: Rng = None, clip: bool = False) -> NDArray[Any]:
+        """Return one report for each value.
+
+        Parameters
+        ----------
+        answers : (n,) array
+            Numbers in [low, high].
+        rng : None, int or numpy Generator
+            None, the default, draws from the operating system; give a seed only in simulations.
+        clip : bool
+            Whether values outside the range are moved to its nearest end instead of refused.
+
+        Returns
+        -------
+        (n,) array
+
+        Raises
+        ------
+        DataError
+            For NaN, a text, or a value outside the range; the message names the row.
+        """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, clip=clip)
+        column, source = self.domain.check(answers, clip), self.source(rng)
+        if clip:
+            column = np.clip(column, self.domain.low, self.domain.high)
+        reports = np.empty(len(column), dtype=self._report_dtype)
+        for start in range(0, len(column), CHUNK):
+            reports[start : start + CHUNK] = self._draw_values(column[start : start + CHUNK], source)
+        return reports
+
+    def _draw_values(self, values: Array, source: BitSource) -> NDArray[Any]:
+        """Return one report for each value of the range; at most 2**16 at a time are asked for."""
+        return self.draw(self.domain.to_unit(values), source)
+
+    def _client_steps(self) -> Steps:
+        """Return how reports are drawn for parts of the range, as plain values."""
+        raise no_recipe(self.type)
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws a report of one number."""
+        name = self.data_columns[0] if self.data_columns else None
+        column = marked(name or "value", self.survey_digest)
+        asked = AskedNumber(name, self.domain.low, self.domain.high)
+        return Recipe((asked,), (column,), self._client_steps())
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report as a whole number, from the bits of a source."""
+        return int(self.draw(self.domain.to_unit(self.domain.check([answer])), source)[0])
+
+    # Tables
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize`` and ``estimate``."""
+        low, high = self.domain.low, self.domain.high
+        takes = Column("value", "a number from {} to {}".format(*edge_texts((low, high))), any_name=True)
+        return column_operations(self, takes, "a report", self._client, (CLIP,), "the mean")
+
+    def _client(self, values: Values, settings: Settings, rng: Rng) -> Values:
+        numbers = self.domain.check(values, bool(settings["clip"]))
+        low, high = self.domain.low, self.domain.high
+        settings.count(f"value(s) moved to {range_text(low, high)}", count_outside(numbers, low, high))
+        return self.randomize(numbers, rng=rng, clip=True)
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
+        """Return the mechanism for a column of a file and its range; see :meth:`Mechanism.for_data`."""
+        if len(intake.columns) > 1 or len(ranges) > 1:
+            raise ParameterError(
+                "columns",
+                f"{max(len(intake.columns), len(ranges))} for a mechanism of one attribute",
+                "name one",
+            )
+        self._require_missing(intake.missing)
+        made = self
+        if ranges:
+            low, high = ranges[0]
+            made = type(self).from_content({**self.content(), "low": low, "high": high})
+        return made.replaced(intake=intake, about=self.about)
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return the standard error of the mean with this many users, whatever their values."""
+        count = user_count(users)
+        largest = math.sqrt(self.worst_variance() / count)
+        return Forecast("mean", count, possible=True, largest=largest, of="the mean")
+
+    # Server
+
+    def aggregator(self) -> MeanAggregator:
+        """Return empty exact sums; those of many servers can be merged in any order."""
+        return MeanAggregator(self)
+
+    def _estimate_from_moments(self, moments: Moments, population: bool = False) -> MeanEstimate:
+        """Return the estimate from the exact sums of the scores."""
+        centred = self.slope * moments.mean
+        square = float(self.slope**2 * moments.mean_square)
+        sums = ReportSums(moments.count, float(centred), square, 0.0 if population else 1.0)
+        limits = self.limits(sums, float(abs(self.slope) * moments.rounding))
+        value, error = float(centred + self.offset), float(limits.standard_error())
+        worst, ends = math.sqrt(self.worst_variance() / moments.count), (self.domain.low, self.domain.high)
+        notes = few_reports(limits) + implausible(["mean"], value, worst, *ends, moments.count)
+        return MeanEstimate(value, error, moments.count, population, limits, notes, possible=ends)
+
+    # Accuracy
+
+    def variance(self, x: Any) -> Any:
+        """Return the variance of the estimate from one report of a user with value x, in squared units.
+
+        Parameters
+        ----------
+        x : float or array
+            Values in [low, high].
+        """
+        values = np.asarray(x, dtype=np.float64)
+        flat = self.domain.check(values.ravel())
+        result = self._unit_variance(self.domain.to_unit(flat)) * self.domain.width**2
+        return float(result[0]) if values.ndim == 0 else result.reshape(values.shape)
+
+    def explained(self) -> tuple[str, ...]:
+        """Return an explanation of input, output, the steps between and the protection of a report."""
+        low, high = edge_texts((self.domain.low, self.domain.high))
+        error = math.sqrt(self.worst_variance())
+        return (
+            f"A number from {low} to {high} is replaced by a report, drawn at random; the number itself "
+            "is not kept.",
+            *super().explained(),
+            f"A single report, taken for the number, would be off by up to {error:.3g} (root mean square); "
+            "it is the mean of many that is of use.",
+        )
+
+    def worst_variance(self) -> float:
+        """Return the largest variance of the estimate from one report, over all values."""
+        return float(self._unit_variance(np.array([self._worst_unit()]))[0]) * self.domain.width**2
+
+    def _least_variance(self) -> float:
+        """Return a lower bound of the variance of a report over all values (0 is always right)."""
+        return 0.0
+
+    def _require_finite(self) -> None:
+        """Raise ParameterError when the variance of a report is beyond double precision."""
+        with np.errstate(all="ignore"):
+            try:
+                worst = self.worst_variance()
+            except (OverflowError, ZeroDivisionError):
+                worst = math.inf
+        if not math.isfinite(worst):
+            raise ParameterError(
+                "epsilon",
+                f"{self.epsilon:g} is so small that the variance of a report is beyond double precision",
+                "give a larger epsilon",
+            )
+
+    def _figures(self) -> str:
+        delta = f", delta={self.delta:g}" if self.delta else ""
+        return f"{range_text(self.domain.low, self.domain.high)}, epsilon={self.epsilon:g}{delta}"
+
+    # File
+
+    def content(self) -> dict[str, Any]:
+        """Return the guarantee and the range; all that the formulas need."""
+        return {"epsilon": self.epsilon, "low": self.domain.low, "high": self.domain.high}
+
+
+LARGEST = 700.0
+"""The largest epsilon of mechanisms with a density: e^epsilon is still a double."""
+
+
+class FormulaMechanism(MeanMechanism):
+    """A mechanism with a density, determined by epsilon (at most 700) and the range alone."""
+
+    def __init__(self, epsilon: float, low: float = -1.0, high: float = 1.0) -> None:
+        self.epsilon = privacy_epsilon(epsilon)
+        if self.epsilon > LARGEST:
+            raise ParameterError(
+                "epsilon",
+                f"{self.epsilon:g} is above {LARGEST:g}, where no noise is left in doubles",
+                "give a smaller epsilon",
+            )
+        self.domain = Domain(low, high)
+        self._prepare()
+        self._require_finite()
+        for certificate in self.certificates():
+            if not certificate.holds:
+                raise CertificateError(self.type, certificate, "give a smaller epsilon or a wider range")
+
+    def _prepare(self) -> None:
+        """Compute what drawing needs (nothing by default)."""
+
+    @property
+    def slope(self) -> Fraction:
+        """1: scores are in the units of the values."""
+        return Fraction(1)
+
+    @property
+    def offset(self) -> Fraction:
+        """The middle of the range."""
+        return Fraction(self.domain.middle)
+
+    @abstractmethod
+    def audit(self) -> DensityAudit:
+        """Return the audit of the density: for real numbers, not for the doubles that are sent."""
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the audit of the density as a certificate that is not exact."""
+        return (self.audit().certificate(),)
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values; the certificates are recomputed."""
+        return cls(content["epsilon"], content["low"], content["high"])
+
+
+class MeanAggregator(Server[MeanMechanism]):
+    """Exact sums of the reports of one attribute: add, merge, estimate.
+
+    Examples
+    --------
+    >>> from mechdesign.families.mean import Duchi
+    >>> mechanism = Duchi(epsilon=1.0)
+    >>> here, there = mechanism.aggregator(), mechanism.aggregator()
+    >>> here.update([0, 1, 1]); there.update([1])
+    >>> here.merge(there); here.users
+    4
+    """
+
+    kept: ClassVar[str] = "sums"
+    merged: ClassVar[str] = "sums of one mechanism"
+
+    def __init__(self, mechanism: MeanMechanism) -> None:
+        super().__init__(mechanism)
+        self.tally = mechanism.tally()
+
+    @property
+    def users(self) -> int:
+        """Number of reports that were added."""
+        return int(self.tally.counts()[0])
+
+    def _count(self, reports: Any) -> None:
+        """Add reports; nothing is added when one of them is impossible."""
+        self.tally.add(self.tally.check(reports))
+
+    def _merge(self, other: Self) -> None:
+        self.tally.merge(other.tally)
+
+    @rng_alone
+    def estimate(self, population: bool = False) -> MeanEstimate:
+        """Return the estimate from all reports added so far."""
+        moments = self.tally.moments()
+        self.require_some()
+        return self._asked(self.mechanism._estimate_from_moments(moments, population))
+
+    def _written(self) -> dict[str, Any]:
+        return {"sums": self.tally.as_json()}
+
+    def _read(self, document: Mapping[str, Any]) -> None:
+        self.tally.restore(document.get("sums"))
+
+
+def uniform_numbers(source: BitSource, count: int) -> Array:
+    """Return uniform doubles in [0, 1], rounded from 62-bit fractions: full relative precision near 0."""
+    return np.ldexp(source.integers(count).astype(np.float64), -BITS)

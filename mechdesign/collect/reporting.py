@@ -1,0 +1,70 @@
+"""Mechanisms that collect: devices make reports, a server counts them and estimates."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any, Generic
+
+from numpy.typing import NDArray
+
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.generator import rng_alone
+from mechdesign.core.errors import EstimationError
+from mechdesign.core.forecast import Forecast
+from mechdesign.core.types import Counter, EstimateT_co, PrivacyVerdict
+
+
+class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
+    """A mechanism that collects: users' devices randomize, a server estimates.
+
+    It is generic in what its server estimates, such as ``CollectingMechanism[MeanEstimate]``.
+    """
+
+    @abstractmethod
+    def audit(self) -> PrivacyVerdict:
+        """Return the result of the privacy audit of the numbers that the mechanism samples from."""
+
+    @abstractmethod
+    def randomize(self, answers: Any, *args: Any, **options: Any) -> NDArray[Any]:
+        """Return the reports for users' values; without ``rng`` from the operating system's generator."""
+
+    @abstractmethod
+    def aggregator(self) -> Counter[EstimateT_co]:
+        """Return an empty counter of reports; counters of several servers can be merged in any order."""
+
+    @rng_alone
+    def estimate(self, reports: Any, population: bool = False) -> EstimateT_co:
+        """Return unbiased estimates with standard errors from the reports of all users.
+
+        Parameters
+        ----------
+        reports : array
+            What :meth:`randomize` returned, of all users, or the texts of a table.
+        population : bool
+            Whether to estimate for the population from which the users are a random sample.
+
+        Raises
+        ------
+        EstimationError
+            When the reports do not determine the estimate; the error names the answers that it cannot
+            separate.
+        DataError
+            When there are no reports, or a report that no answer can produce.
+        """
+        counter = self.aggregator()
+        counter.update(reports)
+        return counter.estimate(population)
+
+    def require_estimable(self) -> None:
+        """Raise EstimationError when the forecast shows that its reports do not allow a useful estimate."""
+        prospect = self._prospect
+        if prospect is not None and not prospect.possible:
+            raise EstimationError(
+                str(prospect), remedy="collect with another mechanism, or on purpose", switch="anyway"
+            )
+
+    @cached_property
+    def _prospect(self) -> Forecast | None:
+        """The forecast for the planned number of users; kept, because a client needs it for every answer."""
+        return self.forecast()

@@ -1,0 +1,1 @@
+"""Tables in blocks: CSV, Excel, Parquet, JSON lines, frames, data sets."""

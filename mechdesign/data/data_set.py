@@ -1,0 +1,205 @@
+"""Many files as one data set: folders, patterns and the standard input, as the files that they stand for.
+
+What begins with a dot or an underscore in a folder is skipped, as data engines skip it. Anything else in it
+that is not a data file is refused: reports must not be lost because of an ending.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO
+
+from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.data.folders import require_complete
+from mechdesign.data.formats import Letters, require_text
+from mechdesign.data.missing import MissingRule
+from mechdesign.data.reader import open_table
+from mechdesign.data.reading import FileTable
+from mechdesign.data.suffixes import DATA, JSON_LINES
+
+STANDARD_INPUT = "-"
+COUNTS = ".json"
+"""How the names of files with counts end."""
+HEAD = 1 << 20
+"""Bytes of the standard input that are looked at before the rest is copied."""
+SHARE = 0.9
+"""Part of the free space of the temporary folder that it may take."""
+OPEN_FILES = Path("/proc/self/fd")
+"""Where Linux shows open files, also those without a name."""
+
+
+def data_set(given: Sequence[str], counts: bool = False) -> list[str]:
+    """Return the files that names of files, folders and patterns stand for, sorted within each of them.
+
+    Parameters
+    ----------
+    given : sequence of str
+        A folder stands for the data files in it and below it, a name with ``*``, ``?`` or ``[`` that is no
+        file for those that it matches, and ``-`` for the standard input.
+    counts : bool
+        Whether files with counts (``.json``) in a folder are meant as well; else they are skipped there.
+
+    Raises
+    ------
+    ParameterError
+        For a folder or a pattern without files, and for a folder with something that is not a data file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name in ("b.csv", "a.csv", "_SUCCESS"):
+    ...     _ = (folder / name).write_text("x")
+    >>> [Path(path).name for path in data_set([str(folder)])]
+    ['a.csv', 'b.csv']
+    """
+    found: list[str] = []
+    for name in given:
+        if os.path.isdir(name):
+            found += _in_folder(name, counts)
+        elif glob.has_magic(name) and not os.path.lexists(name):
+            found += _of_pattern(name)
+        else:
+            found.append(name)
+    if found.count(STANDARD_INPUT) > 1:
+        raise ParameterError(STANDARD_INPUT, "is named twice", "name it once")
+    return found
+
+
+def count_set(given: Sequence[str]) -> list[str]:
+    """Return the count files that names, folders and patterns stand for."""
+    found: list[str] = []
+    for name in given:
+        if os.path.isdir(name):
+            here = sorted(path for path in glob.glob(os.path.join(glob.escape(name), f"*{COUNTS}")))
+            if not here:
+                raise ParameterError(name, "is a folder without count files", f"their names end in {COUNTS}")
+            found += here
+        else:
+            found += data_set([name])
+    return found
+
+
+def _in_folder(folder: str, counts: bool) -> list[str]:
+    require_complete(folder)
+    known, found = (*DATA, *JSON_LINES), []
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name[0] not in "._")
+        for name in sorted(name for name in names if name[0] not in "._"):
+            path, suffix = os.path.join(place, name), Path(name).suffix.lower()
+            if suffix in known or (counts and suffix == COUNTS):
+                found.append(path)
+            elif suffix != COUNTS:
+                raise ParameterError(path, "is not a data file", "use a pattern such as 'folder/*.csv'")
+    if not found:
+        raise ParameterError(
+            folder, "is a folder without data files", f"their names end in {', '.join(known)}"
+        )
+    return found
+
+
+def _of_pattern(pattern: str) -> list[str]:
+    found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
+    if not found:
+        raise ParameterError(pattern, "no file matches this pattern", "check the path")
+    return found
+
+
+class Opened:
+    """Opens the files of a data set; what came on the standard input is kept until the end, without a name.
+
+    Examples
+    --------
+    >>> with opened_data() as data:
+    ...     data.table("missing.csv")
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: missing.csv: file not found; check the path
+    """
+
+    def __init__(self, until_closed: ExitStack) -> None:
+        self._until_closed, self._spool = until_closed, None  # type: ExitStack, IO[bytes] | None
+        self._suffix = ""
+        self.look: Callable[[FileTable, bool], None] | None = None
+        """Looks at the beginning of the standard input; at its rows as well, if they are said to be whole."""
+
+    def path(self, name: str) -> str:
+        """Return the path of a file; for the standard input, that of what came there."""
+        if name != STANDARD_INPUT:
+            return name
+        if self._spool is None:
+            self._read()
+        assert self._spool is not None  # just read
+        unnamed = OPEN_FILES / str(self._spool.fileno())
+        return str(unnamed) if unnamed.exists() else str(self._spool.name)
+
+    def table(self, name: str, missing: MissingRule | None = None) -> FileTable:
+        """Return the table in a file, or in what came on the standard input."""
+        if name != STANDARD_INPUT:
+            return open_table(name, missing)
+        return open_table(self.path(name), missing, name, self._suffix)
+
+    def _read(self) -> None:
+        """Copy the standard input to a file that nobody else can open, and see what format it has."""
+        if sys.stdin is None or sys.stdin.closed:
+            raise DataError(STANDARD_INPUT, "there is no standard input", "name a file")
+        import tempfile  # most commands read files that are there
+
+        folder = self._until_closed.enter_context(tempfile.TemporaryDirectory(prefix="mechdesign-"))
+        make = tempfile.TemporaryFile if OPEN_FILES.exists() else tempfile.NamedTemporaryFile
+        spool: IO[bytes] = self._until_closed.enter_context(make(dir=folder))
+        head = sys.stdin.buffer.read(HEAD)
+        self._suffix = (
+            ".parquet" if head[:4] == b"PAR1" else ".jsonl" if head[:HEAD].lstrip()[:1] == b"{" else ".csv"
+        )
+        self._spool, letters = spool, None
+        if self._suffix != ".parquet":
+            require_text(STANDARD_INPUT, head)
+            if len(head) == HEAD:
+                self._look_at(spool, head)
+                letters = Letters(STANDARD_INPUT)
+                letters.read(head)
+        spool.write(head)
+        _copy(spool, folder, letters)
+
+    def _look_at(self, spool: IO[bytes], head: bytes) -> None:
+        """Refuse what begins wrong: it may be large, or have no end."""
+        cut = head.rfind(b"\n") + 1
+        spool.write(head[:cut] or head)
+        spool.flush()
+        table = open_table(self.path(STANDARD_INPUT), None, STANDARD_INPUT, self._suffix)
+        table.shows = table.needs_rows = False
+        if self.look is not None:
+            self.look(table, cut > 0 and (self._suffix != ".csv" or b'"' not in head))
+        spool.seek(0)
+        spool.truncate()
+
+
+def _copy(spool: IO[bytes], folder: str, letters: Letters | None) -> None:
+    """Copy the rest of the standard input; refuse what is not text, and more than there is room for."""
+    import shutil
+
+    room = int(SHARE * shutil.disk_usage(folder).free)
+    while piece := sys.stdin.buffer.read(HEAD):
+        room -= len(piece)
+        if letters is not None:
+            letters.read(piece)
+        if room < 0:
+            where = os.path.dirname(folder)
+            raise DataError(
+                STANDARD_INPUT, f"is larger than the room in {where}", "save it to a file, and name that"
+            )
+        spool.write(piece)
+    spool.flush()
+
+
+@contextmanager
+def opened_data() -> Iterator[Opened]:
+    """Give what opens the files of a data set, and close it at the end."""
+    with ExitStack() as until_closed:
+        yield Opened(until_closed)

@@ -1,0 +1,244 @@
+"""CSV files in blocks: by pyarrow where it is installed, else by Python's own module."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from mechdesign.core.errors import DataError, unread
+from mechdesign.core.tables import Coded, Values
+from mechdesign.core.text import counted
+from mechdesign.data.arrow import numbers_of
+from mechdesign.data.formats import HEAD, require_one_header, require_text
+from mechdesign.data.formulas import Unmarking
+from mechdesign.data.missing import Mask
+from mechdesign.data.plain_columns import texts
+from mechdesign.data.reading import FileTable, Raw, require_short
+
+BYTES = 1 << 20
+"""What pyarrow makes a piece of; it reads some thirty of them ahead."""
+
+HEADER = 1 << 20
+"""Characters among which the header has to be."""
+
+LINES = 1 << 16
+"""Lines that Python's own module collects before they become a piece."""
+
+
+class CsvTable(FileTable):
+    """A CSV file in UTF-8 with a header line.
+
+    A blank line is not a row; only in a file of one column, and not at its end, it is an empty value.
+    """
+
+    def _columns(self) -> tuple[str, ...]:
+        with self._errors(), self.path.open("rb") as binary:
+            require_text(self.name, binary.read(HEAD))
+        with self._errors(), self.path.open(newline="", encoding="utf-8-sig") as stream:
+            start = stream.read(HEADER)
+            if len(start) == HEADER and "\n" not in start and "\r" not in start:
+                raise DataError(self.name, f"its first line is longer than {HEADER} characters", "is it CSV?")
+            first = list(islice(csv.reader(io.StringIO(start, newline="")), 3))
+            header = next(csv.reader(io.StringIO(start, newline=""), strict=True), None)
+        if not header:
+            raise DataError(self.name, "is empty", "give a header line and one line per user")
+        require_one_header(self.name, first)
+        return tuple(map(Unmarking(f"{self.name}: header"), header))
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DataError(self.name, unread(error), "check the path") from None
+        except UnicodeDecodeError as error:
+            raise DataError(self.name, f"is not a CSV file in UTF-8 ({error})", "convert it") from None
+        except csv.Error as error:
+            raise DataError(self.name, f"is not a CSV file ({error})", "correct its quotes") from None
+
+    def _raw(self, columns: Sequence[str]) -> Iterator[Raw]:
+        self._unmarking = {name: Unmarking(f"{self.name}: column '{name}'") for name in columns}
+        pieces = self._by_arrow if _arrow() is not None else self._by_python
+        if len(self.columns) > 1:
+            yield from pieces(columns)
+            return
+        # In a file of one column a blank line is an empty value; those at the end are not rows.
+        held: list[Raw] = []
+        for values, missing, part in pieces(columns):
+            (column,) = values.values()
+            if isinstance(column, Coded) and "" not in column.values:
+                yield from held
+                yield values, missing, part
+                held = []
+                continue
+            empty = _blank(column)
+            filled = np.flatnonzero(~empty)
+            if not len(filled):
+                held.append((values, missing, part))
+                continue
+            yield from held
+            end = int(filled[-1]) + 1
+            cut = [
+                (
+                    {name: column[start:stop] for name, column in values.items()},
+                    {name: mask[start:stop] for name, mask in missing.items()},
+                    part,
+                )
+                for start, stop in ((0, end), (end, len(empty)))
+            ]
+            yield cut[0]
+            held = [cut[1]] if end < len(empty) else []
+
+    def _by_python(self, columns: Sequence[str]) -> Iterator[Raw]:
+        size = max(1, os.path.getsize(self.path))
+        with self._errors(), self.path.open("rb") as binary:
+            stream = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
+            reader = csv.reader(stream, strict=True)
+            next(reader, None)
+            places = [self.columns.index(name) for name in columns]
+            waiting: list[list[str]] = [[] for _ in places]  # by column: keeping a list per row is slow
+            adding = [(column.append, place) for column, place in zip(waiting, places, strict=True)]
+            rows = 0
+            for line in self._full_lines(reader):
+                for add, place in adding:
+                    add(line[place])
+                rows += 1
+                if rows == LINES:
+                    yield self._piece(columns, waiting, min(1.0, binary.tell() / size))
+                    for column in waiting:
+                        column.clear()
+                    rows = 0
+            if rows:
+                yield self._piece(columns, waiting, 1.0)
+
+    def _piece(self, columns: Sequence[str], waiting: list[list[str]], part: float) -> Raw:
+        values: dict[str, Values] = {}
+        missing: dict[str, Mask] = {}
+        is_code = self.missing.is_missing if self.missing.codes else {""}.__contains__
+        for name, written in zip(columns, waiting, strict=True):
+            column = self._unmarking[name].all(written)
+            values[name] = texts(column)
+            missing[name] = np.fromiter(map(is_code, column), np.bool_, count=len(column))
+        return values, missing, part
+
+    def _full_lines(self, reader: Any) -> Iterator[list[str]]:
+        """Yield the lines; a blank one is an empty value of the only column, or else no row at all."""
+        width, first = len(self.columns), reader.line_num + 1
+        try:
+            for line in reader:
+                if len(line) == width:
+                    yield line
+                elif line:
+                    count = f"{counted(len(line), 'field')}, the header has {width}"
+                    raise DataError(f"{self.name}: line {first}", count, "correct the line")
+                elif width == 1:
+                    yield [""]
+                first = reader.line_num + 1
+        except csv.Error as error:  # an open quote swallows all lines after it: its own is named
+            remedy = "look for a quote that is not closed"
+            raise DataError(f"{self.name}: line {first}", f"is not CSV ({error})", remedy) from None
+
+    def _by_arrow(self, columns: Sequence[str]) -> Iterator[Raw]:
+        arrow = _arrow()
+        csv_module = arrow.csv
+        size, texts = max(1, os.path.getsize(self.path)), arrow.dictionary(arrow.int32(), arrow.string())
+        # Numbers for names, as only the wanted names are known to differ; the header is skipped as a row.
+        places = {name: str(self.columns.index(name)) for name in columns}
+        try:
+            with self._errors(), self.path.open("rb") as binary:
+                counted, rows = _Counted(binary), 0
+                reader = csv_module.open_csv(
+                    counted,
+                    csv_module.ReadOptions(
+                        block_size=BYTES,
+                        use_threads=False,
+                        column_names=[str(place) for place in range(len(self.columns))],
+                        skip_rows_after_names=1,
+                    ),
+                    csv_module.ParseOptions(
+                        newlines_in_values=True, ignore_empty_lines=len(self.columns) > 1
+                    ),
+                    csv_module.ConvertOptions(
+                        include_columns=list(places.values()),
+                        column_types={place: texts for place in places.values()},
+                        strings_can_be_null=False,
+                    ),
+                )
+                for number, batch in enumerate(reader, start=1):
+                    part = min(1.0, number * BYTES / size)  # where it has read to says nothing
+                    rows += batch.num_rows
+                    pairs = {name: self._arrow_values(name, batch.column(at)) for name, at in places.items()}
+                    yield (
+                        {name: values for name, (values, _) in pairs.items()},
+                        {name: mask for name, (_, mask) in pairs.items()},
+                        part,
+                    )
+            if counted.quotes and counted.lines != rows + 1:
+                # Some field spans lines: it may be a quote that was never closed, which pyarrow lets pass.
+                for _ in self._by_python(columns[:1]):
+                    pass
+        except arrow.ArrowException as error:
+            # Read again with Python's module, whose errors name the line.
+            if sum(len(next(iter(piece[1].values()))) for piece in self._by_python(columns)):
+                raise DataError(self.name, f"is not a CSV file in UTF-8 ({error})", "convert it") from None
+
+    def _arrow_values(self, name: str, coded: Any) -> tuple[Coded, Mask]:
+        require_short(f"{self.name}: column '{name}'", coded.dictionary)
+        words = [self._unmarking[name](word) for word in coded.dictionary.to_pylist()]
+        codes = numbers_of(coded.indices)
+        gone = np.array(list(map(self.missing.is_missing, words)), dtype=np.bool_)
+        table = np.empty(len(words), dtype=object)
+        table[:] = words
+        return Coded(table, codes), gone[codes] if gone.any() else np.zeros(len(codes), dtype=np.bool_)
+
+
+class _Counted:
+    """A file that counts the quotes and the lines that are read from it."""
+
+    closed = False
+
+    def __init__(self, binary: Any) -> None:
+        self.binary, self.quotes, self.ends, self.last = binary, 0, 0, b"\n"
+
+    def read(self, size: int = -1) -> bytes:
+        """Read bytes."""
+        data: bytes = self.binary.read(size)
+        letters = np.frombuffer(data, dtype=np.uint8)  # counts many ends five times as fast as bytes.count
+        self.quotes += int(np.count_nonzero(letters == ord('"')))
+        self.ends += int(np.count_nonzero(letters == ord("\n")))
+        self.last = data[-1:] or self.last
+        return data
+
+    @property
+    def lines(self) -> int:
+        """The number of lines so far; the last one need not have an end."""
+        return self.ends + (self.last != b"\n")
+
+    def readable(self) -> bool:
+        """Return True: it can be read."""
+        return True
+
+    def close(self) -> None:
+        """Leave the file to whoever opened it."""
+
+
+def _blank(values: Values) -> Mask:
+    """Return which rows are empty texts."""
+    blank: Mask = _blank(values.values)[values.codes] if isinstance(values, Coded) else values == ""
+    return blank
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.csv
+    except ImportError:
+        return None
+    return pyarrow

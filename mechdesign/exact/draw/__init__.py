@@ -1,0 +1,1 @@
+"""Drawing: bits, weights and sets from uniform integers."""

@@ -1,0 +1,221 @@
+"""Exact random draws: numbers below a limit, bits of a given probability, subsets of a given size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.exact.draw.compiled import compiled
+from mechdesign.exact.draw.compiled.loops import floyd_members, settle_bits, shortened
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource
+
+Codes = NDArray[np.int64]
+Words = NDArray[np.uint64]
+ONES = np.uint64((1 << 64) - 1)
+
+NANOSECONDS = 50
+"""What numpy takes for a word of 64 bits of a given probability, about."""
+
+MEMBER_NANOSECONDS = 10
+"""What it takes for a member of a subset, about."""
+
+
+def below(limit: int, count: int, source: BitSource) -> Codes:
+    """Return ``count`` independent numbers, uniform in [0, limit) exactly; limit at most 2**62.
+
+    Numbers beyond the last multiple of the limit are drawn again, which is rare.
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> sorted(set(below(3, 100, bit_source(1)).tolist()))
+    [0, 1, 2]
+    """
+    drawn = source.integers(count)
+    end = TOTAL - TOTAL % limit
+    if end < TOTAL:
+        again = np.flatnonzero(drawn >= end)
+        if len(again):
+            drawn = drawn.copy()
+        while len(again):
+            drawn[again] = source.integers(len(again))
+            again = again[drawn[again] >= end]
+    return drawn - drawn // limit * limit  # quicker than the remainder, which looks at signs
+
+
+def one_below(limit: int, source: BitSource | Again) -> int:
+    """Return one number as :func:`below` draws it.
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> one_below(3, bit_source(1)) == int(below(3, 1, bit_source(1))[0])
+    True
+    """
+    end = TOTAL - TOTAL % limit
+    while (drawn := int(source.integers(1)[0])) >= end:
+        pass
+    return drawn % limit
+
+
+def bernoulli_words(count: int, weight: int, source: BitSource) -> Words:
+    """Return words of 64 independent bits each of which is 1 with probability weight / 2**62 exactly.
+
+    Each bit compares a uniform number of 62 binary digits with the weight, digit by digit from the highest,
+    and stops at the first that differs: about two random bits each, and no rounding.
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> bits = np.unpackbits(bernoulli_words(1000, 1 << 60, bit_source(1)).view(np.uint8))
+    >>> bool(abs(bits.mean() - 0.25) < 0.01)
+    True
+    """
+    if weight >= TOTAL:
+        return np.full(count, ONES, dtype=np.uint64)
+    if count == 1:
+        return np.array([_bernoulli_word(weight, source)], dtype=np.uint64)
+    work = count * NANOSECONDS
+    loop, shorten = compiled(settle_bits, work), compiled(shortened, 0)
+    if loop is not None and shorten is not None:
+        return _bernoulli_loop(count, weight, source, loop, shorten)
+    result = np.zeros(count, dtype=np.uint64)
+    undecided = np.full(count, ONES, dtype=np.uint64)
+    places: Codes | None = None  # of the words that still have an undecided bit; None: all
+    for digit in range(BITS - 1, -1, -1):
+        if not weight & ((2 << digit) - 1) or not len(undecided):
+            break  # no digit is left that the number could be below
+        drawn = source.words(len(undecided))
+        if weight >> digit & 1:
+            smaller = undecided & ~drawn
+            undecided &= drawn
+            if places is None:
+                result |= smaller
+            else:
+                result[places] |= smaller
+        else:
+            undecided &= ~drawn
+        if digit % 2:  # looking for words that are done costs as much as a digit
+            left = np.flatnonzero(undecided)
+            if len(left) < len(undecided) // 2:
+                places = left if places is None else places[left]
+                undecided = undecided[left]
+    return result
+
+
+def _bernoulli_word(weight: int, source: BitSource) -> int:
+    """Return the result of :func:`bernoulli_words` for one word: it reads every digit up to the lowest 1."""
+    last = (weight & -weight).bit_length() - 1 if weight else BITS
+    result, undecided = 0, int(ONES)
+    for digit, drawn in zip(range(BITS - 1, last - 1, -1), source.words(BITS - last).tolist(), strict=True):
+        if weight >> digit & 1:
+            result |= undecided & ~drawn
+            undecided &= drawn
+        else:
+            undecided &= ~drawn
+        if not undecided:
+            break
+    return result
+
+
+def _bernoulli_loop(
+    count: int,
+    weight: int,
+    source: BitSource,
+    loop: Callable[[Words, Words, Codes, Words, bool], int],
+    shorten: Callable[[Words, Codes, Words, Codes], None],
+) -> Words:
+    """Return the result of :func:`bernoulli_words`, from the same words of the source, by compiled loops."""
+    result = np.zeros(count, dtype=np.uint64)
+    undecided = np.full(count, ONES, dtype=np.uint64)
+    places = np.zeros(0, dtype=np.int64)
+    for digit in range(BITS - 1, -1, -1):
+        if not weight & ((2 << digit) - 1) or not len(undecided):
+            break
+        left = loop(source.words(len(undecided)), undecided, places, result, bool(weight >> digit & 1))
+        if digit % 2 and left < len(undecided) // 2:
+            still, kept = np.empty(left, dtype=np.uint64), np.empty(left, dtype=np.int64)
+            shorten(undecided, places, still, kept)
+            undecided, places = still, kept
+    return result
+
+
+class Again:
+    """A source that first gives integers that another one gave before.
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> Again(np.array([7, 9]), bit_source(1)).integers(3)[:2].tolist()
+    [7, 9]
+    """
+
+    def __init__(self, drawn: Codes, source: BitSource) -> None:
+        self.drawn, self.source = drawn, source
+
+    def integers(self, count: int) -> Codes:
+        """Return ``count`` integers in [0, 2**62)."""
+        given, self.drawn = self.drawn[:count], self.drawn[count:]
+        rest = count - len(given)
+        return np.concatenate([given, self.source.integers(rest)]) if rest else given
+
+    def words(self, count: int) -> Words:
+        """Return words of 64 bits, of the source itself: the integers were words."""
+        return self.source.words(count)
+
+
+def draw_subsets(without: Codes, categories: int, size: int, source: BitSource) -> NDArray[np.bool_]:
+    """Return for each row a uniform subset of this size of all categories but one (Floyd's algorithm).
+
+    Parameters
+    ----------
+    without : (n,) int array
+        The category that each row leaves out.
+    categories, size : int
+
+    Returns
+    -------
+    (n, categories) bool array
+        Membership.
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> draw_subsets(np.array([0, 2]), 3, 2, bit_source(1)).astype(int)
+    array([[0, 1, 1],
+           [1, 1, 0]])
+    """
+    count, others = len(without), categories - 1
+    member = np.zeros((count, categories), dtype=np.bool_)
+    flat, start = member.reshape(-1), np.arange(count, dtype=np.int64) * categories
+    for last in range(others - size, others):
+        drawn = below(last + 1, count, source)
+        place = start + drawn + (drawn >= without)
+        newest = start + last + (last >= without)
+        flat[np.where(flat[place], newest, place)] = True
+    return member
+
+
+def packed_subsets(without: Codes, categories: int, size: int, source: BitSource) -> NDArray[np.uint8]:
+    """Return subsets as :func:`draw_subsets` draws them, as packed bits; category 0 is the highest of byte 0.
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> np.unpackbits(packed_subsets(np.array([0, 2]), 3, 2, bit_source(1)), axis=1)[:, :3]
+    array([[0, 1, 1],
+           [1, 1, 0]], dtype=uint8)
+    """
+    count, others = len(without), categories - 1
+    loop = compiled(floyd_members, MEMBER_NANOSECONDS * count * size)
+    if loop is None:
+        return np.packbits(draw_subsets(without, categories, size, source), axis=1)
+    drawn = source.integers(count * size)
+    limits = np.arange(others - size + 1, others + 1, dtype=np.int64)
+    bits = np.zeros((count, (categories + 7) // 8), dtype=np.uint8)
+    if not loop(bits.reshape(-1), bits.shape[1], without, drawn, limits, TOTAL - TOTAL % limits):
+        again = Again(drawn, source)
+        return np.packbits(draw_subsets(without, categories, size, again), axis=1)
+    return bits

@@ -1,0 +1,166 @@
+"""Sets of categories as packed bits: counting members, and the text that stands for a set in a table.
+
+Category 0 is the highest bit of the first byte. The text is an ``x`` and two hexadecimal digits a byte: the
+letter keeps programs from taking it for a number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.tables import Coded
+from mechdesign.exact.numbers import shown
+
+Packed = NDArray[np.uint8]
+
+WORDS, BLOCK = 32, 1 << 18
+"""Words of 64 bits of a row, at least, and of a block, when members are counted."""
+
+DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
+NO_DIGIT = 255
+DIGIT_OF = np.full(256, NO_DIGIT, dtype=np.uint8)
+DIGIT_OF[DIGITS] = np.arange(16)
+DIGIT_OF[np.frombuffer(b"ABCDEF", dtype=np.uint8)] = np.arange(10, 16)
+
+
+def width(categories: int) -> int:
+    """Return the number of bytes of a set."""
+    return (categories + 7) // 8
+
+
+def padding(categories: int) -> int:
+    """Return the bits of the last byte that stand for no category, as a mask."""
+    return (1 << (8 * width(categories) - categories)) - 1
+
+
+def member_counts(packed: Packed, categories: int) -> NDArray[np.int64]:
+    """Return the number of sets that contain each category.
+
+    Examples
+    --------
+    >>> member_counts(np.array([[0b10100000], [0b10000000]], dtype=np.uint8), 3)
+    array([2, 0, 1])
+    """
+    bytes_each = packed.shape[1]
+    together = 8 // math.gcd(bytes_each, 8)  # this many sets fill whole words
+    together *= -(-8 * WORDS // (together * bytes_each))
+    whole = len(packed) - len(packed) % together
+    counts = np.unpackbits(packed[whole:], axis=1).sum(axis=0, dtype=np.int64)
+    words = np.ascontiguousarray(packed[:whole]).reshape(-1, together * bytes_each).view(np.uint64)
+    rows = max(1, BLOCK // max(1, words.shape[1]))
+    for start in range(0, len(words), rows):
+        for weight, plane in _planes(words[start : start + rows]):
+            ones = np.unpackbits(plane.view(np.uint8)).reshape(together, 8 * bytes_each)
+            counts += weight * ones.sum(axis=0, dtype=np.int64)
+    found: NDArray[np.int64] = counts[:categories]
+    return found
+
+
+def _planes(words: NDArray[np.uint64]) -> Iterator[tuple[int, NDArray[np.uint64]]]:
+    """Add up the bits of each column; yield the digits of the sums, from the lowest, with their weights.
+
+    Three numbers of one weight become one of that weight and a carry: a full adder for each bit.
+    """
+    level, weight = words, 1
+    while len(level):
+        carries = []
+        while len(level) > 1:
+            third = len(level) // 3
+            if not third:
+                first, second = level[:1], level[1:]
+                carries.append(first & second)
+                level = first ^ second
+                break
+            first, second, last = (level[part * third : (part + 1) * third] for part in range(3))
+            odd = first ^ second
+            carries.append((first & second) | (odd & last))
+            odd ^= last
+            rest = level[3 * third :]
+            level = np.concatenate([odd, rest]) if len(rest) else odd
+        yield weight, level
+        level, weight = np.concatenate(carries) if carries else level[:0], 2 * weight
+
+
+def set_sizes(packed: Packed) -> NDArray[np.int64]:
+    """Return the number of members of each set.
+
+    Examples
+    --------
+    >>> set_sizes(np.array([[0b10100000, 1], [0, 255]], dtype=np.uint8)).tolist()
+    [3, 8]
+    """
+    whole = packed.shape[1] % 8 == 0 and packed.flags.c_contiguous
+    words = packed.view(np.uint64) if whole else packed
+    sizes: NDArray[np.int64] = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    return sizes
+
+
+def as_texts(packed: Packed) -> NDArray[np.str_]:
+    """Return the text of each set.
+
+    Examples
+    --------
+    >>> as_texts(np.array([[0b10100000, 255]], dtype=np.uint8)).tolist()
+    ['xa0ff']
+    """
+    rows, columns = packed.shape
+    letters = np.empty((rows, 1 + 2 * columns), dtype=np.uint32)
+    letters[:, 0] = ord("x")
+    letters[:, 1::2] = DIGITS[packed >> 4]
+    letters[:, 2::2] = DIGITS[packed & 15]
+    return letters.view(f"<U{1 + 2 * columns}").ravel()
+
+
+def read_sets(reports: Any, categories: int) -> Packed:
+    """Return reports as packed bits: an (n, bytes) array of uint8 as it is, texts decoded.
+
+    Raises
+    ------
+    DataError
+        For anything else, or bits that stand for no category, naming the row.
+    """
+    given = np.asarray(reports) if not isinstance(reports, Coded) else reports
+    if isinstance(given, np.ndarray) and given.dtype == np.uint8 and given.ndim == 2:
+        packed = given
+        if packed.shape[1] != width(categories):
+            raise DataError(
+                "reports",
+                f"{packed.shape[1]} bytes each, {width(categories)} are expected for {categories} categories",
+                "use the mechanism file the reports were made with",
+            )
+    else:
+        packed = _decoded(given, categories)
+    if len(packed) and padding(categories):
+        wrong = (packed[:, -1] & padding(categories)) > 0
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise RowError("reports", row, f"has a bit beyond the {categories} categories", "correct it")
+    return packed
+
+
+def _decoded(texts: NDArray[Any] | Coded, categories: int) -> Packed:
+    column = texts.values[texts.codes] if isinstance(texts, Coded) else texts
+    if column.ndim != 1:
+        raise DataError("reports", f"expected one column, got an array of {column.ndim} dimensions")
+    length = 1 + 2 * width(categories)
+    if not len(column):
+        return np.zeros((0, width(categories)), dtype=np.uint8)
+    listed = column.tolist()
+    for row, text in enumerate(listed):
+        if not isinstance(text, str) or len(text) != length or text[0] != "x" or not text.isascii():
+            raise RowError(
+                "reports", row, f"{shown(text)} is not a report", f"expected 'x' and {length - 1} hex digits"
+            )
+    letters = np.array(listed, dtype=f"S{length}").view(np.uint8).reshape(len(listed), length)
+    digits = DIGIT_OF[letters[:, 1:]]
+    wrong = (digits == NO_DIGIT).any(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise RowError("reports", row, f"{shown(listed[row])} is not a report", "a letter is not a hex digit")
+    return (digits[:, 0::2] * 16 + digits[:, 1::2]).astype(np.uint8)

@@ -1,0 +1,136 @@
+"""The families of design problems. A family is one folder here; nothing else has to be registered.
+
+Another distribution brings a family of its own by an entry point of the group ``mechdesign.families``, whose
+value is the family's package: the shell, model files and the front then know its problems as well.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion
+from mechdesign.core.problem import Problem
+
+GROUP = "mechdesign.families"
+
+
+@cache
+def families() -> tuple[ModuleType, ...]:
+    """Return the packages of all families, those of other distributions last.
+
+    Raises
+    ------
+    ModelFileError
+        When another distribution's family cannot be imported, naming it.
+
+    Examples
+    --------
+    >>> "mean" in [family.__name__.rpartition(".")[2] for family in families()]
+    True
+    """
+    own = [
+        importlib.import_module(f"{__name__}.{module_info.name}")
+        for module_info in pkgutil.iter_modules(__path__)
+    ]
+    from importlib.metadata import entry_points  # takes longer than a family
+
+    others = []
+    for point in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            others.append(importlib.import_module(point.value))
+        except ImportError as error:
+            raise ModelFileError(
+                f"entry point '{point.name}' of {GROUP}",
+                f"{point.value} cannot be imported ({error})",
+                "repair or uninstall the package that brings it",
+            ) from None
+    return (*own, *others)
+
+
+@cache
+def problem_classes() -> dict[str, type[Problem]]:
+    """Return every problem class by its stable name.
+
+    A family package lists its classes in ``PROBLEMS``.
+
+    Examples
+    --------
+    >>> "randomized-response" in problem_classes()
+    True
+    """
+    classes: dict[str, type[Problem]] = {}
+    for family in families():
+        for problem_class in family.PROBLEMS:
+            if problem_class.name in classes:
+                places = f"{classes[problem_class.name].__module__} and {problem_class.__module__}"
+                raise ModelFileError(f"problem '{problem_class.name}'", f"brought by {places}", "rename one")
+            classes[problem_class.name] = problem_class
+    return classes
+
+
+@cache
+def exported_names() -> dict[str, Any]:
+    """Return the names that ``mechdesign`` exports: the problem classes and the ``EXPORTS`` of families.
+
+    Examples
+    --------
+    >>> {"MeanChannel", "choose"} <= set(exported_names())
+    True
+    """
+    names: dict[str, Any] = {item.__name__: item for item in problem_classes().values()}
+    for family in families():
+        names |= {name: getattr(family, name) for name in getattr(family, "EXPORTS", ())}
+    return names
+
+
+def exported(name: str) -> Any:
+    """Return the object that ``mechdesign`` exports by this name, or None; its own folder is tried first.
+
+    Examples
+    --------
+    >>> exported("MeanChannel").name, exported("NoSuchProblem")
+    ('mean-channel', None)
+    """
+    near = _in_its_folder(re.sub("(?<=.)(?=[A-Z])", "-", name).lower())
+    return near if near is not None and near.__name__ == name else exported_names().get(name)
+
+
+def problem_class(name: str) -> type[Problem]:
+    """Return the problem class of this name.
+
+    Raises
+    ------
+    UnknownNameError
+        With a suggestion.
+    """
+    near = _in_its_folder(name)
+    if near is not None:
+        return near
+    known = problem_classes()
+    if name not in known:
+        raise UnknownNameError("problem", f"no '{name}'", suggestion(name, known))
+    return known[name]
+
+
+@cache
+def _in_its_folder(name: str) -> type[Problem] | None:
+    """Return the class of a problem whose folder has its name, or its name without that of its family.
+
+    So one family is imported and not all of them. None where there is no such folder.
+    """
+    words = name.split("-")
+    for family in pkgutil.iter_modules(__path__):
+        folders = {"_".join(words), "_".join(words[1:]) if words[0] == family.name else ""}
+        home = Path(__path__[0]) / family.name
+        if family.ispkg and any(folder and (home / folder).is_dir() for folder in folders):
+            package = importlib.import_module(f"{__name__}.{family.name}")
+            for problem in package.PROBLEMS:
+                if problem.name == name:
+                    return cast("type[Problem]", problem)
+    return None

@@ -1,0 +1,73 @@
+"""Users, tasks and requirements drawn as in table 5.2 of the source, each from a seed of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.validation import finite_array, in_range, integer
+from mechdesign.families.auction import needed
+
+MOST_DRAWN = 1_000_000
+
+
+def uniform_bids(users: int, low: float = 1.0, high: float = 2.0, seed: int = 0) -> NDArray[np.float64]:
+    """Return bids with both costs uniform in [low, high]."""
+    count = integer("bids: users", users, 1, MOST_DRAWN)
+    least, most = _ends("bids", [low, high])
+    rng = np.random.default_rng([integer("bids: seed", seed, 0), 1])
+    return rng.uniform(least, most, (count, 2))
+
+
+def random_tasks(
+    users: int, tasks: int, least: int = 1, most: int | None = None, seed: int = 0
+) -> list[list[int]]:
+    """Return for each user a number of tasks, uniform from least to most, and that many random tasks."""
+    count = integer("tasks: users", users, 1, MOST_DRAWN)
+    kinds = integer("tasks: tasks", tasks, 1, 10_000)
+    high = integer("tasks: most", kinds if most is None else most, 1, kinds)
+    low = integer("tasks: least", least, 1, high)
+    rng = np.random.default_rng([integer("tasks: seed", seed, 0), 2])
+    sizes = rng.integers(low, high + 1, count).tolist()
+    return [sorted(rng.permutation(kinds)[:size].tolist()) for size in sizes]
+
+
+def accurate(
+    tasks: int,
+    epsilon: float,
+    alpha: Sequence[float] = (1.0, 2.0),
+    delta: Sequence[float] = (0.1, 0.2),
+    value_range: float = 1.0,
+    seed: int = 0,
+) -> list[int]:
+    """Return the number of users of each task for an (alpha, delta) drawn from these ranges."""
+    kinds = integer("requirements: tasks", tasks, 1, 10_000)
+    rng = np.random.default_rng([integer("requirements: seed", seed, 0), 3])
+    goals = accuracies(kinds, alpha, delta, rng)
+    return [needed(epsilon, goal, share, value_range) for goal, share in goals.tolist()]
+
+
+def accuracies(
+    tasks: int, alpha: Sequence[float], delta: Sequence[float], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return rows (alpha, delta), one for each task."""
+    low, high = _ends("alpha", alpha)
+    least, most = _ends("delta", delta)
+    return np.column_stack([rng.uniform(low, high, tasks), rng.uniform(least, most, tasks)])
+
+
+def _ends(field: str, value: Sequence[float]) -> tuple[float, float]:
+    ends = finite_array(field, value, 1).tolist()
+    if len(ends) != 2 or ends[0] > ends[1]:
+        raise ParameterError(field, "expected two numbers, the smaller one first")
+    low, high = ends
+    return in_range(field, low, 0.0, np.inf), high
+
+
+BID_GENERATORS: Mapping[str, Callable[..., Any]] = {"uniform": uniform_bids}
+TASK_GENERATORS: Mapping[str, Callable[..., Any]] = {"random": random_tasks}
+REQUIREMENT_GENERATORS: Mapping[str, Callable[..., Any]] = {"accuracy": accurate}

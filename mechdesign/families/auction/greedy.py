@@ -1,0 +1,263 @@
+"""The two-phase greedy rule of one slot, with critical payments, all in integers.
+
+Phase 1: who has no positive weight wins. Phase 2: while tasks are open, the user with the least weight per
+open task of its own wins, the first one of equals. A winner is paid the largest price that would still have
+won.
+
+How many open tasks a user has changes only when a task is closed. So ratios are divided again at most once a
+task, not once a winner; and the run without a winner, which its payment comes from, starts where the winner
+entered: before that the two runs are the same, and the user lost at its own price, so those stages do not
+decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import MethodError
+from mechdesign.families.auction.slot_rules import MOST_UNITS, Slot
+
+Doubles = NDArray[np.float64]
+
+NEAR = 1.0 + 2.0**-48
+"""Ratios in double precision that are further apart than this factor are ordered as the exact ones."""
+
+
+MOST_WORK = 10**12
+"""Ratios that one slot may compare, some minutes' worth."""
+
+
+@dataclass(frozen=True)
+class Award:
+    """Winners of a slot, and their payments.
+
+    Attributes
+    ----------
+    winners : tuple of int
+        In the order in which they were chosen.
+    payments : tuple of int
+        In units, one for each winner.
+    """
+
+    winners: tuple[int, ...]
+    payments: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One choice of phase 2, with the state before it."""
+
+    user: int
+    gain: int
+    gains: Doubles
+    needs: tuple[int, ...]
+
+
+Runs = dict[tuple[int, ...], list[Stage]]
+"""Phase 2 by what it starts with."""
+
+
+class Covering:
+    """Phase 2 as a machine that chooses one user after the other.
+
+    Parameters
+    ----------
+    slot : Slot
+    needs : iterable of int
+        How many winners each task still needs.
+    weights : (users,) array
+        In double precision; infinite for those who do not compete.
+    gains : (users,) array, optional
+        How many open tasks each user has.
+    """
+
+    def __init__(
+        self, slot: Slot, needs: Iterable[int], weights: Doubles, gains: Doubles | None = None
+    ) -> None:
+        self.slot, self.needs, self.weights = slot, list(needs), weights
+        if gains is None:
+            wanted = np.array([need > 0 for need in self.needs], dtype=np.float64)
+            gains = wanted @ slot.columns
+        self.gains = gains
+        self.open = sum(need > 0 for need in self.needs)
+        self._divide()
+
+    def _divide(self) -> None:
+        with np.errstate(divide="ignore"):
+            self.ratios = self.weights / self.gains
+
+    def best(self) -> int:
+        """Return the user with the least ratio, the first one of equals; -1 if nobody has an open task."""
+        ratios = self.ratios
+        chosen = int(ratios.argmin())
+        if ratios[chosen] == np.inf:
+            return -1
+        near = (ratios <= ratios[chosen] * NEAR).nonzero()[0]
+        if len(near) > 1:
+            exact, gains = self.slot.weights, self.gains
+            chosen = int(near[0])
+            for user in near[1:].tolist():
+                if exact[user] * int(gains[chosen]) < exact[chosen] * int(gains[user]):
+                    chosen = user
+        return chosen
+
+    def take(self, user: int) -> None:
+        """Let a user win."""
+        self.weights[user] = self.ratios[user] = np.inf
+        needs, gains = self.needs, self.gains
+        for task in self.slot.tasks[user]:
+            if needs[task] > 0:
+                needs[task] -= 1
+                if needs[task] == 0:
+                    self.open -= 1
+                    self.gains = self.gains - self.slot.columns[task]
+        if self.gains is not gains:
+            self._divide()
+
+
+def award(slot: Slot) -> Award:
+    """Return winners and critical payments of a slot that has no obstacle.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from mechdesign.families.auction.slot_rules import slot_of
+    >>> able = np.array([[True, True], [True, False], [False, True]])
+    >>> slot = slot_of([3, 2, 2], able, np.array([1, 1]), 1.0, [Fraction(0)] * 3, reserve=1.0)
+    >>> award(slot)
+    Award(winners=(0,), payments=(4,))
+    """
+    ahead = preselected(slot)
+    weights = competing(slot, ahead)
+    stages = covering_choices(Covering(slot, remaining(slot, ahead), weights.copy()))
+    chosen = (*ahead, *(stage.user for stage in stages))
+    place = {stage.user: number for number, stage in enumerate(stages)}
+    runs: Runs = {}
+    return Award(
+        chosen, tuple(_payment(slot, user, place.get(user), ahead, stages, weights, runs) for user in chosen)
+    )
+
+
+def too_much_work(slot: Slot) -> str:
+    """Return why the rule would take too long with this slot; empty if it would not.
+
+    The first run is short enough to count it: each winner's payment takes about as long once more.
+    """
+    ahead = preselected(slot)
+    needs = remaining(slot, ahead)
+    first = slot.users * min(slot.users, sum(needs))
+    if first <= MOST_WORK:
+        chosen = len(covering_choices(Covering(slot, needs, competing(slot, ahead)))) if any(needs) else 0
+        tasks = len(needs)
+        first = slot.users * (len(ahead) * (chosen + tasks) + chosen * (chosen // 2 + tasks))
+    if first <= MOST_WORK:
+        return ""
+    return (
+        f"{slot.users} users, of whom {len(ahead)} win in any case, and {sum(needs)} places to fill take "
+        f"more than {MOST_WORK:.0e} comparisons; divide the users into areas with an auction each"
+    )
+
+
+def winners(slot: Slot) -> tuple[int, ...]:
+    """Return the winners, without computing their payments."""
+    ahead = preselected(slot)
+    stages = covering_choices(Covering(slot, remaining(slot, ahead), competing(slot, ahead)))
+    return (*ahead, *(stage.user for stage in stages))
+
+
+def paid(slot: Slot, user: int) -> int | None:
+    """Return the payment of one user by :func:`award`; None if it does not win."""
+    ahead = preselected(slot)
+    weights = competing(slot, ahead)
+    stages = covering_choices(Covering(slot, remaining(slot, ahead), weights.copy()))
+    place = {stage.user: number for number, stage in enumerate(stages)}
+    if user not in place and user not in ahead:
+        return None
+    return _payment(slot, user, place.get(user), ahead, stages, weights, {})
+
+
+def preselected(slot: Slot) -> tuple[int, ...]:
+    """Return the winners before phase 2: those who are forced, and those without a positive weight."""
+    weights, forced = slot.weights, slot.forced
+    return tuple(user for user in slot.admitted.nonzero()[0].tolist() if weights[user] <= 0 or user in forced)
+
+
+def competing(slot: Slot, ahead: Iterable[int]) -> Doubles:
+    """Return the weights of those who compete in phase 2, infinite for all others."""
+    scale = slot.scale
+    weights = np.array([weight / scale for weight in slot.weights])
+    weights[~slot.admitted] = np.inf
+    weights[list(ahead)] = np.inf
+    return weights
+
+
+def remaining(slot: Slot, winners: Iterable[int]) -> list[int]:
+    """Return the number of winners that each task needs besides these."""
+    covered = slot.able[list(winners)].sum(axis=0, dtype=np.int64)
+    found: list[int] = np.maximum(slot.requirements - covered, 0).tolist()
+    return found
+
+
+def covering_choices(covering: Covering) -> list[Stage]:
+    """Run phase 2 until no task is open, and return its choices."""
+    stages = []
+    while covering.open:
+        user = covering.best()
+        if user < 0:
+            raise MethodError("greedy", "no user is left for an open task", "find more users first")
+        stages.append(Stage(user, int(covering.gains[user]), covering.gains, tuple(covering.needs)))
+        covering.take(user)
+    return stages
+
+
+def _payment(
+    slot: Slot,
+    user: int,
+    place: int | None,
+    ahead: tuple[int, ...],
+    stages: list[Stage],
+    weights: Doubles,
+    runs: Runs,
+) -> int:
+    """Return the largest price at which the user would have won.
+
+    Who wins in phase 1 does not compete in phase 2, so the runs without two of them that leave the same needs
+    are one; ``runs`` keeps them.
+    """
+    limit = MOST_UNITS if slot.reserve is None else slot.reserve
+    if slot.essential[user] or user in slot.forced:
+        return limit
+    if place is None:
+        left = tuple(remaining(slot, (other for other in ahead if other != user)))
+        if left not in runs:
+            runs[left] = covering_choices(Covering(slot, left, weights.copy()))
+        return min(limit, critical_price(slot, user, runs[left]))
+    weights = weights.copy()
+    weights[user] = np.inf
+    weights[[stage.user for stage in stages[:place]]] = np.inf
+    again = Covering(slot, stages[place].needs, weights, stages[place].gains)
+    return min(limit, critical_price(slot, user, covering_choices(again)))
+
+
+def critical_price(slot: Slot, user: int, stages: list[Stage]) -> int:
+    """Return the largest price at which a user wins: in phase 1, or at some stage of the run without it.
+
+    While gains stay the same, ratios only rise: the last stage before a task is closed decides.
+    """
+    slope, offset = slot.slope, slot.offsets[user]
+    best = offset // slope
+    for number, stage in enumerate(stages):
+        if number + 1 < len(stages) and stages[number + 1].gains is stage.gains:
+            continue
+        gain = int(stage.gains[user])
+        if gain:
+            above = slot.weights[stage.user] * gain + offset * stage.gain
+            price, rest = divmod(above, slope * stage.gain)
+            if rest == 0 and stage.user < user:
+                price -= 1  # the other one comes first of equals
+            best = max(best, price)
+    return best

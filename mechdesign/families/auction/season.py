@@ -1,0 +1,214 @@
+"""A season of an online auction: who is there, what is owed to whom in selections, and all decisions so far.
+
+A file holds it. What a slot decided is on the disk before anybody learns of it, in one file that is
+replaced as a whole; so a process that is killed at any moment has decided a slot or has not, and a decided
+slot is answered from the file, never decided again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.documents import parse_json
+from mechdesign.core.errors import DataError, ModelFileError, unread
+from mechdesign.exact.numbers import shown
+from mechdesign.families.auction.records import Bid, Decision, Member
+from mechdesign.families.auction.state import StateError, season_parts
+from mechdesign.work.files import read_text, whole_file
+
+FORMAT, VERSION = "mechdesign-season", 2
+
+LARGEST = 1 << 30
+
+__all__ = ["Bid", "Decision", "Member", "Season"]
+
+
+@dataclass
+class Season:
+    """The state of an online auction between slots.
+
+    Attributes
+    ----------
+    auction : str
+        The fingerprint of the auction it belongs to.
+    share : Fraction
+        The participation that is promised; backlogs are counted in parts of its denominator.
+    members : dict of str to Member
+        Those who took part in the last slot.
+    decisions : list of Decision
+        One for each slot.
+    identity : str
+        What tells it from other seasons of the same auction: a name that it was given, else drawn at random.
+    """
+
+    auction: str
+    share: Fraction
+    members: dict[str, Member] = field(default_factory=dict)
+    decisions: list[Decision] = field(default_factory=list)
+    identity: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    @property
+    def slot(self) -> int:
+        """Number of slots that have been decided."""
+        return len(self.decisions)
+
+    def backlog(self, name: str) -> Fraction:
+        """Return the virtual queue of a user; 0 for one who is not there."""
+        member = self.members.get(name)
+        return Fraction(0) if member is None else Fraction(member.backlog, self.share.denominator)
+
+    def idle(self, name: str) -> int:
+        """Return for how many slots a user has not won; 0 for one who is not there."""
+        member = self.members.get(name)
+        return 0 if member is None else member.idle
+
+    def record(self, decision: Decision, online: Sequence[str], asked: Sequence[int]) -> None:
+        """Take up a decision: q <- max(q - x, 0) + D for all who took part; the others have left.
+
+        Parameters
+        ----------
+        decision : Decision
+        online : sequence of str
+            Who took part.
+        asked : sequence of int
+            What each of them asked, in units of money.
+        """
+        one, share = self.share.denominator, self.share.numerator
+        winners = set(decision.winners)
+        members = {}
+        for name, price in zip(online, asked, strict=True):
+            member = self.members.get(name, Member())
+            won = name in winners
+            members[name] = Member(
+                max(member.backlog - one * won, 0) + share,
+                0 if won else member.idle + 1,
+                member.slots + 1,
+                member.won + won,
+                price,
+            )
+        self.members = members
+        self.decisions.append(decision)
+
+    def decided(self, slot: int, bids: str) -> Decision | None:
+        """Return the decision of a slot that has one; None for the next slot.
+
+        Raises
+        ------
+        DataError
+            When the slot was decided with other bids, or is not the next one.
+        """
+        if 1 <= slot <= self.slot:
+            found = self.decisions[slot - 1]
+            if found.bids != bids:
+                raise DataError(
+                    f"slot {slot}",
+                    "was decided already, with other bids",
+                    f"the next slot is {self.slot + 1}",
+                )
+            return found
+        if slot != self.slot + 1:
+            raise DataError(f"slot {slot}", "is not the next one", f"{self.slot + 1} is")
+        return None
+
+    def participation(self) -> Certificate:
+        """Certify sum x >= D * slots - backlog for all who are there, which follows from the queues."""
+        worst: tuple[Fraction, str] | None = None
+        short = Fraction(0)
+        for name, member in self.members.items():
+            slack = member.won - self.share * member.slots + self.backlog(name)
+            short = max(short, self.share * member.slots - member.won)
+            if worst is None or slack < worst[0]:
+                worst = (slack, name)
+        figures = {
+            "participation": float(self.share),
+            "largest_backlog": max((float(self.backlog(name)) for name in self.members), default=0.0),
+            "largest_shortfall": float(short),
+        }
+        if worst is None:
+            return Certificate("participation", True, True, figures, {}, "no user is present")
+        return Certificate("participation", worst[0] >= 0, True, figures, {"user": worst[1]})
+
+    # The file
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the state as plain values."""
+        return {
+            "auction": self.auction,
+            "share": [self.share.numerator, self.share.denominator],
+            "members": {name: list(asdict(member).values()) for name, member in self.members.items()},
+            "decisions": [decision.as_json() for decision in self.decisions],
+            "identity": self.identity,
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state; it is on the disk, whole, when this returns."""
+        content = self.as_json()
+        document = {"format": FORMAT, "version": VERSION, "content": content, "sha256": _digest(content)}
+        with whole_file(path, ModelFileError, durable=True, private=True) as temporary:
+            temporary.write_text(json.dumps(document, allow_nan=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], auction: str, share: Fraction, identity: str | None = None
+    ) -> Season:
+        """Read the state of a season of this auction.
+
+        Parameters
+        ----------
+        path : path
+        auction : str
+            The fingerprint of the auction.
+        share : Fraction
+            Its participation.
+        identity : str, optional
+            That of the season that is meant; by default any.
+
+        Raises
+        ------
+        ModelFileError
+            When it cannot be read, was changed, is not a state that a season can be in, or belongs to another
+            auction or season.
+        """
+        try:
+            document = parse_json(read_text(path, LARGEST, ModelFileError))
+            content, version = document["content"], document["version"]
+            if document["format"] != FORMAT or type(version) is not int or not 1 <= version <= VERSION:
+                raise ModelFileError(path, "is not a season of this release", "name another file")
+            if document["sha256"] != _digest(content):
+                raise ModelFileError(
+                    path, "was changed after it was written (sha256 differs)", "restore it from a copy"
+                )
+            if content["auction"] != auction or content["share"] != [share.numerator, share.denominator]:
+                raise ModelFileError(path, "is a season of another auction", "name its own state file")
+            members, decisions, own = season_parts(content, share, version)
+        except ModelFileError:
+            raise
+        except OSError as error:
+            raise ModelFileError(path, unread(error), "name the state file") from None
+        except StateError as error:
+            raise ModelFileError(
+                path, f"is not a state that a season can be in ({error})", "restore it from a copy"
+            ) from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise ModelFileError(path, "is not a state file of a season", "name another file") from None
+        if identity is not None and own != identity:
+            called = f"is that of {shown(own)}" if own else "has no identity"
+            raise ModelFileError(
+                path,
+                f"is the state of another season ({called}, not of {shown(identity)})",
+                "name the state file of this season",
+            )
+        return cls(auction, share, members, decisions, own)
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return sha256(text.encode()).hexdigest()

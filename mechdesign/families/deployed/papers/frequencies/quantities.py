@@ -1,0 +1,43 @@
+"""A system next to the optimum at its exact epsilon, and the epsilon of several reports of one value."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mechdesign.core.solution import Solution
+from mechdesign.families.deployed.frequencies.problem import DeployedFrequencies
+from mechdesign.families.deployed.frequencies.systems import KaryRandomizer, RapporSystem
+
+MANY = (2, 10, 100)
+"""Reports of one value whose exact epsilon is stated."""
+
+
+def quantities(problem: DeployedFrequencies, solution: Solution[Any]) -> dict[str, Any]:
+    """Return the exact epsilon, and how many times the variance of the optimum the system has.
+
+    ``over_optimum`` is that ratio, also that of the users needed for equal errors; ``standard_error`` that
+    of a rare category for the problem's users, ``optimal_standard_error`` that of the optimum. RAPPOR also
+    has ``epsilon_of_2`` and the like, ``epsilon_of_any_number``, and ``ratio_of_one``, e^epsilon as text,
+    exactly, or to ten digits where it has thousands. The k-ary randomizer also has ``noise_at_14``, the p
+    that gives epsilon 14.
+    """
+    deployed, bound = problem.deployed_value(), problem.lower_bound()
+    found: dict[str, Any] = {
+        "exact_epsilon": problem.exact_epsilon,
+        "deployed": deployed,
+        "optimum": bound,
+        "over_optimum": deployed / bound,
+        "standard_error": math.sqrt(deployed / problem.users),
+        "optimal_standard_error": math.sqrt(bound / problem.users),
+    }
+    system = problem.runs
+    if isinstance(system, RapporSystem):
+        configuration = system.configuration()
+        single, lasting = configuration.audit(1), configuration.audit(None)
+        found |= {f"epsilon_of_{number}": configuration.audit(number).epsilon for number in MANY}
+        found |= {"ratio_of_one": single.ratio_text(), "ratio_of_any_number": lasting.ratio_text()}
+        found["epsilon_of_any_number"] = lasting.epsilon
+    if isinstance(system, KaryRandomizer):
+        found["noise_at_14"] = system.states / (system.states + math.expm1(14.0))
+    return found

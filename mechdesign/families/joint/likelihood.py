@@ -1,0 +1,198 @@
+"""The likelihood of one-hot reports over all joint cells, without an array of reports by cells.
+
+A report T has a group of bits for every attribute. Up to a factor that no cell changes, its chance in the
+cell v = (v_1, ..., v_d) is the product of r_1 where the bit of v_j is 1 and r_0 where it is 0, with
+r_1 = q*/p* and r_0 = (1 - q*)/(1 - p*). So the attributes are split into two parts; every distinct group of
+bits of a part has one row of products over the part's cells, and a table over the cells of both parts is a
+matrix. For n distinct reports and C_1 C_2 cells, sum_v P(v) Pr[T | v] for all T costs n C_2 and a product of
+small matrices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from copy import copy
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.families.joint.layout import keys
+
+Array = NDArray[np.float64]
+Bits = NDArray[np.uint8]
+
+BLOCK = 1 << 16
+"""Numbers that are looked at at a time: they fit the processor's cache."""
+
+MOST_NUMBERS = 1 << 27
+"""Numbers in the largest array: 1 GiB."""
+
+
+def parts(sizes: Sequence[int]) -> int:
+    """Return the number of attributes in the first part, such that the larger part has few cells.
+
+    Examples
+    --------
+    >>> parts([2, 5, 6, 7, 7, 2]), parts([4])
+    (3, 1)
+    """
+    splits = range(1, len(sizes)) if len(sizes) > 1 else (1,)
+    return min(splits, key=lambda k: max(math.prod(sizes[:k]), math.prod(sizes[k:])))
+
+
+class Likelihood:
+    """Mean log-likelihood of a distribution over the joint cells, and its gradient.
+
+    Parameters
+    ----------
+    reports : (n, bits) array of uint8
+        Distinct or not; one row a user's report, attribute after attribute: 0 or 1, or of several reports
+        linked to the user the number of ones.
+    counts : (n,) array
+        How many users sent each.
+    sizes : sequence of int
+        Values of each attribute.
+    own, other : float
+        q* and p*: the chance of a 1 where the true bit is 1, and where it is 0; 0 < p* < q* < 1.
+    chances : (2, R + 1) array, optional
+        Of R linked reports of a bit: the chance of each sequence, by its number of ones, for a true 1 and a
+        true 0; those of one report by default.
+
+    Examples
+    --------
+    >>> model = Likelihood(np.array([[1, 0], [0, 1]]), np.array([3, 1]), [2], 0.75, 0.25)
+    >>> model.cells, model.users
+    (2, 4)
+    >>> model.ratios(model.densities(np.array([0.5, 0.5]))).round(3).tolist()
+    [1.4, 0.6]
+    """
+
+    def __init__(
+        self,
+        reports: Bits,
+        counts: NDArray[np.int64],
+        sizes: Sequence[int],
+        own: float,
+        other: float,
+        chances: Array | None = None,
+    ) -> None:
+        self.sizes, self.own, self.other = tuple(sizes), own, other
+        single = np.array([[1.0 - own, own], [1.0 - other, other]])
+        given = single if chances is None else chances
+        self.chances = np.where(given[1] > 0.0, given, 1.0)  # what cannot be seen does not matter
+        self.users = int(counts.sum())
+        if self.users == 0:
+            raise DataError("reports", "there are none", "give at least one report")
+        split = parts(sizes)
+        self.require_room(sizes, len(reports))
+        self.groups: list[Bits] = []
+        """The distinct groups of bits of both parts, in the order of the rows of ``first`` and ``second``."""
+        first, place_1 = self._rows(reports, 0, split)
+        second, place_2 = self._rows(reports, split, len(sizes))
+        order = np.lexsort((place_2, place_1))
+        place_1, place_2, ordered = place_1[order], place_2[order], counts[order]
+        fresh = np.ones(len(order), dtype=bool)
+        fresh[1:] = (np.diff(place_1) != 0) | (np.diff(place_2) != 0)
+        starts = np.flatnonzero(fresh)
+        self.first, self.second = first, second
+        self.place_1, self.place_2 = place_1[starts], place_2[starts]
+        self.counts: Array = np.add.reduceat(ordered, starts).astype(np.float64)
+        seen = [counts @ (reports == ones).sum(axis=1) for ones in range(self.chances.shape[1])]
+        self.constant = float(np.array(seen) @ np.log(self.chances[1])) / self.users
+        """The mean logarithm of the factor that no cell changes: that of a report if all true bits were 0."""
+
+    @staticmethod
+    def require_room(sizes: Sequence[int], reports: int) -> None:
+        """Raise ParameterError where the arrays for ``reports`` different reports would be too large."""
+        split = parts(sizes)
+        widths = [math.prod(sizes[:split]), math.prod(sizes[split:])]
+        bits = [sum(sizes[:split]), sum(sizes[split:])]
+        rows = [min(reports, 1 << min(number, 62)) for number in bits]
+        needed = max(widths[0] * widths[1], *(row * width for row, width in zip(rows, widths, strict=True)))
+        if needed > MOST_NUMBERS:
+            cells = math.prod(sizes)
+            raise ParameterError(
+                "attributes",
+                f"{cells} joint cells of {reports} different reports need an array of "
+                f"{8 * needed / 2**30:.1f} GiB, 1 GiB is the limit",
+                "take fewer attributes together",
+            )
+
+    def _rows(self, reports: Bits, start: int, stop: int) -> tuple[Array, NDArray[np.int64]]:
+        """Return the products of each distinct group of bits over a part's cells, and each report's group."""
+        if start == stop:
+            self.groups.append(np.zeros((1, 0), dtype=np.uint8))
+            return np.ones((1, 1)), np.zeros(len(reports), dtype=np.int64)
+        low, high = sum(self.sizes[:start]), sum(self.sizes[:stop])
+        single = self.chances.shape[1] == 2
+        key = keys(np.packbits(reports[:, low:high], axis=1) if single else reports[:, low:high])
+        _, chosen, places = np.unique(key, return_index=True, return_inverse=True)
+        groups = reports[chosen, low:high]
+        self.groups.append(groups)
+        factors = (self.chances[0] / self.chances[1])[groups]
+        rows, done = np.ones((len(groups), 1)), 0
+        for size in self.sizes[start:stop]:
+            factor = factors[:, done : done + size]
+            rows = (rows[:, :, None] * factor[:, None, :]).reshape(len(groups), -1)
+            done += size
+        return rows, places.ravel().astype(np.int64)
+
+    def with_counts(self, counts: NDArray[np.int64]) -> Self:
+        """Return the likelihood of other numbers of users with the same distinct reports, in their order.
+
+        Its :meth:`value` lacks the constant of the other reports: only differences mean anything.
+        """
+        other = copy(self)
+        other.counts, other.users = counts.astype(np.float64), int(counts.sum())
+        return other
+
+    @cached_property
+    def _pattern(self) -> Any:
+        """A sparse table with an entry for each distinct report, in their order."""
+        from scipy.sparse import csr_matrix
+
+        shape = (len(self.first), len(self.second))
+        return csr_matrix((self.counts, (self.place_1, self.place_2)), shape=shape)
+
+    @property
+    def cells(self) -> int:
+        """The number of joint cells."""
+        return int(self.first.shape[1] * self.second.shape[1])
+
+    def densities(self, distribution: Array) -> Array:
+        """Return sum_v P(v) Pr[T | v] for every distinct report T, without the factor of :attr:`constant`."""
+        table = self.first @ distribution.reshape(self.first.shape[1], -1)
+        found = np.empty(len(self.counts))
+        step = max(1, BLOCK // self.second.shape[1])
+        for start in range(0, len(found), step):
+            block = slice(start, start + step)
+            rows, columns = table[self.place_1[block]], self.second[self.place_2[block]]
+            np.einsum("ij,ij->i", rows, columns, out=found[block])
+        return found
+
+    def ratios(self, densities: Array) -> Array:
+        """Return for every cell the mean over users of Pr[T | cell] / sum_v P(v) Pr[T | v].
+
+        It is the gradient of the mean log-likelihood. No distribution has a mean log-likelihood above that
+        of P by more than the logarithm of its largest entry.
+        """
+        table = copy(self._pattern)
+        table.data = self.counts / densities / self.users
+        found: Array = np.asarray(self.first.T @ (table @ self.second)).ravel()
+        return found
+
+    def value(self, densities: Array) -> float:
+        """Return the negative log-likelihood per user, in natural logarithms."""
+        return -(float(self.counts @ np.log(densities)) / self.users + self.constant)
+
+    def columns(self, cells: NDArray[np.int64], reports: NDArray[np.int64]) -> Array:
+        """Return Pr[T | v], up to the factor, for some reports (rows) and some cells (columns)."""
+        width = self.second.shape[1]
+        left = self.first[np.ix_(self.place_1[reports], cells // width)]
+        right = self.second[np.ix_(self.place_2[reports], cells % width)]
+        found: Array = left * right
+        return found

@@ -1,0 +1,389 @@
+"""The client of joint distributions: one-hot bits, flipped once and kept, then drawn for reports (RR-LDP)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.attributes import Attributes
+from mechdesign.collect.collecting import marked
+from mechdesign.collect.door import on_table
+from mechdesign.collect.generator import rng_alone
+from mechdesign.collect.labels import Codes
+from mechdesign.collect.of_attributes import AttributeMechanism
+from mechdesign.collect.operations import Operation
+from mechdesign.collect.recipes import Answer, Recipe, plain_report, whole_hex
+from mechdesign.collect.written import require_total
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.text import counted
+from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.data.frames import is_table
+from mechdesign.exact.draw.draws import bernoulli_words
+from mechdesign.exact.draw.packed import Packed, as_texts, padding, read_sets
+from mechdesign.exact.numbers import rational, shown
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
+from mechdesign.families.joint.audit.repeated import RepeatedAudit, RepeatedBits, audit_repeated
+from mechdesign.families.joint.client import PermanentResponse
+from mechdesign.families.joint.estimate import JointEstimate
+from mechdesign.families.joint.layout import one_hot
+from mechdesign.families.joint.linked import linked_counts
+from mechdesign.families.joint.patterns import PatternCounts
+from mechdesign.families.joint.spreads import joint_spread, single_spreads
+from mechdesign.families.joint.tables import joint_operations
+from mechdesign.families.marginals.oracles.base import weight
+
+MOST_BITS = 1 << 16
+"""Longer reports are refused."""
+
+PIECE = 1 << 16
+"""Users whose bits are drawn at a time."""
+
+
+class JointResponse(AttributeMechanism[JointEstimate]):
+    """Report one bit per value of every attribute: kept bits are flipped once, reported bits drawn again.
+
+    A kept bit differs from the true one with chance flip / 2**62. A report has a 1 for a kept 1 with chance
+    keep / 2**62, for a kept 0 with add / 2**62. As chances, redraw = 2 flip
+    (a bit that is drawn again becomes 1 half of the time): the paper's f; keep and add are its q and p.
+
+    Parameters
+    ----------
+    attributes : Attributes
+    epsilon : float
+        The promise for all reports of a user together, audited here.
+    flip, keep, add : int
+        Weights out of 2**62.
+    reports_per_user : int
+        How many reports of a user the promise is for.
+    report_epsilon : float, optional
+        A promise for every single report.
+
+    Notes
+    -----
+    Source: Chu, Long, Liu (2022), algorithm 1; Erlingsson, Pihur, Korolova (2014) for the two steps.
+
+    Examples
+    --------
+    >>> mechanism = JointResponse.of([2, 3], epsilon=9.0, redraw=0.2, keep=0.75, add=0.5, reports_per_user=10)
+    >>> print(mechanism.audit())
+    privacy: holds (exact); epsilon = 9, true_epsilon = 8.485404785, reports = 10, one_report = 1.7386...
+    >>> mine = mechanism.remember([[1, 2]], rng=1)
+    >>> [text.tolist() for text in (mine.report(rng=1), mine.report(rng=2))]
+    [[[...]], [[...]]]
+    """
+
+    type: ClassVar[str] = "joint-response"
+    subject: ClassVar[str] = "one-hot reports take"
+
+    def __init__(
+        self,
+        attributes: Attributes,
+        epsilon: float,
+        flip: int,
+        keep: int,
+        add: int,
+        reports_per_user: int = 1,
+        report_epsilon: float | None = None,
+    ) -> None:
+        if not isinstance(attributes, Attributes):
+            raise ParameterError("attributes", f"expected Attributes, got a {type(attributes).__name__}")
+        self.attributes = attributes
+        if self.bits > MOST_BITS:
+            raise ParameterError("attributes", f"{self.bits} bits a report", f"give at most {MOST_BITS}")
+        self.epsilon = privacy_epsilon(epsilon)
+        self.report_epsilon = (
+            None if report_epsilon is None else privacy_epsilon(report_epsilon, "report_epsilon")
+        )
+        self.reports_per_user = integer("reports_per_user", reports_per_user, 1)
+        self.weights = RepeatedBits(
+            TOTAL, weight("flip", flip, 0), weight("keep", keep, 1, TOTAL), weight("add", add, 0)
+        )
+        if not self.audit().holds:
+            raise CertificateError("channel", f"not private as stated: {self.audit()}")
+
+    @classmethod
+    def of(
+        cls,
+        sizes: Sequence[int] | Attributes,
+        epsilon: float,
+        redraw: Any,
+        keep: Any,
+        add: Any,
+        reports_per_user: int = 1,
+        report_epsilon: float | None = None,
+        names: Sequence[str] | None = None,
+        labels: Sequence[Sequence[str] | None] | None = None,
+    ) -> Self:
+        """Return the mechanism with probabilities, rounded to the private side by 2**-62.
+
+        Parameters
+        ----------
+        sizes : sequence of int, or Attributes
+        epsilon, reports_per_user, report_epsilon
+            The promises.
+        redraw : number
+            Probability with which a permanent bit is drawn again, half of the time 1; in [0, 1).
+            The paper's f.
+        keep : number
+            Probability that a kept 1 is reported as 1; at most 1. The paper's q.
+        add : number
+            Probability that a kept 0 is reported as 1; at least 0, below ``keep``. The paper's p.
+        """
+        attributes = sizes if isinstance(sizes, Attributes) else Attributes(sizes, names, labels)
+        noise, own, other = channel(redraw, keep, add)
+        flip = math.ceil(noise * TOTAL / 2)
+        return cls(
+            attributes,
+            epsilon,
+            flip,
+            math.floor(own * TOTAL),
+            math.ceil(other * TOTAL),
+            reports_per_user,
+            report_epsilon,
+        )
+
+    @property
+    def bits(self) -> int:
+        """The bits of a report: one per value of every attribute."""
+        return sum(self.attributes.sizes)
+
+    @property
+    def shares(self) -> tuple[Fraction, Fraction]:
+        """q* and p*: the probability that a reported bit is 1 where the true one is 1, and where it is 0."""
+        return self.weights.own, self.weights.other
+
+    # Client
+
+    @cached_property
+    def limited(self) -> bool:
+        """Whether more reports than were promised would break the guarantee."""
+        return self.audit().any_reports > self.epsilon
+
+    @property
+    def _keeps_truth(self) -> bool:
+        """Whether permanent responses are the true answers, since reports have all the noise (redraw = 0)."""
+        return self.weights.flip == 0
+
+    def _report_source(self, rng: Rng) -> BitSource:
+        """Return uniform integers for reports; a seed gives others than for permanent responses."""
+        return self.source(rng, "reports")
+
+    def remember(self, answers: Any, rng: Rng = None) -> PermanentResponse:
+        """Return the permanent response of users' values, which each client keeps for all its reports."""
+        codes = self.attributes.encode(answers)
+        return PermanentResponse(self, self._draw_permanent(codes, self.source(rng, "remember")))
+
+    @rng_alone
+    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+        """Return one report per user as packed bits, shape (n, bytes); the permanent response is forgotten.
+
+        For one report only: a second call draws other permanent bits, and the guarantee is for those of
+        :meth:`remember`.
+        """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
+        if not anyway:
+            self.require_estimable()
+        source = self.source(rng)
+        return self.draw_reports(self._draw_permanent(self.attributes.encode(answers), source), source)
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws its permanent response, and reports from that."""
+        weights = {name: whole_hex(getattr(self.weights, name)) for name in ("flip", "keep", "add")}
+        most = self.reports_per_user if self.limited else None
+        steps = {"step": "joint", "sizes": list(self.attributes.sizes), **weights, "reports": most}
+        return Recipe(self.attributes.choices(), (marked("report", self.survey_digest),), steps, False)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return a first report as a text: the bits of a source make the permanent response, then this."""
+        permanent = self._draw_permanent(self.attributes.encode([answer]), source)
+        return plain_report(as_texts(self.draw_reports(permanent, source)))
+
+    def _draw_permanent(self, codes: Codes, source: BitSource) -> Packed:
+        """Return the permanent bits of values (n, d), packed."""
+        packed = one_hot(codes, self.attributes.sizes)
+        for rows in self._pieces(packed):
+            packed[rows] ^= self._words(packed[rows], self.weights.flip, source)
+        return packed
+
+    def draw_reports(self, permanent: Packed, source: BitSource) -> Packed:
+        """Return a report for permanent bits, drawn again."""
+        reports = np.empty_like(permanent)
+        for rows in self._pieces(permanent):
+            kept = self._words(permanent[rows], self.weights.keep, source)
+            added = self._words(permanent[rows], self.weights.add, source)
+            reports[rows] = (permanent[rows] & kept) | (~permanent[rows] & added)
+            reports[rows, -1] &= 255 ^ padding(self.bits)
+        return reports
+
+    @staticmethod
+    def _pieces(packed: Packed) -> list[slice]:
+        return [slice(start, start + PIECE) for start in range(0, len(packed), PIECE)]
+
+    def _words(self, like: Packed, chance: int, source: BitSource) -> Packed:
+        """Return independent bits of a probability in the places of a report's bits, 0 in its padding."""
+        words = bernoulli_words((like.size + 7) // 8, chance, source)
+        bits = words.view(np.uint8)[: like.size].reshape(like.shape).copy()
+        bits[:, -1] &= 255 ^ padding(self.bits)
+        return bits
+
+    def read(self, reports: Any) -> Packed:
+        """Return reports or permanent responses as packed bits, from those or from texts."""
+        return read_sets(reports, self.bits)
+
+    # Server
+
+    def aggregator(self) -> PatternCounts:
+        """Return an empty counter of patterns; those of many servers can be merged."""
+        return PatternCounts(self)
+
+    @rng_alone
+    def estimate(self, reports: Any, population: bool = False, **options: Any) -> JointEstimate:
+        """Return the joint distribution from one report of every user.
+
+        ``options`` are ``estimator``, ``penalty`` and ``reference`` of :class:`JointEstimate`.
+
+        Raises
+        ------
+        DataError
+            When there are no reports, or one of another number of bits.
+        """
+        counter = self.aggregator()
+        counter.update(reports)
+        return counter.estimate(population, **options)
+
+    @rng_alone
+    def estimate_linked(
+        self, tables: Sequence[Any], population: bool = False, **options: Any
+    ) -> JointEstimate:
+        """Return the joint distribution from several reports of every user.
+
+        Parameters
+        ----------
+        tables : sequence
+            One table of reports a request, each with the same users in the same order.
+        population : bool
+
+        Raises
+        ------
+        DataError
+            When the tables differ in length or contradict each other.
+
+        Examples
+        --------
+        >>> mechanism = JointResponse.of([2, 2], 9.0, redraw=0.2, keep=0.75, add=0.25, reports_per_user=3)
+        >>> clients = mechanism.remember([[0, 1]] * 500 + [[1, 0]] * 500, rng=1)
+        >>> estimate = mechanism.estimate_linked([clients.report(rng=seed) for seed in (1, 2, 3)])
+        >>> estimate.users, estimate.linked
+        (1000, 3)
+        """
+        read = [self.read(table) for table in tables]
+        ones, counts = linked_counts(read, self.bits, self.weights)
+        if len(read) == 1:
+            return self.estimate(read[0], population, **options)
+        return JointEstimate(self, ones, counts, population, linked=len(read), **options)
+
+    # Accuracy
+
+    @cached_property
+    def spreads(self) -> tuple[float, float]:
+        """The variances of a debiased bit where the true one is 1, and where it is 0."""
+        own, other = self.shares
+        return tuple(float(share * (1 - share) / (own - other) ** 2) for share in (own, other))  # type: ignore[return-value]
+
+    def joint_variance(self, view: Sequence[int] | None = None) -> float:
+        """Return users times the variance of the unbiased estimates, summed over all cells of a view."""
+        places = range(self.attributes.count) if view is None else view
+        return joint_spread(*self.spreads, self.attributes.shape(tuple(places)))
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return the standard error of the unbiased share of one attribute's value, with ``users`` users."""
+        count = integer("users", users, 1)
+        found = [(single_spreads(*self.spreads, size), size) for size in set(self.attributes.sizes)]
+        largest = max(max(pair) for pair, _ in found)
+        typical = max((own + (size - 1) * other) / size for (own, other), size in found)
+        return Forecast.of_shares(
+            count,
+            math.sqrt(largest / count),
+            math.sqrt(typical / count),
+            "if all values are equally frequent",
+            "the share of a value of one attribute",
+        )
+
+    # Tables
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize``, ``remember``, ``report`` and ``estimate``."""
+        return joint_operations(self)
+
+    # Certificates and file
+
+    def audit(self) -> RepeatedAudit:
+        """Return the exact audit of the weights: one report, all reports, any number of them."""
+        return audit_repeated(
+            self.weights, self.attributes.count, self.reports_per_user, self.epsilon, self.report_epsilon
+        )
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificates of privacy and of the weights' total."""
+        return self.audit().certificate(), Certificate("normalization", True, True, {"total": f"2**{BITS}"})
+
+    def _figures(self) -> str:
+        count = "" if self.reports_per_user == 1 else f", {self.reports_per_user} reports"
+        weights = {"redraw": 2 * self.weights.flip, "keep": self.weights.keep, "add": self.weights.add}
+        chances = ", ".join(f"{name}={number / TOTAL:g}" for name, number in weights.items())
+        return f"{counted(self.attributes.count, 'attribute')}, {chances}, epsilon={self.epsilon:g}{count}"
+
+    def content(self) -> dict[str, Any]:
+        """Return attributes, promises and weights as plain values."""
+        return {
+            "attributes": self.attributes.as_json(),
+            "epsilon": self.epsilon,
+            "report_epsilon": self.report_epsilon,
+            "reports": self.reports_per_user,
+            "total": TOTAL,
+            "flip": self.weights.flip,
+            "keep": self.weights.keep,
+            "add": self.weights.add,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values, auditing it again."""
+        require_total(content)
+        own = ("total", "attributes", "reports")
+        given = {name: value for name, value in content.items() if name not in own}
+        named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
+        return cls(Attributes(**named), reports_per_user=content["reports"], **given)
+
+
+def channel(redraw: Any, keep: Any, add: Any) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the three probabilities exactly, or raise ParameterError where they say nothing.
+
+    Examples
+    --------
+    >>> channel(0.5, 0.75, 0.5)
+    (Fraction(1, 2), Fraction(3, 4), Fraction(1, 2))
+    """
+    given = {"redraw": redraw, "keep": keep, "add": add}
+    read = {name: rational(name, value) for name, value in given.items()}
+    for name, value in read.items():
+        if not 0 <= value <= 1:
+            raise ParameterError(name, f"{shown(given[name])} is outside [0, 1]", "give a probability")
+    if read["redraw"] == 1:
+        raise ParameterError("redraw", "with 1 the permanent response is pure noise", "give a number below 1")
+    if read["add"] >= read["keep"]:
+        raise ParameterError(
+            "add, keep",
+            f"add = {float(read['add']):g} is not below keep = {float(read['keep']):g}",
+            "a reported 1 has to be more likely for a true one",
+        )
+    return read["redraw"], read["keep"], read["add"]

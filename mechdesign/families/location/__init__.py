@@ -1,0 +1,31 @@
+"""Location privacy: noise in the plane. The best channel of a few places is ``randomized-response``.
+
+Mechanisms for places in the plane: private reports at epsilon per unit of distance.
+
+Exact (integer weights, audited without tolerance): ``PlanarLattice``. For real numbers only (its reports
+in floating point leak): ``PlanarLaplace``.
+"""
+
+from mechdesign.core.lazy import offered
+
+PROBLEMS: tuple[str, ...] = ("LocationNoise",)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mechdesign.families.location.base import LocationMechanism as LocationMechanism
+    from mechdesign.families.location.lattice import PlanarLattice as PlanarLattice
+    from mechdesign.families.location.noise.problem import LocationNoise as LocationNoise
+    from mechdesign.families.location.planar import (
+        PlanarLaplace as PlanarLaplace,
+        planar_quantile as planar_quantile,
+    )
+else:  # a type checker would take every unknown name for known
+    __all__, __getattr__, __dir__ = offered(
+        __name__,
+        {
+            "base": "LocationMechanism",
+            "lattice": "PlanarLattice",
+            "noise.problem": "LocationNoise",
+            "planar": "PlanarLaplace planar_quantile",
+        },
+    )

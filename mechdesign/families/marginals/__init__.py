@@ -1,0 +1,29 @@
+"""Marginal tables of many attributes: which views to ask for, and with which frequency oracle.
+
+Release of marginal tables: views of several attributes, made consistent, and any marginal from them.
+"""
+
+from mechdesign.core.lazy import offered
+
+PROBLEMS: tuple[str, ...] = ("CoveringDesign", "FrequencyOracle", "MarginalViews")
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mechdesign.families.marginals.covering_design.problem import CoveringDesign as CoveringDesign
+    from mechdesign.families.marginals.frequency_oracle.problem import FrequencyOracle as FrequencyOracle
+    from mechdesign.families.marginals.marginal_views.problem import MarginalViews as MarginalViews
+    from mechdesign.families.marginals.release import MarginalRelease as MarginalRelease
+    from mechdesign.families.marginals.server import MarginalAggregator as MarginalAggregator
+    from mechdesign.families.marginals.views import residual as residual
+else:  # a type checker would take every unknown name for known
+    __all__, __getattr__, __dir__ = offered(
+        __name__,
+        {
+            "covering_design.problem": "CoveringDesign",
+            "frequency_oracle.problem": "FrequencyOracle",
+            "marginal_views.problem": "MarginalViews",
+            "release": "MarginalRelease",
+            "server": "MarginalAggregator",
+            "views": "residual",
+        },
+    )

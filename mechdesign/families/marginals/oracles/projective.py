@@ -1,0 +1,154 @@
+"""Projective geometry response: report a hyperplane, likelier one through the user's point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.labels import Codes
+from mechdesign.collect.recipes import Steps, whole_hex
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.validation import integer
+from mechdesign.exact.draw.affine_family import prime_from
+from mechdesign.exact.draw.draws import below
+from mechdesign.exact.randomness import BitSource
+from mechdesign.families.marginals.oracles.design import BlockDesign, NumberedBlocks
+from mechdesign.families.marginals.oracles.geometry import ProjectiveSpace
+
+BLOCK = 1 << 14
+"""Reports that are drawn at a time."""
+
+LARGEST_FIELD = 1 << 12
+MOST_COUNTERS = 1 << 24
+MOST_WORK = 1 << 31
+"""Steps of the server for one estimate."""
+
+
+class ProjectiveGeometry(NumberedBlocks):
+    """Categories are points of a projective space; report a hyperplane, likelier one through the own point.
+
+    With weight include it is uniform among those through the own point, else among the others. The space is
+    the smallest over the field of q elements that has a point for every category. It has v points and as many
+    hyperplanes, k through each point, so a report has log2 v bits, and the variance is that of subset
+    selection of k of v categories.
+
+    Parameters
+    ----------
+    categories : int
+    epsilon : float
+        The promise, audited here.
+    field : int
+        q, a prime; the best is near e^epsilon + 1.
+    include : int
+        A weight out of 2**62.
+    labels : sequence of str, optional
+
+    Notes
+    -----
+    Source: Feldman, Nelson, Nguyen, Talwar (2022); a symmetric block design (Park, Nam, Lee 2023).
+
+    Examples
+    --------
+    >>> oracle = ProjectiveGeometry.of(13, np.log(3.0), field=3)
+    >>> oracle.report_bits, round(oracle.variance(), 9)
+    (4, 2.5)
+    """
+
+    type: ClassVar[str] = "projective-geometry"
+    most_categories: ClassVar[int] = 1 << 20
+    _kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
+        "a hyperplane through both",
+        "a hyperplane through the first",
+        "a hyperplane through the second",
+        "a hyperplane through neither",
+    )
+
+    def __init__(
+        self, categories: int, epsilon: float, field: int, include: int, labels: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(categories, epsilon, labels)
+        self.space = space_for(self.labels.size, field)
+        if not server_can(self.space, self.labels.size):
+            raise ParameterError(
+                "field", f"{field} makes too many hyperplanes to count", "give another prime"
+            )
+        self._set_design(projective_design(self.space), include)
+
+    @classmethod
+    def of(cls, categories: int, epsilon: float, field: int, labels: Sequence[str] | None = None) -> Self:
+        """Return the one that uses all of epsilon, rounded so that privacy holds exactly."""
+        space = space_for(integer("categories", categories, 2, cls.most_categories), field)
+        return cls(categories, epsilon, field, projective_design(space).largest_weight(epsilon), labels)
+
+    def parameters(self) -> dict[str, int]:
+        """Return the number of elements of the field."""
+        return {"field": self.space.field}
+
+    def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
+        """Return the number of a hyperplane for the number of each category."""
+        reports = np.empty(len(codes), dtype=np.int64)
+        for start in range(0, len(codes), BLOCK):
+            part = codes[start : start + BLOCK]
+            outside = (source.integers(len(part)) >= self.include).astype(np.int64)
+            reports[start : start + BLOCK] = self._hyperplanes(part, outside, source)
+        return reports
+
+    def _hyperplanes(self, codes: Codes, product: Codes, source: BitSource) -> Codes:
+        """Return uniform hyperplanes whose vector has the product 0 or 1 with the point's.
+
+        Of the multiples of a vector whose product is not 0 exactly one has the product 1.
+        """
+        space = self.space
+        points, height = space.vectors(codes), space.heights(codes)[:, None]
+        planes = np.zeros_like(points)
+        waiting = np.arange(len(codes))
+        while len(waiting):
+            some = space.digits_of(below(space.field**space.digits, len(waiting), source))
+            own, place = points[waiting], height[waiting]
+            np.put_along_axis(some, place, 0, axis=1)  # the digit where the point has a 1 settles the product
+            settled = (product[waiting] - (own * some).sum(axis=1)) % space.field
+            np.put_along_axis(some, place, settled[:, None], axis=1)
+            planes[waiting] = some
+            waiting = waiting[~some.any(axis=1)]  # the vector 0 is not a hyperplane
+        return space.numbers_of(planes)
+
+    def _client_steps(self) -> Steps:
+        """Return the space and the weight."""
+        space = {"field": self.space.field, "digits": self.space.digits}
+        return {"step": "hyperplane", **space, "include": whole_hex(self.include)}
+
+    def supports(self, counts: Codes, users: int) -> Codes:
+        """Return the number of reported hyperplanes through each point."""
+        return self.space.covered(counts, self.labels.size)
+
+
+def projective_design(space: ProjectiveSpace) -> BlockDesign:
+    """Return the symmetric design of the hyperplanes."""
+    return BlockDesign(space.size, space.on_hyperplane, space.on_two)
+
+
+def space_for(categories: int, field: int) -> ProjectiveSpace:
+    """Return the smallest projective space over a prime field with a point for every category.
+
+    Examples
+    --------
+    >>> space_for(64, 3)
+    ProjectiveSpace(field=3, digits=5)
+    """
+    order = integer("field", field, 2, LARGEST_FIELD)
+    if prime_from(order) != order:
+        raise ParameterError("field", f"{order} is not a prime", f"give {prime_from(order)}, for instance")
+    digits = 2
+    while ProjectiveSpace(order, digits).size < categories:
+        digits += 1
+    return ProjectiveSpace(order, digits)
+
+
+def server_can(space: ProjectiveSpace, categories: int) -> bool:
+    """Return whether the server's counters and its work for an estimate are within limits."""
+    by_products, by_digits = categories * space.size, space.field ** (space.digits + 2)
+    fits = by_products <= by_digits or space.field ** (space.digits + 1) <= MOST_COUNTERS
+    return fits and space.size <= MOST_COUNTERS and min(by_products, by_digits) <= MOST_WORK

@@ -1,0 +1,202 @@
+"""Tables of maximum entropy with given marginals: proportional fitting, and Newton's method on the dual.
+
+Maximise H(p) subject to A p = b, with A p the coefficients of p in the effects that the marginals determine
+(:mod:`mechdesign.families.marginals.effects`): no equation says twice what another one says. Marginals that
+are consistent pairwise need not be those of any table. So the dual is solved with a small price on its
+variables::
+
+    minimise  log sum_x exp((A' t)_x) - b' t + (r/2) t't
+
+Its solution always exists and is unique: it misses the marginals by the vector e = b - A p = r t and
+maximises H(p) - e'e / (2 r). With r going to 0 it goes to the table of maximum entropy among those that come
+nearest to the marginals in squares of effects, which have them all if that is possible.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.families.marginals.effects import helmert
+
+Array = NDArray[np.float64]
+View = tuple[int, ...]
+Target = tuple[View, Array]
+"""Axes of the table, increasing, and the marginal on them."""
+
+MOST_ENTRIES = 1 << 23
+"""Largest number of cells times equations for which Newton's method is used."""
+
+PRICES = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
+STEPS = 60
+"""Newton steps at most for each price."""
+
+STEPS_AT_MOST = STEPS * len(PRICES)
+
+FLAT = 1e-13
+ROUNDING = 1e-15
+"""A slope, and a rise of the dual, that are nothing but rounding."""
+
+ROUNDS, FIRST = 1000, 50
+"""Rounds of fitting at most, and before Newton's method is tried."""
+
+CLOSE = 1e-10
+STALLED = 20
+"""Fitting stops after this many rounds that come less than 1% closer."""
+
+
+def largest_miss(table: Array, targets: Sequence[Target]) -> float:
+    """Return the largest difference between the table's marginals and the wanted ones."""
+    return max((float(np.abs(_marginal(table, axes) - goal).max()) for axes, goal in targets), default=0.0)
+
+
+def _marginal(table: Array, axes: View) -> Array:
+    summed: Array = table.sum(axis=tuple(axis for axis in range(table.ndim) if axis not in axes))
+    return summed
+
+
+def fits_newton(shape: Sequence[int], targets: Sequence[Target]) -> bool:
+    """Whether the equations of Newton's method are few enough."""
+    equations = sum(
+        math.prod(shape[axis] - 1 for axis in effect) for effect in _effects([axes for axes, _ in targets])
+    )
+    return equations * (equations + math.prod(shape)) <= MOST_ENTRIES
+
+
+def fitted(shape: Sequence[int], targets: Sequence[Target], most: int = ROUNDS) -> tuple[Array, int]:
+    """Return the table of proportional fitting and the number of rounds.
+
+    From the even table on, it is scaled to each marginal in turn; it stops when all are met, when it no
+    longer comes closer, or after a bounded number of rounds.
+
+    Examples
+    --------
+    >>> table, rounds = fitted((2, 2), [((0,), np.array([0.5, 0.5])), ((1,), np.array([0.25, 0.75]))])
+    >>> table
+    array([[0.125, 0.375],
+           [0.125, 0.375]])
+    """
+    table = np.full(tuple(shape), 1.0 / math.prod(shape))
+    best, stalled, rounds = math.inf, 0, 0
+    while rounds < most and stalled < STALLED:
+        rounds, gap = rounds + 1, 0.0
+        for axes, goal in targets:
+            kept = tuple(shape[axis] if axis in axes else 1 for axis in range(len(shape)))
+            now, wanted = _marginal(table, axes).reshape(kept), goal.reshape(kept)
+            gap = max(gap, float(np.abs(now - wanted).max()))
+            table = table * np.divide(wanted, now, out=np.zeros(kept), where=now > 0.0)
+        if gap <= CLOSE:
+            break
+        stalled = 0 if gap < 0.99 * best else stalled + 1
+        best = min(best, gap)
+    return table, rounds
+
+
+def newton(shape: Sequence[int], targets: Sequence[Target]) -> tuple[Array, int]:
+    """Return the table that solves the priced dual, for prices that fall towards 0, and the number of steps.
+
+    Cells whose marginal is to be 0 are 0, unless that leaves none.
+
+    Examples
+    --------
+    >>> table, steps = newton((2, 2), [((0,), np.array([0.5, 0.5])), ((1,), np.array([0.25, 0.75]))])
+    >>> table.round(9)
+    array([[0.125, 0.375],
+           [0.125, 0.375]])
+    """
+    rows, goal = _equations(shape, targets)
+    live = np.ones(tuple(shape), dtype=bool)
+    for axes, wanted in targets:
+        kept = tuple(shape[axis] if axis in axes else 1 for axis in range(len(shape)))
+        live &= wanted.reshape(kept) > 0.0
+    used = live.ravel() if live.any() else np.ones(live.size, dtype=bool)
+    rows, steps = rows[:, used], 0
+    point, shares = np.zeros(len(goal)), np.full(int(used.sum()), 1.0 / int(used.sum()))
+    for price in PRICES:
+        point, shares, taken = _solve(rows, goal, point, price)
+        steps += taken
+        if np.abs(goal - rows @ shares).max(initial=0.0) <= CLOSE:
+            break
+    table = np.zeros(live.size)
+    table[used] = shares
+    return table.reshape(tuple(shape)), steps
+
+
+def _effects(constraints: Sequence[View]) -> list[View]:
+    """Return all sets of axes, not empty, that a constraint contains."""
+    found = {
+        effect
+        for axes in constraints
+        for count in range(1, len(axes) + 1)
+        for effect in combinations(axes, count)
+    }
+    return sorted(found, key=lambda effect: (len(effect), effect))
+
+
+def _equations(shape: Sequence[int], targets: Sequence[Target]) -> tuple[Array, Array]:
+    """Return the coefficients of the effects: rows (equations, cells), and what they are to be."""
+    bases = [helmert(size) for size in shape]
+    rows, goals = [], []
+    for effect in _effects([axes for axes, _ in targets]):
+        axes, wanted = next((axes, goal) for axes, goal in targets if set(effect) <= set(axes))
+        rows.append(_block(shape, bases, effect, tuple(range(len(shape)))))
+        inside = _block(shape, bases, effect, axes)
+        outside = math.prod(size for axis, size in enumerate(shape) if axis not in axes)
+        goals.append(inside @ wanted.ravel() / outside**0.5)
+    if not rows:
+        return np.zeros((0, math.prod(shape))), np.zeros(0)
+    return np.concatenate(rows), np.concatenate(goals)
+
+
+def _block(shape: Sequence[int], bases: Sequence[Array], effect: View, axes: View) -> Array:
+    """Return the basis vectors of an effect on a table over some axes, as rows."""
+    block: Array = np.ones((1, 1))
+    for axis in axes:
+        factor = bases[axis][1:] if axis in effect else bases[axis][:1]
+        block = np.asarray(np.kron(block, factor))
+    return block
+
+
+def _solve(rows: Array, goal: Array, start: Array, price: float) -> tuple[Array, Array, int]:
+    """Minimise the priced dual by Newton's method with halved steps; return point, shares and steps."""
+    point = start
+    value, shares = _dual(rows, goal, point, price)
+    last = math.inf
+    for step in range(STEPS):
+        now = rows @ shares
+        slope = now - goal + price * point
+        steepest = float(np.abs(slope).max(initial=0.0))
+        if steepest <= FLAT or (steepest < CLOSE and steepest > 0.5 * last):  # rounding is all that is left
+            return point, shares, step
+        last = steepest
+        curvature = (rows * shares) @ rows.T - np.outer(now, now)
+        curvature[np.diag_indices_from(curvature)] += price
+        try:
+            move = np.linalg.solve(curvature, -slope)
+        except np.linalg.LinAlgError:  # rounded to singular: no further step can be told
+            return point, shares, step
+        gain, length = float((slope * move).sum()), 1.0
+        while length > 1e-9:
+            tried = point + length * move
+            found, made = _dual(rows, goal, tried, price)
+            if found <= value + 1e-4 * length * gain + ROUNDING:
+                break
+            length /= 2.0
+        else:
+            return point, shares, step
+        point, value, shares = tried, found, made
+    return point, shares, STEPS
+
+
+def _dual(rows: Array, goal: Array, point: Array, price: float) -> tuple[float, Array]:
+    """Return the value of the priced dual and the shares that belong to the point."""
+    exponents = point @ rows
+    top = float(exponents.max())
+    powers = np.exp(exponents - top)
+    total = float(powers.sum())
+    value = top + math.log(total) - float((goal * point).sum()) + 0.5 * price * float((point**2).sum())
+    return value, powers / total

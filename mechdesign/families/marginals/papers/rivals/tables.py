@@ -1,0 +1,233 @@
+"""AM: all k-way marginals, each from a group of users of its own (Zhang 2019, section 3.2.4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import DataError
+from mechdesign.core.validation import user_count
+from mechdesign.exact.randomness import Rng, bit_source, numpy_generator
+from mechdesign.families.marginals.papers.rivals.base import (
+    Rival,
+    RivalSetting,
+    cell_numbers,
+    gibibytes,
+    spaced,
+)
+from mechdesign.families.marginals.papers.rivals.cells import Array, CellOracle, Codes
+
+MOST_CELLS = 1 << 26
+"""More cells of all tables together are refused: half a GiB."""
+
+MOST_TABLES = 1 << 18
+"""More tables are refused; each needs a group of users."""
+
+Attributes = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class AllTables:
+    """The estimated tables, and how many users each comes from."""
+
+    setting: RivalSetting
+    tables: Mapping[Attributes, Array]
+    users: Mapping[Attributes, int]
+
+    def marginal(self, attributes: Sequence[int]) -> Array:
+        """Return the marginal from all tables that have its attributes, weighted by their users."""
+        wanted = self.setting.wanted(attributes, self.setting.order)
+        total, people = np.zeros([self.setting.sizes[item] for item in wanted]), 0
+        holders = self._holders(wanted)
+        if not holders:
+            raise DataError(
+                "AM", f"no user reported a table with attributes {list(wanted)}", "collect from more"
+            )
+        for holder in holders:
+            others = tuple(axis for axis, item in enumerate(holder) if item not in wanted)
+            total += self.users[holder] * self.tables[holder].sum(axis=others)
+            people += self.users[holder]
+        return total / people
+
+    def _holders(self, wanted: Attributes) -> list[Attributes]:
+        if len(wanted) == self.setting.order:
+            return [wanted] if wanted in self.tables else []
+        return [holder for holder in self.tables if set(wanted) <= set(holder)]
+
+
+class AllMarginals(Rival):
+    r"""AM: the users are split evenly over all k-way tables, and each reports the user's cell of one.
+
+    (3.2) states :math:`2^k \binom dk \mathrm{Var}_0`. Exactly, for a table of K cells and a group of g of n
+    users: the oracle's noise with g users, and :math:`(1 - \sum M^2)(n - g) / (g (n - 1))` because the
+    group is a sample of them.
+
+    Examples
+    --------
+    >>> AllMarginals([2] * 32, 0.5, 8)
+    Traceback (most recent call last):
+    ...
+    mechdesign.core.errors.ParameterError: AM: C(32, 8) = 10 518 300 tables, 20 GiB, and a group of users ...
+    """
+
+    name: ClassVar[str] = "AM"
+
+    def why_not(self) -> str | None:
+        """Return why there would be too many tables, or None."""
+        d, k = self.setting.attributes, self.setting.order
+        count = math.comb(d, k)
+        cells = elementary(self.setting.sizes, k)
+        if count <= MOST_TABLES and cells <= MOST_CELLS:
+            return None
+        return (
+            f"C({d}, {k}) = {spaced(count)} tables, {gibibytes(cells)}, and a group of users for each; "
+            f"at most {spaced(MOST_TABLES)} tables and {gibibytes(MOST_CELLS)} are held: ask for a lower "
+            "order, or take views (MarginalRelease)"
+        )
+
+    @cached_property
+    def groups(self) -> list[Attributes]:
+        """The attributes of each group's table."""
+        return list(combinations(range(self.setting.attributes), self.setting.order))
+
+    @cached_property
+    def oracles(self) -> dict[int, CellOracle]:
+        """The oracle for each number of cells."""
+        sizes = {self.setting.cells(group) for group in self.groups}
+        return {cells: self.oracle_for(cells) for cells in sorted(sizes)}
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificate of a report about a table of each size."""
+        return tuple(oracle.certificate() for oracle in self.oracles.values())
+
+    def oracle_of(self, group: Attributes) -> CellOracle:
+        """Return the oracle of a group."""
+        return self.oracles[self.setting.cells(group)]
+
+    @property
+    def group_count(self) -> int:
+        """Number of groups that users are split into."""
+        return len(self.groups)
+
+    def group_oracle(self, group: int) -> CellOracle:
+        """Return the oracle of a group by its number."""
+        return self.oracle_of(self.groups[group])
+
+    def cells_of(self, codes: Codes, groups: Codes) -> Codes:
+        """Return the cell that each person reports, given the numbers of their groups."""
+        cells = np.zeros(len(codes), dtype=np.int64)
+        attributes, sizes = np.array(self.groups)[groups], np.array(self.setting.sizes)
+        for place in range(self.setting.order):
+            asked = attributes[:, place]
+            cells = cells * sizes[asked] + codes[np.arange(len(codes)), asked]
+        return cells
+
+    def answers(self, counts: Mapping[int, Codes], users: Codes) -> AllTables:
+        """Return the estimates from counts of support of each group; groups without users are omitted."""
+        tables, people = {}, {}
+        for number, counted in counts.items():
+            group = self.groups[number]
+            shape = [self.setting.sizes[item] for item in group]
+            people[group] = int(users[number])
+            tables[group] = self.oracle_of(group).estimate(counted, people[group]).reshape(shape)
+        return AllTables(self.setting, tables, people)
+
+    def group_users(self, users: int) -> Codes:
+        """Return the number of users of each group: as equal as possible."""
+        count = len(self.groups)
+        if users < count:
+            raise DataError(
+                self.name,
+                f"{spaced(users)} users for {spaced(count)} tables",
+                f"at least {spaced(count)} are needed",
+            )
+        return users // count + (np.arange(count) < users % count)
+
+    def _cells(self, codes: Any, rng: Rng) -> list[Codes]:
+        """Return the cells of the people of each group; who is in which is drawn evenly."""
+        people = self.setting.people(codes)
+        ends = np.cumsum(self.group_users(len(people)))[:-1]
+        shuffled = numpy_generator(rng, "groups").permutation(len(people))
+        parts = zip(self.groups, np.split(shuffled, ends), strict=True)
+        return [cell_numbers(people[rows], self.setting.sizes, group) for group, rows in parts]
+
+    def randomize(self, codes: Any, rng: Rng = None) -> list[NDArray[Any]]:
+        """Return the reports of each group."""
+        cells, source = self._cells(codes, rng), bit_source(rng)
+        pairs = zip(self.groups, cells, strict=True)
+        return [self.oracle_of(group).draw(numbers, source) for group, numbers in pairs]
+
+    def estimate(self, reports: Sequence[NDArray[Any]]) -> AllTables:
+        """Return the estimated tables."""
+        pairs = zip(self.groups, reports, strict=True)
+        return self._answer(
+            [self.oracle_of(group).count(part) for group, part in pairs], [len(part) for part in reports]
+        )
+
+    def simulate(self, codes: Any, rng: Rng = None) -> AllTables:
+        """Return an answer of the same distribution without drawing each report."""
+        cells, generator = self._cells(codes, rng), numpy_generator(rng, self.name)
+        counts = []
+        for group, numbers in zip(self.groups, cells, strict=True):
+            oracle = self.oracle_of(group)
+            counts.append(oracle.simulate(np.bincount(numbers, minlength=oracle.cells), generator))
+        return self._answer(counts, [len(numbers) for numbers in cells])
+
+    def _answer(self, counts: Sequence[Codes], users: Sequence[int]) -> AllTables:
+        tables = {}
+        for group, counted, people in zip(self.groups, counts, users, strict=True):
+            shape = [self.setting.sizes[item] for item in group]
+            tables[group] = self.oracle_of(group).estimate(counted, people).reshape(shape)
+        return AllTables(self.setting, tables, dict(zip(self.groups, users, strict=True)))
+
+    def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
+        """Return the expected squared error: noise of the groups that are asked, and of sampling them."""
+        return self.error_of_groups(attributes, self.group_users(user_count(users)), table)
+
+    def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:
+        """Return the expected squared error of a marginal, given how many users each group has."""
+        wanted = self.setting.wanted(attributes, self.setting.order)
+        n, cells = int(users.sum()), self.setting.cells(wanted)
+        asked, noise = 0, 0.0
+        for group, people in zip(self.groups, users.tolist(), strict=True):
+            if set(wanted) <= set(group):
+                asked += people
+                noise += people * self.oracle_of(group).summed_variance(cells)
+        spread = 1.0 - (1.0 / cells if table is None else float((table**2).sum()))
+        if not asked:
+            return math.inf
+        return noise / asked**2 + spread * sampled(n, asked)
+
+
+def sampled(users: int, asked: int) -> float:
+    """Return the variance of the share among ``asked`` of all users, over that of one user.
+
+    Examples
+    --------
+    >>> sampled(100, 1), sampled(100, 100)
+    (1.0, 0.0)
+    """
+    return (users - asked) / (asked * (users - 1)) if users > 1 else 0.0
+
+
+def elementary(sizes: Sequence[int], order: int) -> int:
+    """Return the sum, over all subsets of ``order`` sizes, of their product.
+
+    Examples
+    --------
+    >>> elementary([2, 3, 4], 2)
+    26
+    """
+    sums = [1] + [0] * order
+    for size in sizes:
+        for place in range(order, 0, -1):
+            sums[place] += size * sums[place - 1]
+    return sums[order]

@@ -1,0 +1,292 @@
+"""Marginals as sums of one distribution: the nearest to what the views say, with a penalty.
+
+Over the table of all attributes, or of a cluster of them where all are too many, it minimizes ::
+
+    1/2 sum_B m_B |E_B p - y_B|^2 + lambda KL(p || q)
+
+with y_B the average of an effect over the views that have it, m_B one over its variance, q the product of
+the estimated shares of single attributes. :mod:`mechdesign.solvers.entropic` has the dual and the
+certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.validation import in_range
+from mechdesign.exact.numbers import number_of_text, shown
+from mechdesign.families.marginals.foreseen import foreseen_squares
+from mechdesign.families.marginals.observed import Observed
+from mechdesign.solvers.entropic import DISTANCE, EntropicFit, entropic_least_squares
+
+Array = NDArray[np.float64]
+View = tuple[int, ...]
+
+PENALTY = 30.0
+"""lambda, in units of the log-likelihood."""
+
+PENALTIES = (300.0, 100.0, 30.0, 10.0)
+"""Those that cross-validation chooses from; for tables that no view contains, at most :data:`PENALTY`."""
+
+MOST_WHOLE = 1 << 17
+"""All attributes are fitted at once while their table has at most this many cells."""
+
+CLUSTER, CLUSTER_CELLS = 12, 1 << 14
+"""Beyond, at most CLUSTER attributes are fitted together, with at most CLUSTER_CELLS cells."""
+
+FORESEEN, MOST_FORESEEN = 512, 1024
+"""Errors are foreseen with effects of FORESEEN cells, for tables of at most MOST_FORESEEN cells."""
+
+CROSS_VALIDATED = "cross-validated"
+FOLDS = 4
+"""Parts of the users for cross-validation."""
+
+MOST_PENALTY = 1e9
+
+ROUGH = 1e-3
+"""The variation distance from the exact minimizer that is enough where fits are compared."""
+
+SCORED = 0.01
+"""The gap that is enough where penalties are compared: their scores, some hundreds, differ by more than 1."""
+
+HELD = 64
+"""Fits that are kept for further questions."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A part of the users left out: what the others said, and what they said themselves."""
+
+    others: Observed
+    own: Observed
+
+
+class PenalizedTables:
+    """Marginals of the penalized distribution, fitted when they are asked for.
+
+    Parameters
+    ----------
+    observed : Observed
+    penalty : float, optional
+        lambda; None to choose it by cross-validation.
+    folds : sequence of Fold
+        For cross-validation.
+
+    Examples
+    --------
+    >>> tables = [np.eye(2) / 2, np.eye(2) / 2]
+    >>> said = Observed([(0, 1), (1, 2)], tables, [2, 2, 2], np.full(2, 1e6))
+    >>> table, fit = PenalizedTables(said, 30.0).marginal((0, 2))
+    >>> table.round(3), fit.distance < 1e-5
+    (array([[0.5, 0. ],
+           [0. , 0.5]]), True)
+    """
+
+    def __init__(
+        self, observed: Observed, penalty: float | None = PENALTY, folds: Sequence[Fold] = ()
+    ) -> None:
+        self.observed, self.penalty, self.folds = observed, penalty, tuple(folds)
+        self.sizes = observed.sizes
+        self.whole = math.prod(self.sizes) <= MOST_WHOLE
+        self._fits: dict[tuple[View, float], EntropicFit] = {}
+        self._chosen: dict[View, float] = {}
+
+    def cluster(self, wanted: Sequence[int]) -> View:
+        """Return the attributes fitted together to answer for some: all, or those most tied to them."""
+        if self.whole:
+            return tuple(range(len(self.sizes)))
+        return self._tied(wanted, CLUSTER, CLUSTER_CELLS)
+
+    def _tied(self, wanted: Sequence[int], most: int, most_cells: int) -> View:
+        """Return some attributes with those most tied to them: at most ``most``, of ``most_cells`` cells."""
+        inside, cells = set(wanted), math.prod(self.sizes[place] for place in wanted)
+        ties = {
+            other: sum(self.observed.tie(place, other) for place in wanted)
+            for other in range(len(self.sizes))
+            if other not in inside
+        }
+        for other in sorted(ties, key=lambda place: (-ties[place], place)):
+            if len(inside) >= most:
+                break
+            if ties[other] > 0.0 and cells * self.sizes[other] <= most_cells:
+                inside.add(other)
+                cells *= self.sizes[other]
+        return tuple(sorted(inside))
+
+    def fit(self, places: View, penalty: float) -> EntropicFit:
+        """Return the distribution over some attributes."""
+        key = (places, penalty)
+        if key not in self._fits:
+            if len(self._fits) >= HELD:
+                self._fits.pop(next(iter(self._fits)))
+            self._fits[key] = _fitted(self.observed, places, penalty)
+        return self._fits[key]
+
+    def penalty_for(self, places: View, contained: bool) -> float:
+        """Return lambda for a table: the given one, or that which predicts users left out best.
+
+        The users left out tell of effects that views have only; so tables that no view contains are shrunk
+        with :data:`PENALTY` at most.
+        """
+        if self.penalty is not None:
+            return self.penalty
+        if places not in self._chosen:
+            self._chosen[places] = _cross_validated(self.folds, places)
+        return self._chosen[places] if contained else min(self._chosen[places], PENALTY)
+
+    def marginal(self, wanted: View, contained: bool = True) -> tuple[Array, EntropicFit]:
+        """Return the table over some attributes, in their order, and the fit that it is summed from."""
+        places = self.cluster(wanted)
+        fit = self.fit(places, self.penalty_for(places, contained))
+        return self._summed(fit.shares, places, wanted), fit
+
+    def _summed(self, shares: Array, places: View, wanted: View) -> Array:
+        table = shares.reshape([self.sizes[place] for place in places])
+        summed = table.sum(axis=tuple(axis for axis, place in enumerate(places) if place not in wanted))
+        kept = [place for place in places if place in wanted]
+        found: Array = summed.transpose([kept.index(place) for place in wanted])
+        found = found / float(found.sum())
+        return found
+
+    def foreseen(self, wanted: View, contained: bool = True) -> float | None:
+        """Return the root mean squared error to be expected of a cell; None where the table is too large.
+
+        It is that of the estimate as it is returned, from the effects among the wanted attributes and those
+        most tied to them, as many as have :data:`FORESEEN` cells; others would make it a little smaller.
+        """
+        if math.prod(self.sizes[place] for place in wanted) > MOST_FORESEEN:
+            return None
+        places, fitted = self._tied(wanted, len(self.sizes), FORESEEN), self.cluster(wanted)
+        places = tuple(place for place in places if place in fitted)
+        fit = self.fit(fitted, self.penalty_for(fitted, contained))
+        shares = self._summed(fit.shares, fitted, places)
+        transform, origin = self.observed.effects_within(places)
+        known = [place for place in places if self.observed.has((place,))]
+        squares = foreseen_squares(
+            transform.matrix(),
+            self.observed.mass[origin],
+            shares.ravel(),
+            fit.penalty,
+            self._members(places, wanted),
+            np.vstack([np.empty((0, shares.size)), *(self._members(places, (place,)) for place in known)]),
+        )
+        return math.sqrt(float(squares.mean()))
+
+    def _members(self, places: View, wanted: View) -> Array:
+        """Return which cells of some attributes' table make up each cell of fewer attributes, as rows."""
+        cells = np.zeros([self.sizes[place] for place in places], dtype=np.int64)
+        for place in wanted:
+            along = [-1 if other == place else 1 for other in places]
+            cells = cells * self.sizes[place] + np.arange(self.sizes[place]).reshape(along)
+        count = math.prod(self.sizes[place] for place in wanted)
+        return np.equal.outer(np.arange(count), cells.ravel()).astype(np.float64)
+
+    def resampled(self, wanted: View, contained: bool, count: int) -> Array:
+        """Return the tables that other reports of as many users would give: one more axis, the first.
+
+        Averages of effects are drawn around those of the fitted distribution with their own precisions, and
+        everything is estimated again, the reference included, with the same penalty.
+        """
+        places = self.cluster(wanted)
+        fit = self.fit(places, self.penalty_for(places, contained))
+        transform, origin = self.observed.within(places)
+        center, deviation = transform.forward(fit.shares), self.observed.mass[origin] ** -0.5
+        rng, found = np.random.default_rng(0), []
+        for _ in range(count):
+            drawn = self.observed.replaced(origin, center + deviation * rng.normal(size=len(origin)))
+            again = _fitted(drawn, places, fit.penalty, fit.multipliers, ROUGH)
+            found.append(self._summed(again.shares, places, wanted))
+        return np.stack(found)
+
+    def cover(self) -> list[View]:
+        """Return clusters that have every attribute: all at once, or around those most tied to the others."""
+        found: list[View] = []
+        missing = list(range(len(self.sizes)))
+        strength = [sum(self.observed.tie(one, other) for other in missing) for one in missing]
+        while missing:
+            found.append(self.cluster((max(missing, key=lambda place: strength[place]),)))
+            missing = [place for place in missing if place not in found[-1]]
+        return found
+
+
+def draw_folds(users: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return a part for each user, of as equal sizes as can be, whatever their order."""
+    return rng.permutation(np.arange(users, dtype=np.int64) % FOLDS)
+
+
+def read_penalty(given: Any) -> float | None:
+    """Return lambda, the default for None; None for cross-validation.
+
+    Examples
+    --------
+    >>> read_penalty(None), read_penalty("10"), read_penalty("cross-validated")
+    (30.0, 10.0, None)
+    """
+    if given is None:
+        return PENALTY
+    if isinstance(given, str):
+        if given == CROSS_VALIDATED:
+            return None
+        number = number_of_text(given)
+        if number is None:
+            raise ParameterError(
+                "penalty", f"{shown(given)} is neither a number nor '{CROSS_VALIDATED}'", "give one of them"
+            )
+        given = number
+    return in_range("penalty", given, 0.0, MOST_PENALTY, low_open=True)
+
+
+def _fitted(
+    observed: Observed,
+    places: View,
+    penalty: float,
+    start: Array | None = None,
+    distance: float = DISTANCE,
+) -> EntropicFit:
+    transform, origin = observed.within(places)
+    target, weights, reference = observed.values[origin], observed.mass[origin], observed.reference(places)
+    return entropic_least_squares(transform, target, weights, reference, penalty, start, distance)
+
+
+def _cross_validated(folds: Sequence[Fold], places: View) -> float:
+    """Return the penalty with the least score: downhill from the middle ones, until scores rise."""
+    scoring = _Scoring(folds, places)
+    middle = len(PENALTIES) // 2
+    scores = {place: scoring.score(PENALTIES[place]) for place in (middle - 1, middle)}
+    step = 1 if scores[middle] < scores[middle - 1] else -1
+    best = middle if step == 1 else middle - 1
+    while 0 <= best + step < len(PENALTIES):
+        scores[best + step] = scoring.score(PENALTIES[best + step])
+        if scores[best + step] >= scores[best]:
+            break
+        best += step
+    return PENALTIES[best]
+
+
+class _Scoring:
+    """How well the distributions of the others predict the users left out, one penalty after another."""
+
+    def __init__(self, folds: Sequence[Fold], places: View) -> None:
+        self.folds, self.places = folds, places
+        self.latest: list[EntropicFit | None] = [None] * len(folds)
+
+    def score(self, penalty: float) -> float:
+        """Return by how much they miss what the users left out say, in weighted squares."""
+        found, near = 0.0, math.sqrt(SCORED / (2.0 * penalty))
+        for number, fold in enumerate(self.folds):
+            latest, start = self.latest[number], None
+            if latest is not None:  # in proportion to the penalty the multipliers mean the same shares
+                start = latest.multipliers * (penalty / latest.penalty)
+            fit = _fitted(fold.others, self.places, penalty, start, near)
+            self.latest[number] = fit
+            there, origin = fold.own.within(self.places)
+            missed = there.forward(fit.shares) - fold.own.values[origin]
+            found += float(fold.own.mass[origin] @ missed**2)
+        return found

@@ -1,0 +1,385 @@
+"""The release of marginals: every user reports the cell of one view, drawn by the user's own client (CALM).
+
+Privacy. A report is the number of a view, drawn without looking at the data, and what that view's oracle
+makes of the user's cell: the ratio of its chances for two users is that of the oracle's, so the release is as
+private as the least private of its oracles, whatever the views and their shares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.composition import weakest
+from mechdesign.audit.finding import PrivacyFinding
+from mechdesign.collect.attributes import Attributes
+from mechdesign.collect.base import Mechanism, mechanism_types
+from mechdesign.collect.collecting import marked
+from mechdesign.collect.door import on_table
+from mechdesign.collect.generator import rng_alone
+from mechdesign.collect.labels import Codes
+from mechdesign.collect.of_attributes import AttributeMechanism
+from mechdesign.collect.operations import Operation
+from mechdesign.collect.oracle import Oracle
+from mechdesign.collect.recipes import Answer, Recipe, plain_report, row_hex
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.guarantee import Guarantee
+from mechdesign.core.text import counted
+from mechdesign.core.types import PrivacyVerdict
+from mechdesign.core.validation import integer, user_count
+from mechdesign.core.values import changed, frozen_value
+from mechdesign.data.frames import is_table
+from mechdesign.exact.numbers import rational
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
+from mechdesign.families.marginals.choice import effect_variance, noisiest_variance, require_oracle
+from mechdesign.families.marginals.coverage import covered_order
+from mechdesign.families.marginals.errors import effect_errors
+from mechdesign.families.marginals.estimates import ReleasedMarginals
+from mechdesign.families.marginals.layout import REPORT, VIEW, Drawn, Layout
+from mechdesign.families.marginals.oracles.base import SupportOracle
+from mechdesign.families.marginals.oracles.best import KINDS, best_oracle, cell_variance
+from mechdesign.families.marginals.penalized import FOLDS, draw_folds, read_penalty
+from mechdesign.families.marginals.server import MarginalAggregator
+from mechdesign.families.marginals.tables import estimated_from_table, release_operations
+from mechdesign.families.marginals.views import View, check_views, memory
+
+PIECE = 1 << 16
+"""Users whose reports are drawn at a time; blocks of files are a multiple of it."""
+
+
+class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
+    """Reports of views: each user's client draws a view and reports its cell through the view's oracle.
+
+    Parameters
+    ----------
+    attributes : Attributes
+    views : sequence of tuple of int
+        Different sets of attributes as increasing numbers; every attribute in one of them at least.
+    oracles : sequence
+        One a view, for as many categories as the view has cells; views of equal size may share one.
+    shares : sequence of int or Fraction, optional
+        In which proportion the views are drawn; even by default.
+    users : int, optional
+        Planned number of users; by default ten thousand per view. If they are too few to
+        estimate anything, it is not collected with, unless this is explicitly requested.
+
+    Examples
+    --------
+    >>> release = MarginalRelease.of([2, 2, 3], [(0, 1), (1, 2)], epsilon=4.0)
+    >>> reports = release.randomize([[0, 0, 2], [1, 1, 0]] * 5000, rng=1)
+    >>> estimate = release.estimate(reports).marginal([0, 1])
+    >>> bool(abs(estimate.value[0, 0] - 0.5) < 5 * estimate.unpenalized_error)
+    True
+    """
+
+    type: ClassVar[str] = "marginal-release"
+    subject: ClassVar[str] = "a marginal release takes"
+
+    def __init__(
+        self,
+        attributes: Attributes,
+        views: Sequence[Sequence[int]],
+        oracles: Sequence[Oracle],
+        shares: Sequence[Any] | None = None,
+        users: int | None = None,
+    ) -> None:
+        if not isinstance(attributes, Attributes):
+            raise ParameterError("attributes", f"expected Attributes, got a {type(attributes).__name__}")
+        self.attributes = attributes
+        self.views = _covering(check_views(views, attributes.count), attributes)
+        if len(oracles) != len(self.views):
+            raise ParameterError("oracles", f"{len(oracles)} for {len(self.views)} views", "give one each")
+        self.oracles = tuple(
+            require_oracle(number, oracle, attributes.cells(view))
+            for number, (view, oracle) in enumerate(zip(self.views, oracles, strict=True))
+        )
+        self.shares = view_weights(len(self.views), shares)
+        self.users = None if users is None else user_count(users)
+        self.epsilon = max(oracle.epsilon for oracle in self.oracles)
+        self.layout = Layout(self.oracles)
+
+    @classmethod
+    def of(
+        cls,
+        sizes: Sequence[int] | Attributes,
+        views: Sequence[Sequence[int]],
+        epsilon: float,
+        names: Sequence[str] | None = None,
+        labels: Sequence[Sequence[str] | None] | None = None,
+        shares: Sequence[Any] | None = None,
+        kinds: Sequence[str] = KINDS,
+    ) -> Self:
+        """Return the release whose views are reported by the oracles of least variance for their sizes."""
+        attributes = sizes if isinstance(sizes, Attributes) else Attributes(sizes, names, labels)
+        counts = [_reportable(attributes, view) for view in check_views(views, attributes.count)]
+        made = {count: best_oracle(count, epsilon, kinds) for count in sorted(set(counts))}
+        return cls(attributes, views, [made[count] for count in counts], shares)
+
+    # Client
+
+    @rng_alone
+    def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:
+        """Return one report per user: records with the fields ``view`` and ``report`` (bytes)."""
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
+        if not anyway:
+            self.require_estimable()
+        codes = self.attributes.encode(answers, narrow=True)
+        records = np.zeros(len(codes), dtype=self.layout.dtype)
+        start = 0
+        for piece in self.draw(codes, self.source(rng)):
+            block = records[start : start + len(piece.views)]
+            block[VIEW] = piece.views
+            for number, rows, reports in piece.parts:
+                block[REPORT][rows] = self.layout.packed(number, reports)
+            start += len(piece.views)
+        return records
+
+    def draw(self, codes: Codes, source: BitSource) -> Iterator[Drawn]:
+        """Yield the reports of pieces of the users, given the numbers of their values, shape (n, d)."""
+        limits = np.cumsum(np.array(self.shares, dtype=np.int64))[:-1]
+        for start in range(0, len(codes), PIECE):
+            part = codes[start : start + PIECE]
+            views = np.searchsorted(limits, source.integers(len(part)), side="right")
+            order = np.argsort(views, kind="stable")
+            bounds = np.searchsorted(views[order], np.arange(len(self.views) + 1)).tolist()
+            cells = np.empty(len(part), dtype=np.int64)
+            for view, (first, last) in zip(self.views, pairwise(bounds), strict=True):
+                rows = order[first:last]
+                cells[rows] = self.attributes.cell_of(part[rows], view)
+            drawn = []
+            for number, members in self._sharing.items():
+                rows = np.flatnonzero(np.isin(views, members))
+                if len(rows):
+                    drawn.append((number, rows, self.oracles[number].draw(cells[rows], source)))
+            yield Drawn(views, drawn)
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws a view and reports its cell."""
+        document = self.content()
+        steps = {
+            "step": "view",
+            "ends": row_hex(list(accumulate(self.shares))),
+            "views": document["views"],
+            "oracle_of_view": document["oracle_of_view"],
+            "oracles": [self.oracles[number]._client_steps() for number in self._sharing],
+        }
+        columns = (VIEW, marked(REPORT, self.survey_digest))
+        return Recipe(self.attributes.choices(), columns, steps, False)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report, a list of the view and what is reported of it, from the bits of a source."""
+        (piece,) = self.draw(self.attributes.encode([answer]), source)
+        ((number, _, reports),) = piece.parts
+        return [int(piece.views[0]), plain_report(self.oracles[number].written(reports))]
+
+    # Tables
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize``, ``estimate`` and ``synthesize``."""
+        return release_operations(self)
+
+    # Assignment
+
+    @cached_property
+    def _sharing(self) -> dict[int, list[int]]:
+        """The views of each distinct oracle, by the first one."""
+        found: dict[int, list[int]] = {}
+        first: dict[int, int] = {}
+        for number, oracle in enumerate(self.oracles):
+            found.setdefault(first.setdefault(id(oracle), number), []).append(number)
+        return found
+
+    @cached_property
+    def _prospect(self) -> Forecast:
+        """The forecast for the planned users, or for as many a view as forecasts are made for."""
+        return self.forecast(USERS * len(self.views) if self.users is None else self.users)
+
+    # Server
+
+    def aggregator(self) -> MarginalAggregator:
+        """Return empty counters of all views; those of many servers can be merged."""
+        return MarginalAggregator(self)
+
+    @rng_alone
+    def estimate(self, reports: Any, population: bool = False, penalty: Any = None) -> ReleasedMarginals:
+        """Return the release from the reports of all users; ask it for marginals.
+
+        Parameters
+        ----------
+        reports : records
+        population : bool
+            Whether intervals are for the population that the users were drawn from.
+        penalty : float or "cross-validated", optional
+            lambda of the penalized distribution, 30 by default.
+        """
+        if is_table(reports):
+            return estimated_from_table(self, reports, population, penalty)
+        counter = self.aggregator()
+        counter.update(reports)
+        parts: list[MarginalAggregator] = []
+        if read_penalty(penalty) is None:
+            which = draw_folds(counter.users, np.random.default_rng(0))
+            for fold in range(FOLDS):
+                parts.append(self.aggregator())
+                parts[-1].update(np.asarray(reports)[which == fold])
+        return counter.estimate(population, penalty, parts)
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return the standard error of an unbiased cell of the view with the largest one."""
+        count = user_count(users)
+        found = [
+            (noisiest_variance(oracle) / share, cell_variance(oracle) / share)
+            for oracle, share in {(id(o), s): (o, s / TOTAL) for o, s in self._shared_out()}.values()
+        ]
+        largest, typical = (max(each) for each in zip(*found, strict=True))
+        errors = ((largest / count) ** 0.5, (typical / count) ** 0.5)
+        figures = Forecast.of_shares(count, *errors, "if all cells are equally frequent", "a cell of a view")
+        return changed(figures, quantity="marginals")
+
+    def _shared_out(self) -> list[tuple[Oracle, int]]:
+        return list(zip(self.oracles, self.shares, strict=True))
+
+    def predicted_error(self, wanted: Sequence[Any], users: int) -> float:
+        """Return the predicted root mean squared error of a cell of the unbiased average, at even data.
+
+        It is that of the best linear unbiased estimate from all views, before the penalty. For a marginal
+        that no view contains it is the error of the effects that views have.
+
+        Parameters
+        ----------
+        wanted : sequence of str or int
+        users : int
+
+        Examples
+        --------
+        >>> release = MarginalRelease.of([2, 2, 3], [(0, 1), (1, 2)], epsilon=1.0)
+        >>> release.predicted_error([1], 10_000) < release.predicted_error([0], 10_000)  # in both views
+        True
+        """
+        places, count = self.attributes.positions(wanted), user_count(users)
+        precision = [count * share / TOTAL / effect_variance(oracle) for oracle, share in self._shared_out()]
+        total = effect_errors(places, self.views, self.attributes.sizes, precision)
+        return float((total / self.attributes.cells(places)) ** 0.5)
+
+    # Certificates and file
+
+    def audit(self) -> ReleaseAudit:
+        """Return the exact audit of the least private oracle, which is that of the release."""
+        audits = [self.oracles[number].audit() for number in self._sharing]
+        promise = Guarantee(self.epsilon)
+        return ReleaseAudit(weakest(promise, [audit.proof for audit in audits]), {}, tuple(audits))
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificates of privacy, of the shares of views and of the covering."""
+        order = covered_order(self.views, self.attributes.count)
+        covering = {"attributes": self.attributes.count, "views": len(self.views), "covered_order": order}
+        return (
+            self.audit().certificate(),
+            Certificate("normalization", sum(self.shares) == TOTAL, True, {"share_sum": f"2**{BITS}"}),
+            Certificate("covering", order >= 1, True, covering),
+        )
+
+    def _figures(self) -> str:
+        return (
+            f"{counted(self.attributes.count, 'attribute')}, "
+            f"{counted(len(self.views), 'view')}, epsilon={self.epsilon:g}"
+        )
+
+    def content(self) -> dict[str, Any]:
+        """Return attributes, views, each distinct oracle once, and the shares as integers."""
+        sharing = self._sharing
+        place = {number: kind for kind, members in enumerate(sharing.values()) for number in members}
+        return {
+            "attributes": self.attributes.as_json(),
+            "views": [list(view) for view in self.views],
+            "oracles": [
+                {"type": self.oracles[number].type, "content": self.oracles[number].content()}
+                for number in sharing
+            ],
+            "oracle_of_view": [place[number] for number in range(len(self.views))],
+            "shares": list(self.shares),
+            "users": self.users,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values, auditing every oracle again."""
+        oracles = [_oracle(item) for item in content["oracles"]]
+        which = [integer("oracle_of_view", item, 0, len(oracles) - 1) for item in content["oracle_of_view"]]
+        shares = [integer("shares", share, 1, TOTAL) for share in content["shares"]]
+        if sum(shares) != TOTAL:
+            raise CertificateError("shares", "do not sum to 2**62")
+        named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
+        used = [oracles[place] for place in which]
+        return cls(Attributes(**named), content["views"], used, shares, content["users"])
+
+
+@frozen_value(repr=False)
+class ReleaseAudit(PrivacyFinding):
+    """The audits of all oracles of a release: it is as private as the least private of them."""
+
+    oracles: tuple[PrivacyVerdict, ...]
+
+    def _figures(self) -> dict[str, Any]:
+        return {**super()._figures(), "oracles": len(self.oracles)}
+
+
+def view_weights(count: int, shares: Sequence[Any] | None) -> tuple[int, ...]:
+    """Return shares as positive integers that sum to 2**62: the largest remainders are rounded up."""
+    exact = [Fraction(1)] * count if shares is None else [rational("shares", share) for share in shares]
+    if len(exact) != count:
+        raise ParameterError("shares", f"{len(exact)} for {count} views", "give one each")
+    if min(exact) <= 0:
+        raise ParameterError("shares", "must be positive", "omit views that no user reports")
+    parts = [share * TOTAL / sum(exact) for share in exact]
+    rounded = [math.floor(part) for part in parts]
+    order = sorted(range(count), key=lambda place: rounded[place] - parts[place])
+    for place in order[: TOTAL - sum(rounded)]:
+        rounded[place] += 1
+    if min(rounded) < 1:
+        raise ParameterError("shares", "one is below 2**-62 of all", "leave that view out")
+    return tuple(rounded)
+
+
+def _covering(views: list[View], attributes: Attributes) -> tuple[View, ...]:
+    """Return the views, or raise unless they differ and every attribute is in one of them."""
+    if len(set(views)) < len(views):
+        double = next(view for view in views if views.count(view) > 1)
+        raise ParameterError("views", f"{double} appears twice", "name it once, with the share of both")
+    missing = set(range(attributes.count)) - {place for view in views for place in view}
+    if missing:
+        name = attributes.shown()[min(missing)]
+        raise ParameterError(
+            "views", f"no view has attribute '{name}'", "add one, or leave the attribute out"
+        )
+    return tuple(views)
+
+
+def _reportable(attributes: Attributes, view: View) -> int:
+    """Return the number of cells of a view, or raise when no oracle of this package reports this many."""
+    cells, most = attributes.cells(view), SupportOracle.most_categories
+    if cells > most:
+        names = ", ".join(attributes.shown()[place] for place in view[:8]) + ("..." if len(view) > 8 else "")
+        raise ParameterError(
+            "views",
+            f"that of {names} has {cells} cells, whose counts would take {memory(cells)}",
+            f"{most} cells are the limit: take smaller views, or merge values",
+        )
+    return cells
+
+
+def _oracle(document: Mapping[str, Any]) -> Oracle:
+    kind: type[Mechanism] | None = mechanism_types().get(document["type"])
+    if kind is None or not issubclass(kind, Oracle):
+        raise CertificateError("oracles", f"'{document['type']}' is not a frequency oracle")
+    return kind.from_content(document["content"])

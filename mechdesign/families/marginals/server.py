@@ -1,0 +1,164 @@
+"""The server of a marginal release: a counter for each view, mergeable in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.collecting import collect
+from mechdesign.collect.frequency_estimate import FrequencyEstimate
+from mechdesign.collect.labels import Labels
+from mechdesign.collect.operations import Settings
+from mechdesign.collect.report_counts import Aggregator
+from mechdesign.collect.server import Server
+from mechdesign.collect.several_columns import with_reports
+from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.tables import Source, Values
+from mechdesign.core.text import counted
+from mechdesign.families.marginals.estimates import ReleasedMarginals
+from mechdesign.families.marginals.layout import VIEW
+from mechdesign.families.marginals.oracles.server import SupportCounts
+from mechdesign.families.marginals.penalized import read_penalty
+
+if TYPE_CHECKING:
+    from mechdesign.families.marginals.release import MarginalRelease
+
+
+class MarginalAggregator(Server["MarginalRelease"]):
+    """Counts of the reports of every view: add reports, merge with others, estimate.
+
+    Examples
+    --------
+    >>> from mechdesign.families.marginals import MarginalRelease
+    >>> release = MarginalRelease.of([2, 3, 2], [(0, 1), (1, 2)], epsilon=2.0)
+    >>> here, there = release.aggregator(), release.aggregator()
+    >>> here.update(release.randomize([[0, 2, 1]] * 30, rng=1))
+    >>> there.update(release.randomize([[1, 0, 1]] * 20, rng=2))
+    >>> here.merge(there)
+    >>> here.users, sum(here.reports)
+    (50, 50)
+    """
+
+    def __init__(self, mechanism: MarginalRelease) -> None:
+        super().__init__(mechanism)
+        self.counters: list[Aggregator[FrequencyEstimate] | SupportCounts] = [
+            oracle.aggregator() for oracle in mechanism.oracles
+        ]
+
+    @property
+    def reports(self) -> list[int]:
+        """Number of counted reports of each view."""
+        return [counter.users for counter in self.counters]
+
+    @property
+    def users(self) -> int:
+        """Number of users who reported."""
+        return sum(self.reports)
+
+    def _count(self, reports: Any) -> None:
+        """Count records; nothing is counted when one of them is impossible."""
+        views, table = self.mechanism.layout.read(reports)
+        order = np.argsort(views, kind="stable")
+        bounds = np.searchsorted(views[order], np.arange(len(self.counters) + 1)).tolist()
+        rows = [order[start:stop] for start, stop in pairwise(bounds)]
+        unpacked = {
+            view: self.mechanism.layout.unpacked(view, table[which], which)
+            for view, which in enumerate(rows)
+            if len(which)
+        }
+        self.add(unpacked, {view: rows[view] for view in unpacked})
+
+    def count_table(self, source: Source, settings: Settings) -> None:
+        """Count the reports of a table with columns of views and of reports."""
+        columns = partial(with_reports, first=VIEW, settings=settings, mechanism=self.mechanism)
+        collect([source], columns, self.count_rows)
+
+    def count_rows(self, views: Values, reports: Values) -> None:
+        """Count the rows of a block: the numbers of views, and reports as they stand in tables."""
+        numbers = Labels(len(self.counters)).encode(views, "reports: view")
+        order = np.argsort(numbers, kind="stable")
+        texts = np.asarray(reports)[order]
+        bounds = np.searchsorted(numbers[order], np.arange(len(self.counters) + 1))
+        rows: Mapping[int, NDArray[np.int64]] = {
+            view: order[bounds[view] : bounds[view + 1]]
+            for view in range(len(self.counters))
+            if bounds[view] < bounds[view + 1]
+        }
+        self.add({view: texts[bounds[view] : bounds[view + 1]] for view in rows}, rows)
+
+    def add(self, reports: Mapping[int, Any], rows: Mapping[int, NDArray[np.int64]]) -> None:
+        """Count the reports of some views, which stand in these rows of the input."""
+        fresh = {view: self.mechanism.oracles[view].aggregator() for view in reports}
+        for view, counter in fresh.items():
+            try:
+                counter.update(reports[view])
+            except RowError as error:
+                where, row = f"{error.where}: view {view}", int(rows[view][error.row])
+                raise error.changed(where=where, row=row) from None
+        for view, counter in fresh.items():
+            self.counters[view].merge(counter)  # type: ignore[arg-type]
+
+    def _merge(self, other: Self) -> None:
+        for own, added in zip(self.counters, other.counters, strict=True):
+            own.merge(added)  # type: ignore[arg-type]
+
+    def estimate(
+        self, population: bool = False, penalty: Any = None, parts: Sequence[MarginalAggregator] = ()
+    ) -> ReleasedMarginals:
+        """Return the release: any marginal, as a sum of the penalized distribution or unbiased.
+
+        Parameters
+        ----------
+        population : bool
+        penalty : float or "cross-validated", optional
+            lambda of the penalized distribution, 30 by default.
+        parts : sequence of MarginalAggregator
+            For cross-validation: the counts of parts of these users, drawn without a look at their reports;
+            together they are the counts of this one.
+        """
+        self.require_some()
+        read = read_penalty(penalty)
+        if read is None and len(parts) < 2:
+            raise DataError(
+                "penalty",
+                "cross-validation needs the counts of parts of the users",
+                "give their aggregators as parts, or a number",
+            )
+        if parts and sum(part.users for part in parts) != self.users:
+            raise DataError(
+                "parts", "do not make up the users that were counted", "give the counts of all parts"
+            )
+        counted = [(part._counted(), part.reports) for part in parts]
+        return ReleasedMarginals.from_counts(
+            self.mechanism, self._counted(), self.reports, population, read, counted
+        )
+
+    def _counted(self) -> list[NDArray[np.int64]]:
+        return [np.asarray(counter.counts) for counter in self.counters]
+
+    def _written(self) -> dict[str, Any]:
+        return {
+            "views": [counter.as_json() for counter in self.counters],
+        }
+
+    def _read(self, document: Mapping[str, Any]) -> None:
+        parts = document.get("views")
+        if not isinstance(parts, list) or len(parts) != len(self.counters):
+            raise DataError(
+                "aggregator",
+                f"the counts are damaged: not {counted(len(self.counters), 'view')}",
+                "count the reports again",
+            )
+        if not all(isinstance(part, Mapping) for part in parts):
+            raise DataError(
+                "aggregator", "the counts are damaged: a view has none", "count the reports again"
+            )
+        self.counters = [
+            type(counter).from_json(counter.mechanism, part)  # type: ignore[arg-type]
+            for counter, part in zip(self.counters, parts, strict=True)
+        ]

@@ -1,0 +1,190 @@
+"""Tables from reported sets: unbiased estimates of any counted table, with standard errors and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.cross_table import CountedTable, CrossTables
+from mechdesign.collect.figures import MOST_PANELS, together
+from mechdesign.collect.frequency_estimate import FrequencyEstimate
+from mechdesign.collect.frequency_limits import FrequencyLimits, few_users
+from mechdesign.collect.labels import Codes
+from mechdesign.collect.plausible import implausible
+from mechdesign.core.text import counted
+from mechdesign.families.marginals.sets.scores import CellScore, ProductScore, TableScore
+from mechdesign.show.figure import Figure
+
+if TYPE_CHECKING:
+    from mechdesign.families.marginals.sets.response import SetResponse
+
+Array = NDArray[np.float64]
+View = tuple[int, ...]
+
+
+class SetTable(CountedTable):
+    """Unbiased estimates of the cells of one table that reported sets tell."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SetEstimate(CrossTables):
+    """Estimates from the reports: each attribute by itself, and any table that was counted.
+
+    Attributes
+    ----------
+    mechanism : SetResponse
+    counts : (counters,) int array
+    users : int
+    population : bool
+    """
+
+    mechanism: SetResponse
+    counts: Codes
+    users: int
+    population: bool = False
+    _made: dict[View, SetTable] = field(default_factory=dict, init=False)
+
+    def table(self, wanted: Sequence[Any]) -> SetTable:
+        """Return the table over attributes given by name or number, in this order.
+
+        Raises
+        ------
+        UnknownNameError
+            For an attribute that does not exist.
+        ParameterError
+            For an attribute that appears twice, or a table that is not counted.
+        """
+        places = self.mechanism.attributes.positions(wanted)
+        if places not in self._made:
+            self._made[places] = self._estimated(places)
+        return self._made[places]
+
+    def _estimated(self, places: View) -> SetTable:
+        mechanism = self.mechanism
+        score = mechanism.score(places)
+        value = self._unbiased(places)
+        shown, labels = mechanism.attributes.shown(), mechanism.attributes.labels
+        names = tuple(", ".join(texts) for texts in product(*(labels[place].shown() for place in places)))
+        shape = mechanism.attributes.shape(places)
+        limits = cell_limits(score, value, self.users, self.population)
+        errors = limits.standard_error()
+        notes = few_users(self.users) + implausible(names, value.ravel(), errors, 0.0, 1.0)
+        cells = FrequencyEstimate(
+            value.ravel(), errors, self.users, names, self.population, None, limits, notes
+        )
+        axes = tuple(tuple(labels[place].shown()) for place in places)
+        return SetTable(tuple(shown[place] for place in places), axes, shape, cells)
+
+    def _unbiased(self, places: View) -> Array:
+        """Return the unbiased estimates of the shares of a table, one axis an attribute."""
+        score, attributes = self.mechanism.score(places), self.mechanism.attributes
+        if isinstance(score, CellScore):
+            held = _over(self.counts.reshape(attributes.sizes), range(attributes.count), places)
+            made: Array = (held / self.users - float(score.joined * score.other)) / float(score.gain)
+            return made
+        assert isinstance(score, ProductScore)
+        value = np.full(attributes.shape(places), float(score.coefficients[()]))
+        for part, factor in score.coefficients.items():
+            chosen = [places[axis] for axis in part]
+            if chosen:
+                order = sorted(chosen)
+                held = self.counts[self.mechanism.layout.places[tuple(order)]]
+                table = _over(held.reshape(attributes.shape(order)), order, chosen)
+                axes = tuple(axis for axis in range(len(places)) if axis not in part)
+                value += float(factor) / self.users * np.expand_dims(table, axes)
+        return value
+
+    def _tables(self) -> list[SetTable]:
+        return [self.table([place]) for place in range(self.mechanism.attributes.count)]
+
+    @property
+    def value(self) -> list[Array]:
+        """The shares of each attribute by itself."""
+        return [table.value for table in self._tables()]
+
+    @property
+    def standard_error(self) -> list[Array]:
+        """Their standard errors."""
+        return [table.standard_error for table in self._tables()]
+
+    def interval(self, level: float = 0.95) -> tuple[list[Array], list[Array]]:
+        """Return the ends of their confidence intervals."""
+        found = [table.interval(level) for table in self._tables()]
+        return [low for low, _ in found], [high for _, high in found]
+
+    def figures(self) -> list[Figure]:
+        """Return the shares of the first six attributes."""
+        alone = [figure for table in self._tables()[:MOST_PANELS] for figure in table.figures()]
+        return together(f"Shares of {counted(self.users, 'report')}", alone)
+
+    def __repr__(self) -> str:
+        return f"SetEstimate({counted(self.users, 'report')} of {self.mechanism!r})"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the tables of the single attributes as plain values."""
+        return {"users": self.users, **super().as_json()}
+
+
+def _over(table: Codes, axes: Sequence[int], wanted: Sequence[int]) -> Codes:
+    """Return the table over some of its attributes, in the wanted order."""
+    dropped = tuple(axis for axis, place in enumerate(axes) if place not in wanted)
+    kept = [place for place in axes if place in wanted]
+    turned: Codes = table.sum(axis=dropped).transpose([kept.index(place) for place in wanted])
+    return turned
+
+
+def weights_of_patterns(score: TableScore, shares: Array) -> Array:
+    """Return for each pattern and cell the share of users who agree with the cell in just that pattern.
+
+    Shape (patterns, cells); the shares are those of the table, one axis an attribute. They may be unbiased
+    estimates: those of smaller tables are sums of theirs, with less noise, and taken as what they can be.
+
+    Examples
+    --------
+    >>> from mechdesign.families.marginals.sets.law import SetLaw
+    >>> from mechdesign.families.marginals.sets.scores import ProductScore
+    >>> score = ProductScore(SetLaw(((2, 1), (2, 1)), 2), 1 << 61, [0, 1])
+    >>> weights_of_patterns(score, np.array([[0.5, 0.25], [0.25, 0.0]]))[:, 0]
+    array([0.5 , 0.25, 0.25, 0.  ])
+    """
+    if len(score.patterns[0]) != shares.ndim:  # of a table whose cells are all that counts
+        own = np.clip(shares.ravel(), 0.0, 1.0)
+        return np.stack([own, 1.0 - own])
+    shown = {}
+    for pattern in score.patterns:
+        dropped = tuple(axis for axis, same in enumerate(pattern) if not same)
+        shown[pattern] = np.clip(shares.sum(axis=dropped, keepdims=True), 0.0, 1.0)
+    found = []
+    for pattern in score.patterns:  # agreement in just these attributes, from agreement in at least these
+        weight = np.zeros(shares.shape)
+        for other, share in shown.items():
+            if all(also or not same for also, same in zip(other, pattern, strict=True)):
+                weight = weight + (-1.0) ** (sum(other) - sum(pattern)) * share
+        found.append(np.maximum(weight, 0.0).ravel())
+    return np.stack(found)
+
+
+def cell_limits(score: TableScore, table: Array, users: int, population: bool) -> FrequencyLimits:
+    """Return the limits of the score test for each cell, other users being as the estimated table says."""
+    moments = score.table.T  # moment, pattern
+    weights, value = weights_of_patterns(score, table)[1:], table.ravel()
+    total = weights.sum(axis=0)
+    even = np.full_like(weights, 1.0 / len(weights))
+    weights = np.where(total > 0.0, weights / np.where(total > 0.0, total, 1.0), even)
+    cells = len(value)
+    own = np.repeat(moments[:, :1], cells, axis=1)
+    worst = 1 + int(moments[0, 1:].argmax())
+    return FrequencyLimits(
+        value,
+        users,
+        own,
+        moments[:, 1:] @ weights,
+        np.repeat(moments[:, worst : worst + 1], cells, axis=1),
+        np.full(cells, score.step),
+        population,
+    )

@@ -1,0 +1,108 @@
+"""The shuffle model: how private shuffled reports are, what each needs by itself, and protocols that run.
+
+Protocols of the shuffle model: clients, a shuffler, an analyzer.
+
+A protocol is a task, what people hold and what is estimated (``tasks``), and a noise, what hides them
+(``noise``). A file has one kind of noise with the proof of what it hides, and the protocols that use it:
+
+============================================  =======  ========  ================  ==============
+noise, and what is proven of it               count    sum       histogram         others
+============================================  =======  ========  ================  ==============
+``secure``: discrete Laplace in split shares  CntSGM   RSumDSG                     PUT
+``dummies``: one message among uniform ones   CntBN              HistDump          UniformityDump
+``rows``: one in each row, among dummies                                           AUT, RangeTree
+``sketch``: rows of public hash functions                        PUCM
+``codewords``: what fits one, among dummies                      PRHR
+``responses``: a blanket of fair coins                 RSumKR    HistKR
+``digits``: responses, composed                        RSumRM
+``hashing``: responses on buckets, and fakes                     SOLH, MURS
+``flips``: bits among coins of the others     CntRR    RSumRR
+``vectors``: two bits, or fakes alone                            HistRR, HistFlip
+``presence``: two binomial counts             Cnt2M              HistMM
+``pure``: the largest ratio of a sum's law    CntPURE  RSumPURE
+``parity``: parities, and mixed shares                                             DistinctParity
+============================================  =======  ========  ================  ==============
+
+Ranges have a file of their own, and so have the tests of uniformity (``uniformity_tests``,
+``uniformity_bits``), for what they estimate. ``secure`` is one piece of code for counts and sums: a count is
+a sum of one step that is not rounded. The digits of ``RSumPURE`` have the noise of ``CntPURE`` each, and
+``dummies`` are one calculation for any number of categories; the coins of ``CntBN`` are that for two.
+``CntRR`` and ``HistKR`` of two categories are proven in different ways, and so are apart.
+"""
+
+from mechdesign.core.lazy import offered
+
+PROBLEMS: tuple[str, ...] = (
+    "ShuffleAmplification",
+    "ShuffleCounting",
+    "ShuffleDistinct",
+    "ShuffleHistogram",
+    "ShuffleLocalBudget",
+    "ShuffleRange",
+    "ShuffleSum",
+    "ShuffleUniformity",
+)
+EXPORTS = ("shuffled",)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mechdesign.families.shuffle.amplification.problem import ShuffleAmplification as ShuffleAmplification
+    from mechdesign.families.shuffle.base import Protocol as Protocol
+    from mechdesign.families.shuffle.batches import BatchShuffler as BatchShuffler
+    from mechdesign.families.shuffle.codewords import PRHR as PRHR
+    from mechdesign.families.shuffle.counting.problem import ShuffleCounting as ShuffleCounting
+    from mechdesign.families.shuffle.design import shuffled as shuffled
+    from mechdesign.families.shuffle.digits import RSumRM as RSumRM
+    from mechdesign.families.shuffle.distinct.problem import ShuffleDistinct as ShuffleDistinct
+    from mechdesign.families.shuffle.dummies import CntBN as CntBN, HistDump as HistDump
+    from mechdesign.families.shuffle.flips import CntRR as CntRR, RSumRR as RSumRR
+    from mechdesign.families.shuffle.hashing import MURS as MURS, SOLH as SOLH
+    from mechdesign.families.shuffle.histogram.problem import ShuffleHistogram as ShuffleHistogram
+    from mechdesign.families.shuffle.local_budget.problem import ShuffleLocalBudget as ShuffleLocalBudget
+    from mechdesign.families.shuffle.parity import DistinctParity as DistinctParity
+    from mechdesign.families.shuffle.presence import Cnt2M as Cnt2M, HistMM as HistMM
+    from mechdesign.families.shuffle.pure import CntPURE as CntPURE
+    from mechdesign.families.shuffle.pure_digits import RSumPURE as RSumPURE
+    from mechdesign.families.shuffle.range.problem import ShuffleRange as ShuffleRange
+    from mechdesign.families.shuffle.range_tree import RangeTree as RangeTree
+    from mechdesign.families.shuffle.responses import HistKR as HistKR, RSumKR as RSumKR
+    from mechdesign.families.shuffle.secure import CntSGM as CntSGM, RSumDSG as RSumDSG
+    from mechdesign.families.shuffle.sketch import PUCM as PUCM
+    from mechdesign.families.shuffle.sum.problem import ShuffleSum as ShuffleSum
+    from mechdesign.families.shuffle.uniformity.problem import ShuffleUniformity as ShuffleUniformity
+    from mechdesign.families.shuffle.uniformity_bits import AUT as AUT, PUT as PUT
+    from mechdesign.families.shuffle.uniformity_tests import UniformityDump as UniformityDump
+    from mechdesign.families.shuffle.vectors import HistFlip as HistFlip, HistRR as HistRR
+else:  # a type checker would take every unknown name for known
+    __all__, __getattr__, __dir__ = offered(
+        __name__,
+        {
+            "amplification.problem": "ShuffleAmplification",
+            "base": "Protocol",
+            "batches": "BatchShuffler",
+            "codewords": "PRHR",
+            "counting.problem": "ShuffleCounting",
+            "design": "shuffled",
+            "digits": "RSumRM",
+            "distinct.problem": "ShuffleDistinct",
+            "dummies": "CntBN HistDump",
+            "flips": "CntRR RSumRR",
+            "hashing": "MURS SOLH",
+            "histogram.problem": "ShuffleHistogram",
+            "local_budget.problem": "ShuffleLocalBudget",
+            "parity": "DistinctParity",
+            "presence": "Cnt2M HistMM",
+            "pure": "CntPURE",
+            "pure_digits": "RSumPURE",
+            "range.problem": "ShuffleRange",
+            "range_tree": "RangeTree",
+            "responses": "HistKR RSumKR",
+            "secure": "CntSGM RSumDSG",
+            "sketch": "PUCM",
+            "sum.problem": "ShuffleSum",
+            "uniformity.problem": "ShuffleUniformity",
+            "uniformity_bits": "AUT PUT",
+            "uniformity_tests": "UniformityDump",
+            "vectors": "HistFlip HistRR",
+        },
+    )

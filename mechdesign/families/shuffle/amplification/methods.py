@@ -1,0 +1,61 @@
+"""The methods of ``shuffle-amplification``: the first one that applies is the default.
+
+``blanket`` and ``convolution`` share no code. For any randomizer the blanket is that of the pair of inputs,
+e^-eps0 times the larger of their two laws; no pair does worse than binary randomized response
+(docs/families/shuffle.md, theorem A).
+"""
+
+from __future__ import annotations
+
+from mechdesign.core.method import Method, Outcome
+from mechdesign.families.shuffle import judge, theorems
+from mechdesign.families.shuffle.amplification import binary
+from mechdesign.families.shuffle.amplification.outcomes import search_method, settled, theorem_method
+from mechdesign.families.shuffle.amplification.problem import ShuffleAmplification
+from mechdesign.families.shuffle.concentration import BENNETT, HOEFFDING
+from mechdesign.families.shuffle.exact import exact_attack, exact_epsilon, why_not_exact
+
+
+def exact(problem: ShuffleAmplification) -> Outcome:
+    """Return the least central epsilon that holds for all data, and one next to it that fails for some."""
+    setting = problem.setting
+    epsilon = exact_epsilon(setting)
+    bound, text = exact_attack(setting, epsilon)
+    return settled(epsilon, bound, text, "exact", "enumeration in rational arithmetic")
+
+
+def why_no_blanket(problem: ShuffleAmplification) -> str | None:
+    """Return why the blanket of all randomizers does not apply (a channel has its own), or None."""
+    if problem.setting.randomizer.kind == "channel" and judge.why_no_lattice(problem.setting) is None:
+        return "a channel has a blanket of its own: see convolution"
+    return None
+
+
+METHODS = (
+    Method("exact", ShuffleAmplification, "numeric", "every data set of few users in rational arithmetic",
+           exact, lambda problem: why_not_exact(problem.setting)),
+    Method("binary", ShuffleAmplification, "numeric",
+           "all data of binary randomized response, in ranges of them, rounded up",
+           binary.run, lambda problem: judge.why_not_binary(problem.setting)),
+    search_method("blanket",
+                  "privacy blanket in binomial sums, rounded up; for any randomizer that of its worst pair",
+                  "proven here; rounding and omitted tails are added", judge.blanket, why_no_blanket),
+    search_method("convolution",
+                  "privacy blanket of a finite channel by convolution of positive terms, rounded up",
+                  "Balle et al. (2019), lemma 5.3, evaluated here with all tails",
+                  judge.lattice, lambda problem: judge.why_no_lattice(problem.setting)),
+    search_method("clones", "numeric clones for any randomizer, rounded up",
+                  "Feldman, McMillan and Talwar (2021), theorem 3.2, evaluated here with all tails",
+                  judge.clones, lambda problem: None),
+    theorem_method(theorems.THEOREM_4, "theorem 4 of the survey, for k-ary response"),
+    theorem_method(theorems.THEOREM_3, "theorem 3 of the survey, for binary randomized response"),
+    theorem_method(theorems.CLONES, "closed form of the clones, for any randomizer"),
+    theorem_method(theorems.RELAXED_3, "eq. (7) of the survey, a relaxation of theorem 3"),
+    theorem_method(theorems.THEOREM_1, "theorem 1 of the survey, for any randomizer and interaction"),
+    theorem_method(BENNETT, "privacy blanket with Bennett's inequality"),
+    theorem_method(HOEFFDING, "privacy blanket with Hoeffding's inequality"),
+    # These two are not proven here.
+    theorem_method(theorems.STRONGER_KARY,
+                   "closed form of the stronger clones for k-ary response, from the literature"),
+    theorem_method(theorems.STRONGER_CLONES, "closed form of the stronger clones, from the literature"),
+)  # fmt: skip

@@ -1,0 +1,266 @@
+"""The shuffler's batch: messages wait until there are enough, and how many there are can be hidden."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.channel import PrivacyAudit, audit_channel
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.operations import SEED, Column, Operation, Settings
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.columns import array_of
+from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.tables import Block, Source
+from mechdesign.core.validation import in_range, integer, one_of
+from mechdesign.exact.draw.draws import Again, one_below
+from mechdesign.exact.randomness import TOTAL, BitSource, Rng
+from mechdesign.show.figure import Figure, Panel
+from mechdesign.show.marks import Line
+
+HIDES = ("nothing", "release", "amount")
+
+LEAST_EPSILON, LEAST_DELTA = 0.01, 1e-12
+"""Smaller ones are refused: the table of the dropped messages would get long, or its tail too coarse."""
+
+MOST_MESSAGES = 1 << 26
+
+MESSAGES, CHANCE = "messages that have arrived", "probability that they are released"
+
+
+class BatchShuffler(Mechanism):
+    """A shuffler that releases a batch, in sorted order, once it has as many messages as its threshold.
+
+    The number of messages tells whether somebody took part. With ``hide = "amount"`` a random number of them
+    is dropped, those of users drawn at random, so that the number that is left is private. With ``hide =
+    "release"`` only the decision to release is: the threshold is noised, a released batch shows its number.
+
+    Parameters
+    ----------
+    threshold : int
+        The fewest messages of a batch.
+    hide : {"nothing", "release", "amount"}
+    epsilon, delta : float, optional
+        Of the number, or of the decision, for one user more or less with one message; from 0.01 and 1e-12.
+    columns : sequence of str
+        The columns of a message.
+
+    Raises
+    ------
+    ParameterError
+        Naming the parameter.
+
+    Notes
+    -----
+    Source: the survey of the shuffle model (2022), section 1.1; Bittau and others (2017), where the drop is
+    rounded normal noise. Here it is X on 0 .. 2 D with probabilities that fall by about e^epsilon for
+    each step away from D, as integers out of 2**62, and D the least with the wanted delta.
+
+    Examples
+    --------
+    >>> shuffler = BatchShuffler(100, "amount", 1.0, 1e-6)
+    >>> shuffler.most_dropped, len(shuffler.release(np.arange(500), rng=1))
+    (28, 487)
+    >>> len(shuffler.release(np.arange(99), rng=1))
+    0
+    """
+
+    type: ClassVar[str] = "batch-shuffler"
+
+    def __init__(
+        self,
+        threshold: int,
+        hide: str = "nothing",
+        epsilon: float | None = None,
+        delta: float | None = None,
+        columns: Sequence[str] = ("message",),
+    ) -> None:
+        self.threshold = integer("threshold", threshold, 1, MOST_MESSAGES)
+        self.hide = one_of("hide", hide, HIDES)
+        self.columns = _names(columns)
+        self.epsilon = self.delta = 0.0
+        if self.hide == "nothing":
+            if epsilon is not None or delta is not None:
+                raise ParameterError("epsilon", "is for hide = 'release' or 'amount'", "drop it, or hide one")
+        elif epsilon is None or delta is None:
+            raise ParameterError("epsilon", f"hide = '{self.hide}' needs epsilon and delta", "give both")
+        else:
+            self.epsilon = in_range("epsilon", epsilon, LEAST_EPSILON, 10.0)
+            self.delta = in_range("delta", delta, LEAST_DELTA, 0.5)
+
+    @cached_property
+    def weights(self) -> tuple[int, ...]:
+        """Out of 2**62, how often 0, 1, ... messages are dropped."""
+        return (TOTAL,) if self.hide == "nothing" else dropped(self.epsilon, self.delta)
+
+    @property
+    def most_dropped(self) -> int:
+        """The largest number of messages that may be dropped, 2 D."""
+        return len(self.weights) - 1
+
+    def release(self, messages: Any, rng: Rng = None) -> NDArray[Any]:
+        """Return the messages of a batch in sorted order; none of them when the batch has to wait.
+
+        Every call gives epsilon away again: call it once for each batch.
+
+        Parameters
+        ----------
+        messages : (n,) or (n, columns) array
+        rng : int or numpy Generator, optional
+            For repeatable simulations; the system's generator by default.
+        """
+        given = array_of(messages, "messages")
+        if given.ndim not in (1, 2) or len(given) > MOST_MESSAGES:
+            raise DataError(
+                "messages", f"expected a row each, at most {MOST_MESSAGES} of them", "split the batch"
+            )
+        kept = self.kept(len(given), self.source(rng, "release"))
+        rows = given[kept]
+        return rows[np.lexsort(rows.T[::-1])] if rows.ndim == 2 else np.sort(rows)
+
+    def kept(self, count: int, source: BitSource) -> NDArray[np.int64]:
+        """Return the places of the released messages, out of ``count`` messages."""
+        everything = np.arange(count, dtype=np.int64)
+        if self.hide == "nothing":
+            return everything if count >= self.threshold else everything[:0]
+        fewer = int(np.searchsorted(np.cumsum(np.array(self.weights)), int(source.integers(1)[0]), "right"))
+        if self.hide == "release":  # the decision of the noised number, whose mean is the true one
+            return everything if count - fewer + self.most_dropped // 2 >= self.threshold else everything[:0]
+        if count - fewer < self.threshold:
+            return everything[:0]
+        again = Again(source.integers(fewer) if fewer else everything[:0], source)
+        for place in range(fewer):  # who is dropped is drawn evenly, one after the other
+            other = place + one_below(count - place, again)
+            everything[place], everything[other] = everything[other], everything[place]
+        return everything[fewer:]
+
+    # What it promises
+
+    def chance(self, count: int) -> float:
+        """Return the probability that a batch is released when ``count`` messages have arrived.
+
+        Examples
+        --------
+        >>> shuffler = BatchShuffler(100, "amount", 1.0, 1e-6)
+        >>> shuffler.chance(99), round(shuffler.chance(114), 4), shuffler.chance(128)
+        (0.0, 0.7311, 1.0)
+        """
+        raised = self.most_dropped // 2 if self.hide == "release" else 0
+        most = count + raised - self.threshold  # the most drops with which it is still released
+        return sum(self.weights[: max(most + 1, 0)]) / TOTAL
+
+    def figures(self) -> list[Figure]:
+        """Return how likely a batch is released, for numbers of messages around the threshold."""
+        around = max(self.most_dropped, 5)
+        counts = range(max(0, self.threshold - around), self.threshold + 2 * around)
+        curve = Line(list(counts), [self.chance(count) for count in counts], dots=True)
+        return [Figure(f"When a batch is released: {self._figures()}", [Panel(MESSAGES, CHANCE, [curve])])]
+
+    @cached_property
+    def _audit_of_number(self) -> PrivacyAudit:
+        """The exact audit of the number that is left, with one message more or less."""
+        rows = np.zeros((2, len(self.weights) + 1), dtype=np.int64)
+        rows[0, :-1] = rows[1, 1:] = self.weights
+        return audit_channel(rows, self.epsilon, self.delta)
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return certificates about the number of messages; the messages are the protocol's concern."""
+        if self.hide == "nothing":
+            note = "the number of messages is seen; the protocol protects their content"
+            return (Certificate("batch", True, True, {"threshold": self.threshold}, note=note),)
+        found = self._audit_of_number.certificate()
+        hidden = "the number released" if self.hide == "amount" else "the decision to release; not the number"
+        note = f"{hidden}, for one message more or less, each time a batch is offered"
+        figures = {**found.figures, "threshold": self.threshold, "most_dropped": self._lost}
+        return (Certificate("number_privacy", found.holds, True, figures, {}, note, proof=found.proof),)
+
+    @property
+    def _lost(self) -> int:
+        return self.most_dropped if self.hide == "amount" else 0
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``release``: the messages that have arrived in, those of a batch out."""
+        takes = tuple(Column(name, "as the devices sent it") for name in self.columns)
+        summary = "the messages of a batch in sorted order, or none when they are too few"
+        return (Operation("release", summary, takes, takes, self._released, (SEED,), several=True),)
+
+    def _released(self, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+        parts: list[list[NDArray[Any]]] = [[] for _ in self.columns]
+        for source in sources:
+            lacking = [name for name in self.columns if name not in source.columns]
+            if lacking:
+                raise DataError(
+                    source.name,
+                    f"lacks the column '{lacking[0]}'",
+                    "name the columns of a message when the shuffler is made",
+                )
+            for block in source.blocks(self.columns):
+                for part, name in zip(parts, self.columns, strict=True):
+                    part.append(np.asarray(block[name]))
+        columns = [np.concatenate(part) if part else np.zeros(0, dtype=np.int64) for part in parts]
+        if len(columns[0]) > MOST_MESSAGES:
+            raise DataError("messages", f"more than {MOST_MESSAGES}", "split the batch")
+        kept = self.kept(len(columns[0]), self.source(settings["seed"], "release"))
+        settings.count("batch withheld", int(not len(kept)))
+        order = np.lexsort([column[kept].astype(str) for column in columns[::-1]]) if len(kept) else kept
+        yield {name: column[kept][order] for name, column in zip(self.columns, columns, strict=True)}
+
+    # Files
+
+    def content(self) -> dict[str, Any]:
+        """Return the threshold, what is hidden and the columns."""
+        hidden = {} if self.hide == "nothing" else {"epsilon": self.epsilon, "delta": self.delta}
+        return {"threshold": self.threshold, "hide": self.hide, **hidden, "columns": list(self.columns)}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the shuffler from plain values; its table is made and audited again."""
+        return cls(**content)
+
+    def _figures(self) -> str:
+        hidden = "" if self.hide == "nothing" else f", epsilon={self.epsilon:g}, delta={self.delta:g}"
+        return f"threshold {self.threshold}, hides {self.hide}{hidden}"
+
+
+@lru_cache(maxsize=32)
+def dropped(epsilon: float, delta: float) -> tuple[int, ...]:
+    """Return the integer weights of the shortest table whose divergence for a shift by one is small enough.
+
+    Examples
+    --------
+    >>> weights = dropped(1.0, 1e-6)
+    >>> len(weights), sum(weights) == TOTAL, weights[14] == max(weights)
+    (29, True, True)
+    """
+    peak = math.tanh(epsilon / 2.0)  # of the untruncated law; its part at the end has to be below delta
+    half = max(1, math.floor(math.log(max(peak / delta, 1.0)) / epsilon) - 2)
+    while True:
+        weights = _peak(epsilon, half)
+        rows = np.zeros((2, len(weights) + 1), dtype=np.int64)
+        rows[0, :-1] = rows[1, 1:] = weights
+        if audit_channel(rows, epsilon, delta).holds:
+            return weights
+        half += 1
+
+
+def _peak(epsilon: float, half: int) -> tuple[int, ...]:
+    """Return weights in proportion to e^(-epsilon |k - half|), a little flatter, 2**62 in all."""
+    ratio = math.exp(-epsilon * (1.0 - 2.0**-20))
+    shares = ratio ** np.abs(np.arange(2 * half + 1) - half, dtype=np.float64)
+    weights = [int(share * TOTAL) for share in (shares / shares.sum() * (1.0 - 2.0**-50)).tolist()]
+    each, over = divmod(TOTAL - sum(weights), len(weights))
+    weights = [weight + each for weight in weights]
+    weights[half] += over
+    return tuple(weights)
+
+
+def _names(columns: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(columns) if isinstance(columns, (list, tuple)) else ()
+    if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
+        raise ParameterError("columns", "expected a list of different names", 'give for instance ["message"]')
+    return names

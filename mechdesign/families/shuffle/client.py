@@ -1,0 +1,97 @@
+"""The client of a shuffle protocol in integers: parts, each of which makes messages of a value.
+
+A value is a category, a bit, or a number in [0, 1] that is rounded at random to a whole number of steps. The
+parts read random bits one after the other; the messages of a user are sorted, so that their order tells
+nothing. The parts are stated in ``docs/reference/mechanism_file.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.collecting import marked
+from mechdesign.collect.labels import Labels
+from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe, Steps, whole_hex
+from mechdesign.core.errors import MethodError
+from mechdesign.exact.randomness import TOTAL, BitSource
+
+if TYPE_CHECKING:
+    from mechdesign.families.shuffle.noise import Noise
+
+EXACT = 1 << 53
+"""Messages with larger numbers are written as texts of digits: other languages round such numbers."""
+
+LARGEST_RING = 1 << 52
+"""Of larger rings the sum of two numbers is not exact in every language."""
+
+
+class ProtocolClient(Mechanism):
+    """Texts of a protocol for the author of its client."""
+
+    noise: Noise
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws the messages of one value, which go to a shuffler."""
+        if getattr(self.noise, "modulus", 0) > LARGEST_RING:
+            raise MethodError(
+                "export", f"shares of this {self.type} are beyond 2^52", "build it with a smaller precision"
+            )
+        name = self.data_columns[0] if self.data_columns else None
+        precision, labels = getattr(self, "precision", None), getattr(self, "labels", None)
+        asked: AskedChoice | AskedNumber = AskedNumber(name, 0.0, 1.0)
+        if isinstance(labels, Labels):
+            asked, precision = AskedChoice.of(labels, name), None
+        elif precision == 1 and self.noise.size == 2 and getattr(self, "quantity", "") == "count":
+            asked, precision = AskedChoice(name, 2), None
+        parts = self.noise.client_parts()
+        steps = {"step": "messages", "round": precision, "texts": self._texts, "parts": parts}
+        columns = tuple(marked(part, self.survey_digest) for part in getattr(self, "columns", ("message",)))
+        return Recipe((asked,), columns, steps, True, True)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return the messages of one value in sorted order, from the bits of a source."""
+        read: Any = self
+        messages = read._encode_piece(read._read_values([answer]), source)
+        listed: list[list[int]] = sorted(messages.tolist())
+        return [list(map(str, row)) for row in listed] if self._texts else listed
+
+    @property
+    def _texts(self) -> bool:
+        """Whether the numbers of messages are written as texts."""
+        return max(self.noise.alphabets) > EXACT
+
+
+def part(make: str, **numbers: Any) -> Steps:
+    """Return a part that makes messages; weights have been written as hexadecimal digits."""
+    return {"make": make, **numbers}
+
+
+def flips_part(size: int, own: str, named: bool, flip: int) -> Steps:
+    """Return the part of bits of which some are 1 by the value, each flipped."""
+    return part("flips", size=size, ones=own, named=named, flip=whole_hex(flip))
+
+
+def response_ends(alphabet: int, other: int) -> dict[str, Any]:
+    """Return where the weights of a randomized response end."""
+    return {"own": whole_hex(TOTAL - alphabet * other), "other": whole_hex(other)}
+
+
+def levels_part(sizes: Sequence[int], others: Sequence[int], scales: Sequence[int]) -> Steps:
+    """Return the part of a randomized response to each digit of the steps, the coarsest digit first."""
+    levels = [
+        {"scale": int(scale), **response_ends(size, other)}
+        for size, other, scale in zip(sizes, others, scales, strict=True)
+    ]
+    return part("levels", levels=levels)
+
+
+def dummies_part(own: Steps, trials: int, weight: int, alphabet: int, start: int = 0) -> Steps:
+    """Return the part of one message by the value, and of dummies that are uniform below the alphabet.
+
+    ``own`` is what the value becomes: shifted to the right, 1 where it equals a number, or hashed.
+    """
+    return part(
+        "dummies", own=own, trials=trials, weight=whole_hex(weight), alphabet=alphabet, start=int(start)
+    )

@@ -1,0 +1,17 @@
+"""The protocols that tell how many categories are held by anybody."""
+
+from __future__ import annotations
+
+from mechdesign.families.shuffle import DistinctParity
+from mechdesign.families.shuffle.candidates import Kind
+from mechdesign.families.shuffle.settings import categories
+
+KINDS = (
+    Kind(
+        "distinct-parity",
+        DistinctParity,
+        "noisy parities, a bit of every user for every category",
+        categories,
+        flexible=True,
+    ),
+)

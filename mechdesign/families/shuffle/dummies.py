@@ -1,0 +1,280 @@
+"""Dummies: true values, hidden among uniform ones that some users add."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.count_limits import Group, NoiseLimits, Sum
+from mechdesign.collect.promise import OutOfReachError, Promise
+from mechdesign.collect.recipes import Steps
+from mechdesign.core.values import frozen_value, kept, kept_after
+from mechdesign.exact.draw.draws import below
+from mechdesign.exact.numbers import plain_int
+from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.families.shuffle.audit.blanket import blanket_divergence
+from mechdesign.families.shuffle.audit.shuffle_rows import rows_attack
+from mechdesign.families.shuffle.client import dummies_part
+from mechdesign.families.shuffle.draws import bits
+from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
+from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, fewest_dummies, too_few
+from mechdesign.families.shuffle.tasks import Array, CountProtocol, HistogramProtocol
+
+MOST_TRIALS = 1 << 12
+"""No user adds more dummies."""
+
+MOST_COINS = 1 << 10
+"""No user adds more coins to a bit."""
+
+
+@frozen_value()
+class Dummies(Noise):
+    """The true value, and ``trials`` times a uniform one with the probability dummy / 2**62."""
+
+    trials: int = kept(plain_int)
+    dummy: int = kept_after(lambda noise, name, given: plain_int(noise.weight_name, given))
+
+    limit: ClassVar[int] = MOST_TRIALS
+    weight_name: ClassVar[str] = "dummy"
+
+    def __attrs_post_init__(self) -> None:
+        self.check("trials", 1, self.limit)
+        self.check_weight("dummy", 1, TOTAL, self.weight_name)
+
+    @classmethod
+    def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
+        """Return about the fewest dummies whose divergence is proven to be small enough."""
+        most = allowed.most(cls.limit)
+        refuted = rows_attack(promise.honest_users * most, Fraction(2, size), 1, promise.epsilon)
+        # In no time, where looking at the divergence of fewer dummies first takes seconds.
+        found = None if refuted > promise.delta else fewest_dummies(partial(cls, promise, size), most)
+        if found is None:
+            too_few(promise, most, cls.limit, lambda other: cls(other, size, most, TOTAL).holds)
+        return found
+
+    @classmethod
+    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
+        """Return 14 d ln(2/delta) / epsilon^2 + 1 dummies in all, those of the paper."""
+        if promise.epsilon > 1.0:
+            raise OutOfReachError("its theorem is for epsilon up to 1", remedy="give a smaller one")
+        total = 14.0 * size * math.log(2.0 / promise.delta) / promise.epsilon**2 + 1.0
+        trials = math.ceil(total / promise.honest_users)
+        require_trials(trials, allowed, cls.limit)
+        return cls(promise, size, trials, TOTAL)
+
+    @property
+    def chance(self) -> Fraction:
+        """The probability that a trial adds a dummy."""
+        return chance(self.dummy)
+
+    @cached_property
+    def least_delta(self) -> float:
+        """The divergence for one true value among the dummies that stand for either of two.
+
+        What the others hold may be known, and how many dummies there are is seen.
+        """
+        trials = self.promise.honest_users * self.trials
+        coin = 2 * self.chance / self.size
+        return blanket_divergence(trials, coin, Fraction(1), Fraction(0), self.promise.epsilon)
+
+    proof = "one message among the honest users' dummies for either category"
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the dummies of a value: the same for all data."""
+        return math.sqrt(self.variance)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the dummies of a value."""
+        share = 1.0 / self.size
+        return self.promise.users * self.trials * float(self.chance) * share * (1.0 - share)
+
+    @property
+    def least_messages(self) -> int:
+        """The true value."""
+        return 1
+
+    @property
+    def most_messages(self) -> int:
+        """The true value and all dummies."""
+        return 1 + self.trials
+
+    @property
+    def mean_messages(self) -> float:
+        """One and the expected number of dummies."""
+        return 1.0 + self.trials * float(self.chance)
+
+    @property
+    def dummy_messages(self) -> tuple[Group, ...]:
+        """The dummies."""
+        return (Group.bits(self.promise.users * self.trials, self.chance),)
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [dummies_part({"shift": 0}, self.trials, self.dummy, self.size)]
+
+    def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
+        """Return for each user the value, then the dummies."""
+        return with_dummies(values, self.trials, self.dummy, self.size, source).reshape(-1, 1)
+
+
+@frozen_value()
+class Coins(Dummies):
+    """:class:`Dummies` for bits: fair coins."""
+
+    limit: ClassVar[int] = MOST_COINS
+    weight_name: ClassVar[str] = "coin"
+    proof = "one bit among a binomial number of fair coins; the others' bits may be known"
+
+    @classmethod
+    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
+        """Return the coins of the survey's theorem 6 for half of delta.
+
+        The other half is the chance that too few coins are added: Chernoff's bound says how many it takes.
+        """
+        exponential = math.exp(promise.epsilon)
+        needed = 20.0 * ((exponential + 1.0) / (exponential - 1.0)) ** 2 * math.log(4.0 / promise.delta)
+        slack = math.log(2.0 / promise.delta)
+        mean = needed + slack + math.sqrt(slack * slack + 2.0 * slack * needed)
+        trials = math.ceil(mean / promise.honest_users)
+        require_trials(trials, allowed, cls.limit)
+        return cls(promise, size, trials, math.ceil(mean / (trials * promise.honest_users) * TOTAL))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the number of trials and the weight of a coin."""
+        return {"trials": self.trials, "coin": self.dummy}
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [dummies_part({"shift": 0}, self.trials, self.dummy, 0)]
+
+    def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
+        """Return for each user the bit, then the coins."""
+        return with_dummies(values, self.trials, self.dummy, 0, source).reshape(-1, 1)
+
+
+class CntBN(CountProtocol):
+    """Every user sends the true bit, and ``trials`` times a fair coin with the probability coin / 2**62.
+
+    Parameters
+    ----------
+    promise : Promise
+    calibration : {"exact", "published"}
+    trials : int
+        1 unless there are too few users; at most 1024.
+    coin : int
+        A weight from 1 to 2**62.
+
+    Notes
+    -----
+    Source: Balcer, Cheu, Joseph, Mao (2021), with the number of coins a user adds made random, so that
+    many users together add no more than is needed.
+
+    Examples
+    --------
+    >>> protocol = CntBN.calibrated(Promise(1_000_000, 0.9, 1e-6))
+    >>> chance = protocol.noise.chance
+    >>> round(1e6 * float(chance)), round(protocol.rmse, 2), round(protocol.mean_messages, 6)
+    (100, 5.01, 1.0001)
+    """
+
+    type: ClassVar[str] = "cnt-bn"
+    noise: Coins
+    _hiding = Coins
+
+    def __init__(self, promise: Promise, calibration: str, trials: int, coin: int) -> None:
+        super().__init__(promise, calibration, trials, coin)
+
+    @property
+    def rmse(self) -> float:
+        """Half the root of the expected number of coins: unbiased, and the same for all data."""
+        return self.noise.deviation
+
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+        """Return the count: the ones less half the coins, with exact limits for that many coins."""
+        coins = messages - self.promise.users
+        limits = NoiseLimits(Sum((Group.bits(coins, 0.5),)), coins / 2.0)
+        notes = self._message_notes(messages)
+        return self.total(int(sums[0]) - coins / 2.0, messages, limits, math.sqrt(coins) / 2.0, notes)
+
+
+class HistDump(HistogramProtocol):
+    """Every user sends the true category, and ``trials`` times a uniform one with the chance dummy / 2**62.
+
+    Notes
+    -----
+    Source: Li, Guo, Liu, Wang, Qin (2022), pureDUMP, with the number of dummies of a user made random. For
+    two categories it is :class:`CntBN`.
+
+    Examples
+    --------
+    >>> promise = Promise(1_000_000, 0.9, 1e-6)
+    >>> protocol = HistDump.calibrated(promise, 1000)
+    >>> round(protocol.rmse, 2), round(protocol.mean_messages, 3)
+    (7.09, 1.05)
+    """
+
+    type: ClassVar[str] = "hist-dump"
+    noise: Dummies
+    _hiding = Dummies
+
+    def variance_of(self, count: Array) -> Array:
+        """Return the variance of the dummies of a category, whoever holds it."""
+        return np.full(len(count), self.noise.variance)
+
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
+        """Return the counts less the expected dummies, given how many dummies there are in all."""
+        size, dummies = self.labels.size, messages - self.promise.users
+        share = 1.0 / size
+        errors = np.full(size, math.sqrt(dummies * share * (1.0 - share)))
+        noise = Sum((Group.bits(dummies, Fraction(1, size)),))
+        limits = NoiseLimits(noise, np.full(size, dummies * share))
+        return self.counts(sums - dummies * share, messages, limits, errors, self._message_notes(messages))
+
+
+def require_trials(trials: int, allowed: Allowed, limit: int) -> None:
+    """Raise OutOfReachError when a theorem wants more dummies of a user than are allowed."""
+    most = limit if allowed.max_messages is None else min(limit, allowed.max_messages - 1)
+    if trials > most:
+        raise OutOfReachError(
+            f"its theorem requires {trials + 1} messages per user", remedy="allow them, or give more users"
+        )
+
+
+def with_dummies(
+    values: NDArray[np.int64], trials: int, weight: int, alphabet: int, source: BitSource
+) -> NDArray[np.int64]:
+    """Return each user's value, followed by a uniform dummy for each trial that succeeds.
+
+    Parameters
+    ----------
+    values : (n,) int array
+    trials : int
+        Of each user.
+    weight : int
+        Out of 2**62, the chance that a trial succeeds.
+    alphabet : int
+        Dummies are uniform below this number; 0 for bits, which take one random bit each.
+    source : BitSource
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> with_dummies(np.array([7, 8]), 1, TOTAL, 1, bit_source(1))
+    array([7, 0, 8, 0])
+    """
+    added = bits(len(values) * trials, weight, source).reshape(-1, trials).sum(axis=1)
+    messages = np.empty(len(values) + int(added.sum()), dtype=np.int64)
+    own = np.arange(len(values)) + np.cumsum(added) - added
+    is_own = np.zeros(len(messages), dtype=np.bool_)
+    is_own[own] = True
+    messages[own] = values
+    count = len(messages) - len(own)
+    messages[~is_own] = below(alphabet, count, source) if alphabet else bits(count, TOTAL // 2, source)
+    return messages

@@ -1,0 +1,72 @@
+"""The problem ``shuffle-histogram``: how many users hold each category, from shuffled messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from mechdesign.core.fields import frozen_problem, whole
+from mechdesign.core.problem import Problem, Sense
+from mechdesign.families.shuffle import Protocol
+from mechdesign.families.shuffle.candidates import protocol_field
+from mechdesign.families.shuffle.categorised import Categorised
+from mechdesign.families.shuffle.histogram.kinds import KINDS
+from mechdesign.families.shuffle.limits import LocallyLimited
+from mechdesign.families.shuffle.sketch import MOST_SEED
+
+
+@frozen_problem()
+class ShuffleHistogram(Categorised, LocallyLimited, Problem[Protocol]):
+    r"""The protocol that counts the users of each category with the least error of an empty one.
+
+    ::
+
+        minimize    sqrt E (estimate - 0)^2  of a category that no user holds; the worst over all counts where
+                    small counts are taken for 0
+        over        the protocols of the list, each with the least noise that its divergence is proven for
+        subject to  (epsilon, delta) for the shuffled messages of any honest users,
+                    messages of a user <= max_messages, their bits <= max_bits, delta = 0 where pure,
+                    a user's own messages local_cap-private
+
+    Notes
+    -----
+    Source: the survey's section 4.2; docs/families/shuffle_protocols.md for the proofs.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.ShuffleHistogram(users=100_000, categories=50, epsilon=1.0, delta=1e-6, max_messages=1)
+    >>> solution = md.solve(problem)
+    >>> solution.variables["protocol"], round(solution.value, 1)
+    ('hist-kr', 6.7)
+    """
+
+    name: ClassVar[str] = "shuffle-histogram"
+    example: ClassVar[Mapping[str, Any]] = {"users": 10000, "categories": 20, "epsilon": 1.0, "delta": 1e-06}
+    sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "root mean squared error of a count"
+    trivial: ClassVar[float | None] = 0.0
+    summary: ClassVar[str] = "protocol that counts categories from shuffled messages with the least error"
+    compared_with: ClassVar[str] = "the protocols that are built in and fit the limits"
+    kinds = KINDS
+    share: ClassVar[str] = "share of a category"
+
+    protocol: str = protocol_field(
+        '``"best"``, ``"hist-kr"``, ``"solh"``, ``"murs"`` (only by name: its shufflers add '
+        'messages), ``"hist-dump"``, ``"hist-mm"``, ``"hist-rr"``, ``"hist-flip"``, ``"prhr"`` or '
+        '``"pucm"``.',
+        KINDS,
+    )
+    seed: int | None = whole(
+        "From 0 to 2**62, of the public hash functions of ``pucm``. By default every mechanism that "
+        "is built draws its own: the error is that over their draw. Give one only for a repeatable "
+        "build.",
+        low=0,
+        high=MOST_SEED,
+        default=None,
+    )
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """The seed, where it was given."""
+        return {} if self.seed is None else {"seed": self.seed}

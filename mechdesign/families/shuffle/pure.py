@@ -1,0 +1,284 @@
+"""Delta 0: now and then a user's number of ones is noise, and their sum hides every user."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import cached_property, lru_cache, partial
+from itertools import accumulate
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.count_limits import CountLimits, Group
+from mechdesign.collect.promise import OutOfReachError, Promise, least_passing, remedy
+from mechdesign.collect.recipes import Steps, row_hex
+from mechdesign.collect.sum_limits import Cumulants
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.values import frozen_value, kept
+from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
+from mechdesign.exact.numbers import plain_int
+from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.families.shuffle.audit.shuffle_pure import LARGEST, pure_epsilon
+from mechdesign.families.shuffle.client import part
+from mechdesign.families.shuffle.estimates import TotalEstimate
+from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
+from mechdesign.families.shuffle.tasks import CountProtocol, TotalProtocol
+
+MOST_LENGTH = 255
+"""No user sends more messages."""
+
+LENGTHS = 3.0
+"""A user sends about LENGTHS ln(n) / epsilon messages: fewer make sums near the ends reveal too much."""
+
+MOST_NOISE = TOTAL - (1 << 42)
+"""With more noise the bits would say next to nothing."""
+
+ROWS = 1 << 14
+"""Users whose messages are made at a time."""
+
+PARTS = 64
+"""Epsilon is split into parts of this many."""
+
+MOST_DIGITS = 8
+DIGITS = 3
+"""Binary digits where no precision is given."""
+
+
+@frozen_value()
+class PureNoise(Noise):
+    """For a bit: ``length`` bits, (length - 1) / 2 of them 1 for the value 0, and one more for 1.
+
+    With the chance noise / 2**62 their number is discrete Laplace noise about the middle, on 0 .. length.
+
+    Parameters
+    ----------
+    promise, size
+        As in :class:`Noise`.
+    length : int
+        Odd, from 3 to 255.
+    noise, ratio : int
+        Out of 2**62: the chance of noise, and the ratio of its neighbouring probabilities.
+    """
+
+    length: int = kept(plain_int)
+    noise: int = kept(plain_int)
+    ratio: int = kept(plain_int)
+
+    def __attrs_post_init__(self) -> None:
+        self.check("length", 3, MOST_LENGTH)
+        if self.length % 2 == 0:
+            raise ParameterError(
+                "length", f"{self.length} is even, and the middle is to lie between two", "add 1"
+            )
+        self.check_weight("noise", 1, MOST_NOISE)
+        self.check_weight("ratio", 1, TOTAL)
+
+    @classmethod
+    def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
+        """Return about the least noise for which the largest ratio is below e^epsilon."""
+        most = MOST_LENGTH if allowed.max_messages is None else min(MOST_LENGTH, allowed.max_messages)
+        if most < 3:
+            raise OutOfReachError("it needs 3 messages per user", remedy="allow as many")
+        made = cls._made(promise, size, most)
+        loudest = made(noise=MOST_NOISE)
+        start = TOTAL // (64 * loudest.crowd)
+        noise = least_passing(lambda weight: made(noise=weight).holds, start, MOST_NOISE, 6)
+        if noise is None:
+            way = remedy(promise, lambda other: cls._made(other, size, most)(noise=MOST_NOISE).holds)
+            raise OutOfReachError(
+                f"{loudest.length} messages of each of {promise.honest_users} users hide none with delta 0",
+                remedy=f"{way}{', or more messages' if most < MOST_LENGTH else ''}",
+            )
+        return made(noise=noise)
+
+    @classmethod
+    def _made(cls, promise: Promise, size: int, most: int) -> Callable[..., Self]:
+        """Return the one with the usual length, or the most messages; it still wants its noise."""
+        users = min(promise.honest_users, 400)
+        length = max(3, math.ceil(LENGTHS * math.log(users + 1.0) / promise.epsilon)) | 1
+        length = min(length, most if most % 2 else most - 1)
+        ratio = max(1, math.ceil(TOTAL / exp_lower(promise.epsilon)))
+        return partial(cls, promise, size, length, ratio=min(ratio, TOTAL))
+
+    @property
+    def chance(self) -> Fraction:
+        """The probability of noise."""
+        return chance(self.noise)
+
+    @cached_property
+    def weights(self) -> tuple[int, ...]:
+        """Out of 2**62, how many ones a user who holds 0 sends; for 1 it is mirrored."""
+        return noisy_weights(self.length, self.noise, self.ratio)
+
+    @property
+    def crowd(self) -> int:
+        """The honest users that the certificate looks at; more users hide every user as well."""
+        return min(self.promise.honest_users, 1 + LARGEST // self.length)
+
+    @cached_property
+    def pure_epsilon(self) -> float:
+        """The largest logarithm of a ratio, rounded up; beyond epsilon the search ends."""
+        return _pure_epsilon(self.weights, self.crowd, self.promise.epsilon)
+
+    @property
+    def least_delta(self) -> float:
+        """0 when no ratio is beyond e^epsilon; else nothing is proven."""
+        return 0.0 if self.pure_epsilon <= self.promise.epsilon else 1.0
+
+    proof = "largest ratio of the distribution of the sum over all sums and all data, by positive sums"
+
+    @property
+    def local_epsilon(self) -> float:
+        """The logarithm of the largest ratio of one user's number of ones, rounded up."""
+        middle = (self.length - 1) // 2
+        return float_up(log_ratio(self.weights[middle], self.weights[middle + 1]))
+
+    @cached_property
+    def moments(self) -> tuple[Fraction, Fraction, Fraction]:
+        """The mean number of ones of a user who holds 0, its variance, and how much more 1 adds."""
+        mean = Fraction(sum(z * weight for z, weight in enumerate(self.weights)), TOTAL)
+        square = Fraction(sum(z * z * weight for z, weight in enumerate(self.weights)), TOTAL)
+        return mean, square - mean**2, self.length - 2 * mean
+
+    @property
+    def chances(self) -> tuple[float, ...]:
+        """The weights as doubles."""
+        return tuple(weight / TOTAL for weight in self.weights)
+
+    @property
+    def noise_cumulants(self) -> Cumulants:
+        """The second to fourth cumulants of all ones when all users hold 0; the third one at its largest."""
+        return Group(self.promise.users, self.chances).cumulants()[1:]
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the unbiased count: the same for all data."""
+        _, variance, gain = self.moments
+        return math.sqrt(self.promise.users * float(variance)) / float(gain)
+
+    @property
+    def most_messages(self) -> int:
+        """The bits."""
+        return self.length
+
+    def client_parts(self) -> list[Steps]:
+        """Return the parts of a client that make the same messages."""
+        return [self.part_of(0)]
+
+    def part_of(self, place: int) -> Steps:
+        """Return the part for a binary digit of the value."""
+        row = row_hex(list(accumulate(int(weight) for weight in self.weights)))
+        return part("pure", length=self.length, row=row, place=place)
+
+    def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
+        """Return each user's bits."""
+        ends = np.cumsum(np.array(self.weights[:-1], dtype=np.int64))
+        ones = np.searchsorted(ends, source.integers(len(values)), side="right")
+        ones = np.where(values == 1, self.length - ones, ones)
+        places, parts = np.arange(self.length), []
+        for start in range(0, len(ones), ROWS):
+            sent = places < ones[start : start + ROWS, None]
+            parts.append(sent.astype(np.int64).reshape(-1, 1))
+        return np.concatenate(parts)
+
+
+class PureProtocol(TotalProtocol):
+    """Protocols that keep their guarantee with delta 0, and state so."""
+
+    is_pure: ClassVar[bool] = True
+
+    @property
+    def _pure_figures(self) -> dict[str, Any]:
+        """Return the figures of the certificate of delta 0."""
+        return {"epsilon": self.promise.epsilon}
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the privacy of the shuffled messages, and that it is pure."""
+        note = "delta is 0; for real numbers, by doubles rounded outward"
+        pure = Certificate("pure", self.holds, False, self._pure_figures, self.witness, note)
+        return (*super().certificates(), pure)
+
+
+class CntPURE(PureProtocol, CountProtocol):
+    """Every user sends ``length`` bits, with one more 1 for the one value, or a random number of ones.
+
+    Without noise (length - 1) / 2 of the bits are 1 for the value 0, and (length + 1) / 2 for 1; with the
+    chance noise / 2**62 their number is discrete Laplace noise about the middle, on 0 .. length.
+
+    Parameters
+    ----------
+    promise : Promise
+        Kept with delta 0.
+    calibration : {"exact"}
+    length : int
+        Odd, from 3 to 255.
+    noise, ratio : int
+        Out of 2**62: the chance of noise, and the ratio of its neighbouring probabilities.
+
+    Notes
+    -----
+    Source: Ghazi, Golowich, Kumar, Manurangsi, Pagh, Velingker (2020) for the protocol; their constants are
+    for epsilon below 0.1 and far from tight. Here the largest ratio of the law of the sum is computed over
+    all sums and all data; with more than about 8000 / length users, over the data of that many.
+
+    Examples
+    --------
+    >>> protocol = CntPURE.calibrated(Promise(100, 1.0, 1e-6))
+    >>> protocol.most_messages, round(protocol.rmse, 1), protocol.least_delta
+    (15, 2.7, 0.0)
+    """
+
+    type: ClassVar[str] = "cnt-pure"
+    noise: PureNoise
+    _hiding = PureNoise
+    witness: ClassVar[Mapping[str, Any]] = {
+        "neighbours": "one user's bit is 1 or 0",
+        "event": "a single number of ones in all",
+    }
+
+    @property
+    def _pure_figures(self) -> dict[str, Any]:
+        """The largest logarithm of a ratio, and epsilon."""
+        return {"pure_epsilon": self.noise.pure_epsilon, **super()._pure_figures}
+
+    @property
+    def rmse(self) -> float:
+        """The standard deviation of the count: unbiased, and the same for all data."""
+        return self.noise.deviation
+
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
+        """Return the unbiased count; the interval is exact."""
+        users, chances = self.promise.users, self.noise.chances
+        mean, _, gain = self.noise.moments
+        value = float((int(sums[0]) - users * mean) / gain)
+
+        def law(count: int) -> tuple[Group, ...]:
+            return Group(count, chances[::-1]), Group(users - count, chances)
+
+        return self.total(value, messages, CountLimits.of(int(sums[0]), value, users, law))
+
+
+@lru_cache(maxsize=256)
+def _pure_epsilon(weights: tuple[int, ...], crowd: int, limit: float) -> float:
+    return pure_epsilon(weights, weights[::-1], crowd - 1, limit)
+
+
+@lru_cache(maxsize=256)
+def noisy_weights(length: int, noise: int, ratio: int) -> tuple[int, ...]:
+    """Return weights out of 2**62 of the number of ones of a user who holds 0; each is at least 1.
+
+    Examples
+    --------
+    >>> [weight / TOTAL for weight in noisy_weights(3, TOTAL // 2, TOTAL // 2)]
+    [0.083..., 0.666..., 0.166..., 0.083...]
+    """
+    part = Fraction(ratio, TOTAL)
+    powers = [part ** (abs(2 * z - length) // 2) for z in range(length + 1)]
+    scale = noise / sum(powers)
+    weights = [max(1, math.floor(scale * power)) for power in powers]
+    weights[(length - 1) // 2] += TOTAL - sum(weights)
+    return tuple(weights)

@@ -1,0 +1,322 @@
+"""Histogram by a count-min sketch: public hash functions, a row of counters each, the least one counts."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.mass import Mass
+from mechdesign.collect.count_limits import NoiseLimits
+from mechdesign.collect.promise import OutOfReachError, Promise
+from mechdesign.collect.recipes import Steps
+from mechdesign.core.validation import integer
+from mechdesign.core.values import frozen_value, kept
+from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_from
+from mechdesign.exact.numbers import plain_int
+from mechdesign.exact.randomness import SystemSource
+from mechdesign.families.shuffle.dummies import MOST_TRIALS
+from mechdesign.families.shuffle.estimates import HistogramEstimate
+from mechdesign.families.shuffle.noise import Allowed
+from mechdesign.families.shuffle.rows import Rows, RowsProtocol
+from mechdesign.families.shuffle.tasks import Array
+
+MOST_ROWS = 64
+MOST_SEED = 1 << 62
+MOST_BUCKETS = 1 << 24
+"""More counters of a row are refused."""
+
+
+@frozen_value()
+class SketchRows(Rows):
+    """The own bucket of each of ``hashes`` public hash functions, which follow from ``seed``."""
+
+    hashes: int = kept(plain_int)
+    buckets: int = kept(plain_int)
+    seed: int = kept(plain_int, default=0)
+
+    def __attrs_post_init__(self) -> None:
+        self.check("hashes", 1, MOST_ROWS)
+        integer("categories", self.size, 2, MOST_BUCKETS)
+        self.check("buckets", 2, min(prime_from(self.size), MOST_BUCKETS))
+        self.check("seed", 0, MOST_SEED)
+        super().__attrs_post_init__()
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """As many buckets for each hash function."""
+        return (self.buckets,) * self.hashes
+
+    @cached_property
+    def family(self) -> AffineFamily:
+        """The hash functions."""
+        return AffineFamily(prime_from(self.size), self.buckets)
+
+    @cached_property
+    def functions(self) -> list[int]:
+        """The number of each row's function."""
+        return [public_seed(self.seed, row, self.family.seeds) for row in range(self.hashes)]
+
+    @property
+    def collision(self) -> float:
+        """The probability that two categories share a bucket."""
+        return float(collision(self.family.prime, self.buckets))
+
+    def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
+        """Return the buckets of these categories under the hash function of a row."""
+        return self.family.buckets_of(np.array(self.functions[row], dtype=np.int64), values)
+
+    def own_of(self, row: int) -> Steps:
+        """Return the user's cell of a row, as plain values."""
+        shape = {"prime": self.family.prime, "buckets": self.buckets}
+        return {"seed": int(self.functions[row]), **shape}
+
+    @classmethod
+    def shaped(cls, promise: Promise, size: int, trials: int, cell: int) -> Self:
+        """Return the noise with the paper's rows and buckets."""
+        return cls(promise, size, trials, cell, **published_shape(promise, size))
+
+    @classmethod
+    def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
+        """Return 90 t^2 ln(2 t/delta) / (n epsilon^2) dummies of a user in a cell, t rows."""
+        shaped = cls.shaped(promise, size, 1, 1)
+        rows = shaped.rows
+        noise = 90.0 * rows**2 * math.log(2.0 * rows / promise.delta) / promise.epsilon**2
+        share = noise / promise.honest_users
+        if share >= 1.0:
+            least = math.floor((noise + (promise.honest < 1.0)) / promise.honest) + 1
+            raise OutOfReachError(f"requires at least {least} users", remedy="give this many")
+        trials, limit = math.ceil(share * shaped.buckets), allowed.max_messages
+        most = MOST_TRIALS if limit is None else min(MOST_TRIALS, limit // rows - 1)
+        if trials > most:
+            raise OutOfReachError(
+                f"its theorem requires {rows * (trials + 1)} messages per user", remedy="allow them"
+            )
+        return cls.shaped(promise, size, trials, min(shaped.full, math.ceil(share / trials * 2.0**62)))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the hash functions' number, range and seed, and the noise."""
+        shape = {"hashes": self.hashes, "buckets": self.buckets, "seed": self.seed}
+        return {**shape, "trials": self.trials, "cell": self.cell}
+
+
+class PUCM(RowsProtocol):
+    """Every user sends one bucket for each of some public hash functions, and uniform dummies for each.
+
+    A category is counted by the least of its buckets, less what the least of as many noises is on average.
+
+    Parameters
+    ----------
+    promise : Promise
+    calibration : {"exact", "published"}
+    categories : int
+    labels : sequence of str, optional
+    hashes, buckets : int
+        Rows and the cells of each; as many buckets as the prime next to the categories collide never.
+    seed : int, optional
+        Of the public hash functions; drawn by the system where none is given, and kept in the file. The error
+        that is stated is that over their draw: users' categories must not depend on it.
+    trials, cell : int
+        As in :class:`Rows`.
+
+    Notes
+    -----
+    Source: Ghazi, Golowich, Kumar, Pagh, Velingker (2021), public-coin protocol.
+
+    Examples
+    --------
+    >>> protocol = PUCM.calibrated(Promise(100_000, 1.0, 1e-6), 1024)
+    >>> protocol.noise.rows, protocol.noise.buckets, round(protocol.rmse, 1), round(protocol.mean_messages, 1)
+    (8, 1031, 10.1, 32.0)
+    """
+
+    type: ClassVar[str] = "pucm"
+    drawn: ClassVar[tuple[str, ...]] = ("seed",)
+
+    noise: SketchRows
+    _hiding = SketchRows
+
+    def __init__(
+        self,
+        promise: Promise,
+        calibration: str,
+        categories: int,
+        labels: Sequence[str] | None = None,
+        *,
+        seed: int | None = None,
+        **noise: Any,
+    ) -> None:
+        drawn = int(SystemSource().integers(1)[0]) if seed is None else seed
+        super().__init__(promise, calibration, categories, labels, seed=drawn, **noise)
+
+    @cached_property
+    def _least(self) -> tuple[float, float]:
+        return minimum_moments(self.noise.law, self.noise.rows)
+
+    @cached_property
+    def _square(self) -> float:
+        """A bound of the mean squared error over the public hash functions, for all data."""
+        mean, variance = self._least
+        chance = self.noise.collision
+        if chance == 0.0:
+            return variance
+        return variance + upper_square(self.noise.law, self.noise.rows, mean, self.promise.users * chance)
+
+    def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the same for every category, whoever holds it."""
+        return np.full(len(count), self._square)
+
+    @property
+    def rmse(self) -> float:
+        """The root of the mean squared error of any category; a bound of it where buckets collide."""
+        return math.sqrt(self._square)
+
+    def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> HistogramEstimate:
+        """Return the least counter of each category, less what the least noise is on average."""
+        self._require_rows(sums)
+        numbers = np.arange(self.labels.size, dtype=np.int64)
+        least = np.min(
+            [
+                sums[start + self.noise.own_cell(numbers, row)]
+                for row, start in enumerate(self.noise.starts.tolist())
+            ],
+            axis=0,
+        )
+        value, chance = least - self._least[0], self.noise.collision
+        noise = LeastOfRows(self.noise.law, self.noise.rows, self.promise.users, self.promise.users * chance)
+        limits = NoiseLimits(noise, np.full(len(value), self._least[0]))
+        return self.counts(value, messages, limits, notes=self._message_notes(messages))
+
+
+def published_shape(promise: Promise, categories: int) -> dict[str, int]:
+    """Return the paper's rows and buckets: no more buckets than never collide.
+
+    Examples
+    --------
+    >>> published_shape(Promise(100, 1.0, 1e-6), 100_000)
+    {'hashes': 13, 'buckets': 200}
+    """
+    rows = max(1, math.ceil(math.log(2.0 * categories)))
+    return {
+        "hashes": rows,
+        "buckets": min(prime_from(categories), 2 * promise.users, MOST_BUCKETS),
+    }
+
+
+def public_seed(seed: int, row: int, functions: int) -> int:
+    """Return the number of a row's hash function: from a public seed, with no influence of anybody's data.
+
+    Examples
+    --------
+    >>> 0 <= public_seed(0, 3, 1000) < 1000
+    True
+    """
+    digest = hashlib.sha256(f"count-min {seed} {row}".encode()).digest()
+    return int.from_bytes(digest) % functions
+
+
+def minimum_moments(law: Mass, rows: int) -> tuple[float, float]:
+    """Return mean and variance of the least of ``rows`` independent variables of a law.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from mechdesign.audit.mass import binomial_mass
+    >>> minimum_moments(binomial_mass(1, Fraction(1, 2)), 2)
+    (0.25, 0.1875)
+    """
+    tails = np.cumsum(law.mass[::-1])[::-1] ** rows
+    mass = tails - np.append(tails[1:], 0.0)
+    numbers = law.low + np.arange(len(mass), dtype=np.float64)
+    mean = float((mass * numbers).sum()) / float(mass.sum())
+    return mean, float((mass * (numbers - mean) ** 2).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class LeastOfRows:
+    """The least of some rows' dummies and colliding users, over the draw of the public functions.
+
+    A row is at least its dummies. By Markov's inequality more than u users collide in it with at most the
+    chance collisions / (u + 1), whoever they are, so that it reaches x with at most the chance
+    Pr[dummies >= x - u] + collisions / (u + 1), for every u >= 0.
+
+    Parameters
+    ----------
+    law : Mass
+        Of the dummies of a cell.
+    rows, users : int
+    collisions : float
+        How many users collide with a category in a row on average, at most.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from mechdesign.audit.mass import binomial_mass
+    >>> noise = binomial_mass(100, Fraction(1, 2))
+    >>> LeastOfRows(noise, 1, 100, 0.0).quantiles(0.025), LeastOfRows(noise, 4, 100, 0.5).quantiles(0.025)
+    ((40, 60), (38, 56))
+    """
+
+    law: Mass
+    rows: int
+    users: int
+    collisions: float
+
+    def quantiles(self, tail: float) -> tuple[int, int]:
+        """Return the smallest number not in the lower tail and the largest that may be in the upper one."""
+        above = np.minimum(np.append(np.cumsum(self.law.mass[::-1])[::-1], 0.0), 1.0)
+        below = 1.0 - above[1:] ** self.rows
+        bottom = self.law.low + int(np.argmax(below > tail))
+        low, high = bottom, self.law.low + len(self.law.mass) + self.users
+        while low < high:  # the largest that is not rejected
+            middle = (low + high + 1) // 2
+            if self._reaches(middle, above) ** self.rows > tail:
+                low = middle
+            else:
+                high = middle - 1
+        return bottom, low
+
+    def _reaches(self, number: int, above: Array) -> float:
+        """Return a bound of the probability that a row is at least a number."""
+        most = min(self.users, number - self.law.low)
+        if most < 0:
+            return 1.0
+        users = np.arange(max(0, number - self.law.low - len(self.law.mass)), most + 1)
+        noise = above[np.maximum(number - users - self.law.low, 0)]
+        collided = np.minimum(1.0, self.collisions / (users + 1.0))
+        return min(1.0, float((noise + np.where(users < self.users, collided, 0.0)).min()))
+
+
+def upper_square(law: Mass, rows: int, centre: float, collisions: float) -> float:
+    """Return a bound of E (X - centre)_+^2, X the least of rows of dummies and of users who collide.
+
+    In each row ``collisions`` users collide on average, for all data: by Markov's inequality at most with the
+    chance collisions / u there are u of them or more, so that a row exceeds x with at most the chance
+    Pr[dummies > x - u] + collisions / u, for the best u of a few; rows are independent.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from mechdesign.audit.mass import binomial_mass
+    >>> noise = binomial_mass(100, Fraction(1, 2))
+    >>> 0.0 < upper_square(noise, 4, 50.0, 0.01) < 25.0
+    True
+    """
+    deviation = math.sqrt(float((law.mass * (law.low + np.arange(len(law.mass)) - centre) ** 2).sum())) + 1.0
+    tails = np.append(np.cumsum(law.mass[::-1])[::-1], 0.0)
+    grid = centre + deviation * np.concatenate([np.linspace(0.0, 12.0, 481), 12.0 * 1.25 ** np.arange(1, 80)])
+    exceeds = np.ones(len(grid))
+    for share in (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95):
+        moved = share * (grid - centre) + 0.5
+        places = np.clip(np.floor(grid - moved).astype(np.int64) + 1 - law.low, 0, len(tails) - 1)
+        exceeds = np.minimum(exceeds, tails[places] + collisions / moved)
+    places = np.clip(np.floor(grid).astype(np.int64) + 1 - law.low, 0, len(tails) - 1)
+    exceeds = np.minimum(exceeds, tails[places] + min(1.0, collisions))
+    squares = np.diff((grid - centre) ** 2)
+    return float((exceeds[:-1] ** rows * squares).sum())

@@ -1,0 +1,369 @@
+"""The tasks: what people hold and what is estimated. Counts, sums and histograms; others build on these."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.domain import as_floats
+from mechdesign.collect.intervals import Limits
+from mechdesign.collect.labels import Labels
+from mechdesign.collect.promise import Promise
+from mechdesign.core.columns import array_of
+from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.forecast import Forecast
+from mechdesign.core.validation import integer
+from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.families.shuffle.base import Protocol
+from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
+from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
+
+Array = NDArray[np.float64]
+
+BITS = Labels(2)
+
+MOST_STEPS = 1 << 20
+"""More steps of a sum are refused."""
+
+MOST_CATEGORIES = 1 << 20
+"""More categories are refused."""
+
+
+class TotalProtocol(Protocol):
+    """A protocol for one number over all users: a sum of steps, ``precision`` of which are 1."""
+
+    precision: int
+    rounded: int
+    """Number of users whose numbers are rounded to steps at random."""
+
+    @property
+    def _tally_size(self) -> int:
+        """One sum."""
+        return 1
+
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
+        """Return the sum of the messages."""
+        return np.array([int(messages.sum())], dtype=np.int64)
+
+    def total(
+        self,
+        value: float,
+        messages: int,
+        limits: Limits,
+        error: float | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> TotalEstimate:
+        """Return the estimate; its error is that for the worst data where no other one is known."""
+        deviation = self.rmse if error is None else error
+        users, quantity = self.promise.users, self.quantity
+        return TotalEstimate(float(value), deviation, users, quantity, messages, limits, notes)
+
+
+class CountProtocol(TotalProtocol):
+    """A protocol that counts the users who hold 1.
+
+    Parameters
+    ----------
+    promise : Promise
+    calibration : {"exact", "published"}
+    noise
+        What its noise runs on.
+    """
+
+    quantity: ClassVar[str] = "count"
+    _value_text: ClassVar[str] = "0 or 1"
+    precision = 1
+    rounded = 0
+    witness: ClassVar[Mapping[str, Any]] = {
+        "neighbours": "one user's bit is 1 or 0",
+        "event": "many ones among the coins",
+    }
+
+    def __init__(self, promise: Promise, calibration: str, *noise: int, **named: int) -> None:
+        super().__init__(promise, calibration)
+        self.noise = self._hiding(promise, 2, *noise, **named)
+
+    @classmethod
+    def calibrated(
+        cls, promise: Promise, max_messages: int | None = None, local_cap: float | None = None
+    ) -> Self:
+        """Return the one with about the least noise whose divergence is proven to be small enough."""
+        allowed = Allowed(max_messages, local_cap)
+        return cls._of(cls._hiding.fitting(promise, 2, allowed), "exact")._keeping(allowed)
+
+    @classmethod
+    def published(
+        cls, promise: Promise, max_messages: int | None = None, local_cap: float | None = None
+    ) -> Self:
+        """Return the one with the constants of its paper."""
+        allowed = Allowed(max_messages, local_cap)
+        return cls._of(cls._hiding.printed(promise, 2, allowed), "published")._keeping(allowed)
+
+    @classmethod
+    def _of(cls, noise: Noise, calibration: str) -> Self:
+        return cls(noise.promise, calibration, *noise.parameters().values())
+
+    def _read_values(self, values: Any) -> NDArray[np.int64]:
+        """Return zeros and ones; True and False are taken as well."""
+        array = array_of(values, "values")
+        read = BITS.encode(array.astype(np.int64) if array.dtype.kind == "b" else values, "values")
+        self._require_users(len(read))
+        return read
+
+    def rmse_at(self, ones: float) -> float:
+        """Return the error when this share of the users holds 1; by default it is the same for all data."""
+        return self.rmse
+
+    def messages_at(self, ones: float) -> float:
+        """Return the expected messages of a user when this share of the users holds 1."""
+        return self.mean_messages
+
+
+class SumProtocol(TotalProtocol):
+    """A protocol that adds up numbers in [0, 1].
+
+    A number x becomes a whole number of steps next to x precision, at random so that its mean is x. That is a
+    mixture of two whole numbers, so the divergence of neighbouring data is at most that for whole numbers.
+
+    Parameters
+    ----------
+    promise : Promise
+    calibration : {"exact", "published"}
+    precision : int
+        The steps from 0 to 1, from 1 to 2**20.
+    noise
+        What its noise runs on.
+    """
+
+    quantity: ClassVar[str] = "sum"
+    _value_text: ClassVar[str] = "a number from 0 to 1"
+    witness: ClassVar[Mapping[str, Any]] = {
+        "neighbours": "one user's number is 1 or 0",
+        "event": "a large noisy sum",
+    }
+
+    def __init__(self, promise: Promise, calibration: str, precision: int, **noise: Any) -> None:
+        super().__init__(promise, calibration)
+        self.precision = integer("precision", precision, 1, MOST_STEPS)
+        self.rounded = promise.users
+        self.noise = self._hiding(promise, self.precision + 1, **noise)
+
+    @classmethod
+    def calibrated(
+        cls,
+        promise: Promise,
+        precision: int = 0,
+        max_messages: int | None = None,
+        local_cap: float | None = None,
+    ) -> Self:
+        """Return the one with about the least noise that is proven; with precision 0 of the best one."""
+        return cls._made("exact", promise, precision, Allowed(max_messages, local_cap))
+
+    @classmethod
+    def published(
+        cls,
+        promise: Promise,
+        precision: int = 0,
+        max_messages: int | None = None,
+        local_cap: float | None = None,
+    ) -> Self:
+        """Return the one with the constants of its paper, and with precision 0 with its precision."""
+        return cls._made("published", promise, precision, Allowed(max_messages, local_cap))
+
+    @classmethod
+    def _made(cls, calibration: str, promise: Promise, precision: int, allowed: Allowed) -> Self:
+        noise = cls._hiding.by(calibration, promise, _values(precision), allowed)
+        # A stated precision decides how many messages there are.
+        limits = replace(allowed, max_messages=None) if precision else allowed
+        return cls._of(noise, calibration)._keeping(limits)
+
+    @classmethod
+    def _of(cls, noise: Noise, calibration: str) -> Self:
+        return cls(noise.promise, calibration, noise.size - 1, **noise.parameters())
+
+    def setting(self) -> dict[str, Any]:
+        """Return the precision."""
+        return {"precision": self.precision}
+
+    def _read_values(self, values: Any) -> Array:
+        """Return people's numbers, each from 0 to 1."""
+        read = as_floats(values, 1, "values")
+        wrong = ~((read >= 0.0) & (read <= 1.0))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise RowError("values", row, f"{read[row]:g} is outside [0, 1]", "rescale or correct it")
+        self._require_users(len(read))
+        return read
+
+    def _encode_piece(self, values: Array, source: BitSource) -> Messages:
+        """Return the messages of users with these numbers of steps, rounded at random."""
+        return self.noise.encode(self.steps(values, source), source)
+
+    def steps(self, values: Array, source: BitSource) -> NDArray[np.int64]:
+        """Return integers of steps from 0 to the precision, right on average."""
+        scaled = values * self.precision
+        whole = np.floor(scaled)
+        up = source.integers(len(values)) < ((scaled - whole) * TOTAL).astype(np.int64)
+        return np.minimum(whole.astype(np.int64) + up, self.precision)
+
+
+def _values(precision: int) -> int:
+    """Return the number of values in ``precision`` steps; 0 where the noise is to choose the steps."""
+    return integer("precision", precision, 1, MOST_STEPS) + 1 if precision else 0
+
+
+class HistogramProtocol(Protocol):
+    """A protocol that counts the users of each category.
+
+    Parameters
+    ----------
+    promise : Promise
+    calibration : {"exact", "published"}
+    categories : int
+        From 2 to 2**20.
+    labels : sequence of str, optional
+    noise
+        What its noise runs on.
+    """
+
+    quantity: ClassVar[str] = "histogram"
+    _value_text: ClassVar[str] = "a category"
+    sensitivity: ClassVar[float] = 2.0
+    _one_each: ClassVar[bool] = True
+    witness: ClassVar[Mapping[str, Any]] = {
+        "neighbours": "one user holds one category or another",
+        "event": "many messages for the one, few for the other",
+    }
+
+    def __init__(
+        self,
+        promise: Promise,
+        calibration: str,
+        categories: int,
+        labels: Sequence[str] | None = None,
+        **noise: Any,
+    ) -> None:
+        super().__init__(promise, calibration)
+        self.labels = Labels(integer("categories", categories, 2, MOST_CATEGORIES), labels)
+        self.noise = self._hiding(promise, self.labels.size, **noise)
+
+    @classmethod
+    def calibrated(
+        cls,
+        promise: Promise,
+        categories: int,
+        max_messages: int | None = None,
+        labels: Sequence[str] | None = None,
+        *,
+        local_cap: float | None = None,
+    ) -> Self:
+        """Return the one with about the least noise whose divergence is proven to be small enough."""
+        return cls._made("exact", promise, categories, Allowed(max_messages, local_cap), labels)
+
+    @classmethod
+    def published(
+        cls,
+        promise: Promise,
+        categories: int,
+        max_messages: int | None = None,
+        labels: Sequence[str] | None = None,
+        *,
+        local_cap: float | None = None,
+    ) -> Self:
+        """Return the one with the constants of its paper."""
+        return cls._made("published", promise, categories, Allowed(max_messages, local_cap), labels)
+
+    @classmethod
+    def _made(
+        cls,
+        calibration: str,
+        promise: Promise,
+        categories: int,
+        allowed: Allowed,
+        labels: Sequence[str] | None,
+    ) -> Self:
+        size = integer("categories", categories, 2, MOST_CATEGORIES)
+        noise = cls._hiding.by(calibration, promise, size, allowed)
+        return cls._of(noise, calibration, labels)._keeping(allowed)
+
+    @classmethod
+    def _of(cls, noise: Noise, calibration: str, labels: Sequence[str] | None, **more: Any) -> Self:
+        kept = {name: value for name, value in noise.parameters().items() if name not in cls.drawn}
+        return cls(noise.promise, calibration, noise.size, labels, **kept, **more)
+
+    def setting(self) -> dict[str, Any]:
+        """Return the number of categories and their names."""
+        names = None if self.labels.names is None else list(self.labels.names)
+        return {"categories": self.labels.size, "labels": names}
+
+    def _is_value(self, text: str) -> bool:
+        """Whether a text is one of the categories."""
+        return text in self.labels.shown()
+
+    def _read_values(self, values: Any) -> NDArray[np.int64]:
+        """Return the numbers of users' categories."""
+        read = self.labels.encode(values, "values")
+        self._require_users(len(read))
+        return read
+
+    @property
+    def _tally_size(self) -> int:
+        """One sum for each category."""
+        return self.labels.size
+
+    def _tally(self, messages: Messages) -> NDArray[np.int64]:
+        """Return the count of each message."""
+        return np.bincount(messages[:, 0], minlength=self._tally_size).astype(np.int64)
+
+    def forecast(self, users: int | None = None) -> Forecast:
+        """Return the errors for the users it was made for, of an empty category and at its largest."""
+        held = np.array([0.0, self.promise.users / 2.0, float(self.promise.users)])
+        largest = max(self.rmse, math.sqrt(float(self.variance_of(held).max())))
+        empty = "for a category that no user holds"
+        users = self.promise.users
+        return Forecast("the histogram", users, True, largest, self.rmse, empty, of="a count")
+
+    @abstractmethod
+    def variance_of(self, count: Array) -> Array:
+        """Return the variance of the estimate of categories that ``count`` users hold."""
+
+    def squares_at(self, count: Array) -> Array:
+        """Return the mean squared error of categories that ``count`` users hold."""
+        return self.variance_of(count)
+
+    @property
+    def rmse(self) -> float:
+        """The standard deviation of a category that no user holds."""
+        return math.sqrt(float(self.variance_of(np.zeros(1))[0]))
+
+    def counts(
+        self,
+        value: NDArray[np.floating[Any]],
+        messages: int,
+        limits: Limits,
+        errors: Array | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> HistogramEstimate:
+        """Return the estimate for these counts; without errors of its own, by what the counts say."""
+        doubles, users = value.astype(np.float64), self.promise.users
+        if errors is None:
+            errors = np.sqrt(self.variance_of(np.clip(doubles, 0.0, float(users))))
+        return HistogramEstimate(doubles, errors, users, tuple(self.labels.shown()), messages, notes, limits)
+
+    def _require_sent(self, found: NDArray[np.int64], each: int, what: str = "shares") -> None:
+        """Raise DataError for a category that not every user has sent all about."""
+        users = self.promise.users
+        wrong = np.flatnonzero(found != users * each)
+        if len(wrong):
+            raise DataError(
+                "messages",
+                f"category {int(wrong[0])} has {int(found[wrong[0]])} {what}, and {users} users send "
+                f"{'one' if each == 1 else each} each",
+                "give those of all users",
+            )

@@ -1,0 +1,21 @@
+"""The protocols that tell whether the categories of users are uniform."""
+
+from __future__ import annotations
+
+from mechdesign.families.shuffle import AUT, PUT, UniformityDump
+from mechdesign.families.shuffle.candidates import Kind
+from mechdesign.families.shuffle.settings import tested
+
+MANY = "a user sends messages for every category, for next to no gain"
+
+KINDS = (
+    Kind(
+        "uniformity-dump",
+        UniformityDump,
+        "collisions among true categories and uniform dummies",
+        tested,
+        flexible=True,
+    ),
+    Kind("aut", AUT, "a bit for each category, among fair coins", tested, flexible=True, by_name=MANY),
+    Kind("put", PUT, "a bit for each category with discrete Laplace noise, in shares", tested, by_name=MANY),
+)

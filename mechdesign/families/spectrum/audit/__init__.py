@@ -1,0 +1,1 @@
+"""Judges that only this family has."""

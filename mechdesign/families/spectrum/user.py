@@ -1,0 +1,215 @@
+"""The mechanism ``spectrum-user``: a user's device turns its true place into a query for a database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.collecting import located, require_columns
+from mechdesign.collect.operations import SEED, Column, Operation, Settings
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, DataError, MethodError, ParameterError
+from mechdesign.core.tables import Block, Source
+from mechdesign.exact.randomness import Rng
+from mechdesign.families.location import PlanarLattice, planar_quantile
+from mechdesign.families.spectrum.channel_program import positive
+from mechdesign.families.spectrum.tables import MOST_QUERIES, NUMBERS, finite_columns
+from mechdesign.show.figure import Figure
+
+TRIES, SHARE = 8, 0.97
+"""Levels that are tried, and the part of the privacy radius with which a level is taken at once: how far the
+noise reaches jumps with the number of lattice points that fit into the area."""
+
+START = 1.03
+"""The first level as a multiple of that of planar Laplace noise: the lattice adds about this much."""
+
+WIDE, MOST = 20.0, 1500.0
+"""Half the side of the default area, in units of the larger of wanted radius and privacy radius, and at most
+in units of the privacy radius: a wider area has more points of the lattice than can be held."""
+
+
+class SpectrumUser(Mechanism):
+    """Noise on a user's place that stays within the privacy radius the user chose, and the query it makes.
+
+    The noise is planar Laplace noise on a lattice, exact in integers, with the least epsilon found for which
+    a report is farther than the privacy radius from the true place with probability at most beta. A database
+    that keeps this radius around the report free does not let the user disturb anybody unless it is. A
+    report is drawn once for each user and place of a table; send it again rather than drawing a new one.
+
+    Parameters
+    ----------
+    privacy : number > 0
+        The privacy radius, best from ``spectrum-secondary``.
+    radius : number > 0
+        How far the user wants to send.
+    noise : PlanarLattice
+        Noise whose own radius, for its beta, is at most ``privacy``.
+
+    Examples
+    --------
+    >>> user = SpectrumUser.of(privacy=0.5, radius=5.0, area=[0, 0, 20, 20])
+    >>> query = user.query("ann", "tv", 10.0, 10.0, rng=1)
+    >>> sorted(query)
+    ['channel', 'epsilon', 'privacy', 'radius', 'user', 'x', 'y']
+    >>> user.audit().holds
+    True
+    """
+
+    type: ClassVar[str] = "spectrum-user"
+
+    def __init__(self, privacy: float, radius: float, noise: PlanarLattice) -> None:
+        self.privacy, self.radius = positive("privacy", privacy), positive("radius", radius)
+        self.noise = noise
+        if not self._reach().holds:
+            raise CertificateError("user", f"its noise reaches too far: {self._reach()}")
+
+    @classmethod
+    def of(cls, privacy: float, radius: float, area: Any = None, beta: float = 0.05) -> Self:
+        """Return the client with the least epsilon that keeps reports within a privacy radius.
+
+        Parameters
+        ----------
+        privacy, radius : number > 0
+        area : (x_low, y_low, x_high, y_high), optional
+            Where the user may be; by default a square around (0, 0) with half a side of 20 radii,
+            or of 1500 privacy radii where that is less.
+        beta : float
+            In (0, 1): the probability of a report beyond the privacy radius, at most.
+        """
+        wanted = positive("privacy", privacy)
+        half = min(WIDE * max(wanted, positive("radius", radius)), MOST * wanted)
+        where = [-half, -half, half, half] if area is None else area
+        epsilon, best = START * planar_quantile(1.0, beta) / wanted, None
+        for _ in range(TRIES):
+            try:
+                noise = PlanarLattice(epsilon, where, beta=beta)
+            except ParameterError as error:
+                if error.is_about("step"):
+                    raise ParameterError(
+                        "area",
+                        f"{list(map(float, where))} does not fit a privacy radius of {wanted:g} (too many "
+                        "steps of the noise, or too few)",
+                        "give another area",
+                    ) from None
+                raise
+            used = noise.radius / wanted
+            if used <= 1.0 and (best is None or noise.epsilon < best.epsilon):
+                best = noise
+            if SHARE <= used <= 1.0:
+                break
+            epsilon *= used * (1.0 + 2.0**-11)
+        if best is None:
+            raise MethodError(
+                "user", "no level of the noise fits the privacy radius", "give another area or beta"
+            )
+        return cls(wanted, radius, best)
+
+    # What the user's device does
+
+    def query(self, user: str, channel: str, x: float, y: float, rng: Rng = None) -> dict[str, Any]:
+        """Return the query of one user for one channel, with a new report of its place."""
+        return self.queries([{"user": user, "channel": channel, "x": x, "y": y}], rng)[0]
+
+    def queries(self, asked: Iterable[Mapping[str, Any]], rng: Rng = None) -> list[dict[str, Any]]:
+        """Return queries with one report for each user and place, whatever channels it asks for.
+
+        Parameters
+        ----------
+        asked : iterable of {user, channel, x, y} or with {radius}
+            True places.
+        rng : int or numpy Generator, optional
+            For repeatable simulations; the system's random bits by default.
+        """
+        rows = list(asked)
+        keys = [(str(row["user"]), float(row["x"]), float(row["y"])) for row in rows]
+        places = list(dict.fromkeys(keys))
+        reports = self.noise.randomize([[x, y] for _, x, y in places], self.seeded(rng)).tolist()
+        report = dict(zip(places, reports, strict=True))
+        return [
+            {
+                "user": key[0],
+                "channel": str(row["channel"]),
+                "x": report[key][0],
+                "y": report[key][1],
+                "radius": positive("radius", row.get("radius", self.radius)),
+                "privacy": self.privacy,
+                "epsilon": self.noise.epsilon,
+            }
+            for key, row in zip(keys, rows, strict=True)
+        ]
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``query``: true places in, queries out."""
+        takes = (
+            Column("user", "the asking user"),
+            Column("channel", "for which channel"),
+            Column("x", "true location"),
+            Column("y", "true location"),
+        )
+        gives = (
+            Column("user", "the asking user"),
+            Column("channel", "for which channel"),
+            Column("x", "reported location"),
+            Column("y", "reported location"),
+            Column("radius", "requested radius"),
+            Column("privacy", "privacy radius around the report"),
+            Column("epsilon", "level of the report, per unit of distance"),
+        )
+        summary = "queries for a spectrum database, with one private report for each user and place"
+        return (Operation("query", summary, takes, gives, self._queried, (SEED,)),)
+
+    def _queried(self, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+        (source,) = sources
+        numbers = ("x", "y", "radius") if "radius" in source.columns else ("x", "y")
+        wanted = ["user", "channel", *numbers]
+        require_columns(source, wanted)
+        rows: list[dict[str, Any]] = []
+        for block in source.blocks(wanted):
+            columns = finite_columns(source, block, numbers)
+            names = {key: np.asarray(block[key]).astype(str).tolist() for key in ("user", "channel")}
+            count = len(names["user"])
+            if len(rows) + count > MOST_QUERIES:
+                raise DataError(source.name, f"more than {MOST_QUERIES} queries", "split the table")
+            given = {**names, **{key: column.tolist() for key, column in columns.items()}}
+            rows += [{key: given[key][row] for key in wanted} for row in range(count)]
+        if not rows:
+            raise DataError(source.name, "there is no user", "give at least one row")
+        with located(source):
+            made = self.queries(rows, settings["seed"])
+        yield {key: np.array([row[key] for row in made]) for key in ("user", "channel", *NUMBERS)}
+
+    # What it guarantees
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the privacy of a report, that it stays near the place, and within the privacy radius."""
+        return (*self.noise.certificates(), self._reach())
+
+    def _reach(self) -> Certificate:
+        """Return whether the radius of the noise, for beta, is at most the privacy radius."""
+        holds = Fraction(self.noise.radius) <= Fraction(self.privacy)
+        figures = {"privacy_radius": self.privacy, "noise_radius": self.noise.radius, "beta": self.noise.beta}
+        note = "a report is farther than the privacy radius with probability at most beta"
+        return Certificate("reach", holds, True, figures, note=note)
+
+    def figures(self) -> list[Figure]:
+        """Return figures of the distance between reports and the true location."""
+        return self.noise.figures()
+
+    def _figures(self) -> str:
+        return (
+            f"privacy radius {self.privacy:.4g}, radius {self.radius:g}, epsilon={self.noise.epsilon:.4g} "
+            f"per unit of distance, beta {self.noise.beta:g}"
+        )
+
+    def content(self) -> dict[str, Any]:
+        """Return the radii, and the integers that are sampled from."""
+        return {"privacy": self.privacy, "radius": self.radius, "noise": self.noise.content()}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values, auditing the noise again."""
+        return cls(content["privacy"], content["radius"], PlanarLattice.from_content(content["noise"]))

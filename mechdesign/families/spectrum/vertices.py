@@ -1,0 +1,330 @@
+"""All vertices that can be best: a search tree over who is served and which limits are tight.
+
+For fixed L the revenue is convex in the radii, so a best allocation is a vertex of the polytope of those who
+are served (docs/families/spectrum.md, theorem 3). At a vertex with positive radii each user is at its wanted
+radius, at the owner's ring (R = a - L), or tight with another user, and following the tight neighbours
+one comes to a user of the first two kinds or round an odd cycle. The tree gives each user one of these
+choices or leaves it out; a branch whose revenue bound does not beat the best found is cut.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from mechdesign.core.errors import MethodError
+from mechdesign.families.spectrum.groups import Conflicts, static_bounds
+from mechdesign.families.spectrum.prices import Prices, prices_of, rows_of
+
+OUT, FULL, RING = -1, -2, -3
+"""Choices of a user; a number from 0 on is the neighbour it is tight with."""
+
+PRICED = 5
+"""With at least this many users, branches are bounded by prices as well."""
+
+LOOSE = 2.0**-40
+"""Limits that doubles miss by this part count as kept where only a bound is wanted."""
+
+Value = TypeVar("Value")
+Expression = tuple[Value, Value]
+"""A radius as alpha + beta L."""
+
+
+@dataclass(frozen=True)
+class Users:
+    """Users of a search: factors c_j, privacy radii, requested radii, reaches a_j and margins."""
+
+    factor: Sequence[float]
+    privacy: Sequence[float]
+    radius: Sequence[float]
+    reach: Sequence[float]
+    margins: Sequence[Sequence[float]]
+
+    def revenue(self, user: int, radius: float) -> float:
+        """Return c R (s + R)^2, 0 for no radius."""
+        if radius <= 0:
+            return 0.0
+        grown = self.privacy[user] + radius
+        return self.factor[user] * radius * grown * grown
+
+
+Leaf = Callable[[Sequence[int]], float]
+"""Evaluates complete choices; returns the best value found so far, in the scale of the search."""
+
+
+class Way(NamedTuple):
+    """Action of one user: the choice, and the least and the largest radius and revenue it can mean."""
+
+    choice: int
+    least: float
+    most: float
+    ends: tuple[float, float]
+
+
+NOT_SERVED = Way(OUT, 0.0, 0.0, (0.0, 0.0))
+
+
+class Branch(NamedTuple):
+    """A node of the tree: what the first users in the order do, and what they leave to the others.
+
+    Attributes
+    ----------
+    done : tuple of Way
+        Of those who have decided, in the order of the search.
+    caps : list of float
+        The largest radius that each user can still have.
+    needed : frozenset of int
+        Users whom another one is tight with, so that they cannot be left out.
+    earned : float
+        The largest revenue of those who have decided.
+    """
+
+    done: tuple[Way, ...]
+    caps: list[float]
+    needed: frozenset[int]
+    earned: float
+
+
+class VertexSearch:
+    """The search tree for L in [low, high].
+
+    Parameters
+    ----------
+    users : Users
+    low, high : float
+        Equal, or both 0 with infinite reaches, for a fixed L.
+    loss : float
+        kp / high: the least that every value loses against the revenue.
+    leaf : callable
+    incumbent : float
+        The best value known.
+    nodes : int
+        Largest number of branches; the rest is only bounded.
+    priced : bool
+        Whether prices of crowding also bound branches.
+    """
+
+    def __init__(
+        self,
+        users: Users,
+        low: float,
+        high: float,
+        loss: float,
+        leaf: Leaf,
+        incumbent: float,
+        nodes: int,
+        priced: bool = True,
+    ) -> None:
+        self.users, self.low, self.high, self.loss = users, low, high, loss
+        self.leaf, self.best, self.left = leaf, incumbent, nodes
+        self.caps = [
+            min(r0, a - low) if a - low > 0 else 0.0 for r0, a in zip(users.radius, users.reach, strict=True)
+        ]
+        conflicts = Conflicts.of(users.margins, self.caps)
+        self.neighbours = conflicts.neighbours
+        self.order, self.groups = static_bounds(users.revenue, conflicts, self.caps)
+        self.prices = self._prices(conflicts) if priced and len(self.order) >= PRICED else None
+        self.rank = {user: place for place, user in enumerate(self.order)}
+        self.cut = -math.inf
+        """The largest bound of a branch that was left for want of nodes."""
+
+    def run(self) -> None:
+        """Go through the tree."""
+        self._visit(Branch((), self.caps, frozenset(), 0.0))
+
+    def _visit(self, branch: Branch) -> None:
+        bound = self._bound(branch)
+        if bound <= self.best:
+            return
+        if self.left <= 0:
+            self.cut = max(self.cut, bound)
+            return
+        self.left -= 1
+        if len(branch.done) == len(self.order):
+            choices = [OUT] * len(self.caps)
+            for user, option in zip(self.order, branch.done, strict=True):
+                choices[user] = option.choice
+            self.best = max(self.best, self.leaf(choices))
+            return
+        for child in self._children(branch):
+            self._visit(child)
+
+    def _children(self, branch: Branch) -> Iterator[Branch]:
+        """Yield the ways to serve the next user, then the branch without it."""
+        done, caps, needed, earned = branch
+        user = self.order[len(done)]
+        for option in self._options(branch, user):
+            left = self._left(branch, user, option)
+            if left is not None:
+                asked = needed | {option.choice} if option.choice >= 0 else needed
+                yield Branch((*done, option), left, asked, earned + option.ends[1])
+        if user not in needed:
+            yield Branch((*done, NOT_SERVED), caps, needed, earned)
+
+    def _options(self, branch: Branch, user: int) -> list[Way]:
+        """Return each way to serve a user."""
+        r0, a, cap = self.users.radius[user], self.users.reach[user], branch.caps[user]
+        if cap <= 0:
+            return []
+        found: list[tuple[int, float, float]] = []
+        if cap >= r0 and a - self.low >= r0:
+            found.append((FULL, r0, r0))
+        if a - self.high < r0:
+            found.append((RING, max(0.0, a - self.high), min(cap, r0)))
+        for other, margin in self.neighbours[user]:
+            place = self.rank[other]
+            excluded = place < len(branch.done) and branch.done[place].choice in (OUT, user)
+            if margin > 0 and branch.caps[other] > 0 and not excluded:
+                found.append((other, 0.0, min(cap, margin)))
+        revenue = self.users.revenue
+        return [
+            Way(choice, least, most, (revenue(user, least), revenue(user, most)))
+            for choice, least, most in found
+        ]
+
+    def _left(self, branch: Branch, user: int, option: Way) -> list[float] | None:
+        """Return every user's caps once a user is served so; None where that contradicts a choice."""
+        caps = branch.caps.copy()
+        caps[user] = option.most
+        for other, margin in self.neighbours[user]:
+            room, place = margin - option.least, self.rank[other]
+            if place < len(branch.done):
+                if room < branch.done[place].least * (1.0 - 2.0**-40) and branch.done[place].choice != OUT:
+                    return None
+            elif room <= 0:
+                if other in branch.needed or other == option.choice:
+                    return None
+                caps[other] = 0.0
+            elif room < caps[other]:
+                caps[other] = room
+        return caps
+
+    # Bounds
+
+    def _bound(self, branch: Branch) -> float:
+        total = branch.earned - self.loss
+        for start, bounds in self.groups:
+            first = max(start, len(branch.done))
+            if first >= start + len(bounds):
+                continue
+            open_users = self.order[first : start + len(bounds)]
+            loose = sum(self.users.revenue(user, branch.caps[user]) for user in open_users)
+            total += min(loose, bounds[first - start])
+        return total if self.prices is None else min(total, self._priced(branch, self.prices))
+
+    def _priced(self, branch: Branch, prices: Prices) -> float:
+        """Return the bound by the prices of crowding, loosened by what its sum may lose."""
+        total, size, left = prices.total, prices.total, prices.left
+        for user, option in zip(self.order, branch.done, strict=False):
+            least, most = option.ends
+            part = left[user] * (most if left[user] > 0 else least)
+            total, size = total + part, size + abs(part)
+        for user in self.order[len(branch.done) :]:
+            if left[user] > 0:
+                part = left[user] * self.users.revenue(user, branch.caps[user])
+                total, size = total + part, size + part
+        return total + 2.0**-40 * size - self.loss
+
+    def _prices(self, conflicts: Conflicts) -> Prices | None:
+        users, caps = self.users, self.caps
+        most = [users.revenue(user, cap) for user, cap in enumerate(caps)]
+        rows = rows_of(users.revenue, conflicts, caps, lambda members: best_share(users, members, caps))
+        return prices_of(rows, most)
+
+
+def best_share(users: Users, members: Sequence[int], caps: Sequence[float]) -> float:
+    """Return the largest sum of T_j / T_j(c_j) that a few users can have together, or a bound of it."""
+    factor = [users.factor[j] / users.revenue(j, caps[j]) for j in members]
+    margins = [[users.margins[i][j] for j in members] for i in members]
+    limits, endless = [caps[j] for j in members], [math.inf] * len(members)
+    few = Users(factor, [users.privacy[j] for j in members], limits, endless, margins)
+    best = 1.0
+
+    def leaf(choices: Sequence[int]) -> float:
+        nonlocal best
+        made = resolved(choices, limits, endless, lambda i, j: margins[i][j], float)
+        if made is not None:
+            radii = [alpha for alpha, _ in made]
+            served = [j for j, choice in enumerate(choices) if choice != OUT]
+            fits = all(-LOOSE <= radii[j] <= limits[j] * (1.0 + LOOSE) for j in served) and all(
+                radii[i] + radii[j] <= margins[i][j] * (1.0 + LOOSE) for i in served for j in served if i < j
+            )
+            if fits:
+                best = max(best, math.fsum(few.revenue(j, radius) for j, radius in enumerate(radii)))
+        return best
+
+    search = VertexSearch(few, 0.0, 0.0, 0.0, leaf, best, 2000, priced=False)
+    search.run()
+    return max(best, search.cut)
+
+
+def resolved(
+    choices: Sequence[int],
+    radius: Sequence[Value],
+    reach: Sequence[Value],
+    margins: Callable[[int, int], Value],
+    number: Callable[[int], Value],
+) -> list[Expression[Value]] | None:
+    """Return every radius as alpha + beta L, in whatever numbers are given; None for an even cycle.
+
+    Examples
+    --------
+    >>> margin = lambda i, j: 5.0
+    >>> resolved([FULL, 0], [2.0, 9.0], [9.0, 9.0], margin, float)
+    [(2.0, 0.0), (3.0, -0.0)]
+    >>> resolved([1, 2, 0], [9.0] * 3, [9.0] * 3, margin, float)
+    [(2.5, 0.0), (2.5, -0.0), (2.5, 0.0)]
+    """
+    found: list[Expression[Value] | None] = [None] * len(choices)
+    for start in range(len(choices)):
+        path: list[int] = []
+        user = start
+        while found[user] is None and user not in path:
+            path.append(user)
+            if choices[user] < 0:
+                break
+            user = choices[user]
+        if found[user] is None and choices[user] >= 0:
+            cycle = path[path.index(user) :]
+            if len(cycle) % 2 == 0:
+                return None
+            found[user] = _around(cycle, margins, number)
+        for current in reversed(path):
+            if found[current] is None:
+                found[current] = _one(current, choices, found, radius, reach, margins, number)
+    return [expression for expression in found if expression is not None]
+
+
+def _around(
+    cycle: Sequence[int], margins: Callable[[int, int], Value], number: Callable[[int], Value]
+) -> Expression[Value]:
+    """Return the radius of the first user of an odd cycle of tight pairs: half of an alternating sum."""
+    total: Value = number(0)
+    for place, user in enumerate(cycle):
+        margin: Value = margins(user, cycle[(place + 1) % len(cycle)])
+        total = total + margin if place % 2 == 0 else total - margin  # type: ignore[operator]
+    return total / number(2), number(0)  # type: ignore[operator]
+
+
+def _one(
+    user: int,
+    choices: Sequence[int],
+    found: Sequence[Expression[Value] | None],
+    radius: Sequence[Value],
+    reach: Sequence[Value],
+    margins: Callable[[int, int], Value],
+    number: Callable[[int], Value],
+) -> Expression[Value]:
+    choice = choices[user]
+    if choice == OUT:
+        return number(0), number(0)
+    if choice == FULL:
+        return radius[user], number(0)
+    if choice == RING:
+        return reach[user], number(-1)
+    other = found[choice]
+    if other is None:
+        raise MethodError("vertices", "a tight neighbour without a radius", "report this as a bug")
+    return margins(user, choice) - other[0], -other[1]  # type: ignore[operator]

@@ -1,0 +1,34 @@
+"""What is usual without optimisation: everything evenly, one question drawn at random, the rule by 2.5."""
+
+from __future__ import annotations
+
+import math
+
+from mechdesign.families.survey.design.generation import Column
+from mechdesign.families.survey.design.information import single
+from mechdesign.families.survey.design.setting import SurveySetting
+
+
+def asked_evenly(setting: SurveySetting, count: int) -> tuple[list[Column], list[float]]:
+    """Return designs of ``count`` questions each that ask all questions equally often, with even budgets.
+
+    Windows of neighboring questions, one after the other around the circle, each with the same share.
+    """
+    total = len(setting.questions)
+    windows = total // math.gcd(total, count)
+    columns = []
+    for number in range(windows):
+        places = sorted((number * count + step) % total for step in range(count))
+        columns.append(tuple(single(setting.questions, place, setting.epsilon / count) for place in places))
+    return columns, [1.0 / windows] * windows
+
+
+def rule_count(setting: SurveySetting) -> int:
+    """Return k = max(1, min(d, floor(epsilon / 2.5))) (Wang et al. 2019, section 4.2).
+
+    Examples
+    --------
+    >>> [max(1, min(5, math.floor(epsilon / 2.5))) for epsilon in (1.0, 5.0, 8.0, 50.0)]
+    [1, 2, 3, 5]
+    """
+    return max(1, min(len(setting.questions), math.floor(setting.epsilon / 2.5)))

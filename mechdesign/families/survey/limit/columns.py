@@ -1,0 +1,143 @@
+"""Ways to ask, each a set T of answers: how much a report says, for products, matches, cells and any set.
+
+A report says of its sender: "e^epsilon to 1, the answer is in T". With t the share of all answers that T
+holds and rho = (E - 1) t / (1 + (E - 1) t), E = e^epsilon, the reports say as much of a part S as answers in
+clear from a share eta_S = rho^2 |proj_S 1_T|^2 / (t^2 dim_S) of the users, whatever T is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.exact.numbers import shown
+from mechdesign.families.marginals.sets.products import product_shares, share_in
+from mechdesign.families.survey.limit.effects import Effects, Part
+
+Array = NDArray[np.float64]
+Column = Mapping[str, Any]
+
+
+def kind_information(effects: Effects, epsilon: float, column: Column) -> Array:
+    """Return eta of each kind of part, averaged over its parts: similar questions change places at random.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from mechdesign.families.survey.limit.effects import effects_of
+    >>> effects = effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)})
+    >>> kind_information(effects, 2.0, {"widths": [1, 1]}).round(6)  # both: rho^2
+    array([0.378200])
+    """
+    if "cells" in column:
+        each = _of_cells(effects, epsilon, column["questions"], column["cells"])
+    elif "answers" in column:
+        each = _of_any(effects, epsilon, column["answers"])
+    elif "matches" in column:
+        each = _of_matches(effects, epsilon, column["widths"], column["matches"])
+    else:
+        each = _of_product(effects, epsilon, column["widths"])
+    return np.array([math.fsum(each[part] for part in kind) / len(kind) for kind in effects.members])
+
+
+def _of_product(effects: Effects, epsilon: float, widths: Sequence[int]) -> dict[Part, float]:
+    """Return eta of a product of subsets: rho^2 times the product of (k - d)/(d (k - 1))."""
+    alone = product_shares(effects.sizes, widths, epsilon)
+    square = share_in(epsilon, math.prod(d / k for d, k in zip(widths, effects.sizes, strict=True))) ** 2
+    return {
+        part: square * math.prod(alone[i] / square for i in part) for kind in effects.members for part in kind
+    }
+
+
+def _of_cells(effects: Effects, epsilon: float, questions: Sequence[int], width: int) -> dict[Part, float]:
+    """Return eta of ``width`` scattered cells of the table of some questions: the same for all its parts."""
+    cells = math.prod(effects.sizes[place] for place in questions)
+    eta = share_in(epsilon, width / cells) ** 2 * (cells - width) / (width * (cells - 1))
+    return {part: eta if set(part) <= set(questions) else 0.0 for kind in effects.members for part in kind}
+
+
+def _of_matches(effects: Effects, epsilon: float, widths: Sequence[int], least: int) -> dict[Part, float]:
+    """Return eta of the answers with at least ``least`` entries in their subsets of these widths.
+
+    Given that the answer is in T, let b_j say whether the j-th one matches: |proj_S 1_T|^2 / t^2 is the
+    square of the mean of the product of b_j - p_j over S, divided by the product of p_j (1 - p_j).
+    """
+    p = [width / size for width, size in zip(widths, effects.sizes, strict=True)]
+    asked = [place for place, share in enumerate(p) if share < 1.0]
+    tail = _tail([p[place] for place in asked], least)
+    rho, found = share_in(epsilon, tail), {}
+    known: dict[tuple[float, ...], float] = {}
+    for kind in effects.members:
+        for part in kind:
+            if not set(part) <= set(asked):
+                found[part] = 0.0
+                continue
+            shares = tuple(p[place] for place in part)
+            if shares not in known:
+                rest = [p[place] for place in asked if place not in part]
+                mean = math.fsum(
+                    math.prod((1.0 - q) * q if i in hit else -q * (1.0 - q) for i, q in enumerate(shares))
+                    * _tail(rest, least - len(hit))
+                    for count in range(len(shares) + 1)
+                    for hit in combinations(range(len(shares)), count)
+                )
+                known[shares] = (rho * mean / tail) ** 2 / math.prod(q * (1.0 - q) for q in shares)
+            found[part] = known[shares] / math.prod(effects.sizes[place] - 1 for place in part)
+    return found
+
+
+def _tail(shares: Sequence[float], least: int) -> float:
+    """Return the probability that at least ``least`` of the independent events happen."""
+    if least <= 0:
+        return 1.0
+    law = np.zeros(len(shares) + 1)
+    law[0] = 1.0
+    for share in shares:
+        law[1:] = law[1:] * (1.0 - share) + law[:-1] * share
+        law[0] *= 1.0 - share
+    return float(math.fsum(law[least:]))
+
+
+def _of_any(effects: Effects, epsilon: float, answers: Sequence[int]) -> dict[Part, float]:
+    """Return eta of any set of answers, given by their numbers, the last question fastest."""
+    table = np.zeros(math.prod(effects.sizes))
+    table[list(answers)] = 1.0
+    held, whole = table.reshape(effects.sizes), float(len(answers))
+    rho, found = share_in(epsilon, whole / table.size), {}
+    for kind in effects.members:
+        for part in kind:
+            left = held - 0.0
+            for axis in range(len(effects.sizes)):
+                mean = left.mean(axis=axis, keepdims=True)
+                left = left - mean if axis in part else np.broadcast_to(mean, left.shape)
+            t = whole / table.size
+            dimension = math.prod(effects.sizes[place] - 1 for place in part)
+            found[part] = rho**2 * float((left**2).mean()) / (t * t * dimension)
+    return found
+
+
+def checked_column(effects: Effects, column: Any) -> Column:
+    """Return a way to ask, or raise ParameterError for one that is none."""
+    sizes = effects.sizes
+    if not isinstance(column, Mapping):
+        raise ParameterError("sets", f"expected tables, got {shown(column)}")
+    keys = set(column)
+    if keys in ({"widths"}, {"widths", "matches"}):
+        fits = len(column["widths"]) == len(sizes) and all(
+            1 <= width <= size for width, size in zip(column["widths"], sizes, strict=True)
+        )
+        asked = sum(width < size for width, size in zip(column["widths"], sizes, strict=True))
+        fits = fits and asked >= column.get("matches", 1) >= 1
+    elif keys == {"questions", "cells"}:
+        fits = 1 <= column["cells"] < math.prod(sizes[place] for place in column["questions"])
+    else:
+        fits = keys == {"answers"} and 0 < len(set(column["answers"])) < math.prod(sizes)
+    if not fits:
+        raise ParameterError("sets", f"{shown(dict(column))} is not a set of answers to these questions")
+    return column

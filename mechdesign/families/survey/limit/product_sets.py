@@ -1,0 +1,112 @@
+"""``survey-limit`` for surveys of any size: products of subsets, matches and scattered cells, and two bounds.
+
+Columns are generated: at given prices the product that is worth most is found by dynamic programming over the
+entropy sum of ln(k_j / d_j), its value by its own formula. The bounds are for every private mechanism.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.method import Outcome
+from mechdesign.families.marginals.sets.products import best_products
+from mechdesign.families.survey.limit import mixtures, proofs
+from mechdesign.families.survey.limit.columns import kind_information
+from mechdesign.families.survey.limit.effects import Effects
+from mechdesign.families.survey.limit.entropy import entropy_bound
+from mechdesign.families.survey.limit.problem import SurveyLimit
+
+Array = NDArray[np.float64]
+
+MOST_WIDTHS = 4096
+"""Products of the subsets of a table that are listed one by one."""
+
+
+def run(problem: SurveyLimit) -> Outcome:
+    """Return the best mixture of these sets, next to the better one of two bounds for every mechanism."""
+    if problem.epsilon == 0.0:
+        return mixtures.nothing()
+    effects, epsilon = problem.effects, problem.epsilon
+    columns = list(_listed(effects, epsilon))
+    table = np.stack([kind_information(effects, epsilon, column) for column in columns])
+    known = {row.tobytes(): column for row, column in zip(table, columns, strict=True)}
+
+    def more(prices: Array) -> Array | None:
+        rows = []
+        each = [0.0] * len(effects.sizes)
+        for kind, price in enumerate(prices.tolist()):
+            for place in effects.group(kind):
+                each[place] = price / len(effects.members[kind])
+        for widths in best_products(effects.sizes, epsilon, each):
+            row = kind_information(effects, epsilon, {"widths": widths})
+            if row.tobytes() not in known:
+                known[row.tobytes()] = {"widths": widths}
+                rows.append(row)
+        return np.stack(rows) if rows else None
+
+    used, _ = mixtures.best(effects, table)
+    table, shares = mixtures.grown_columns(
+        effects, table[used], more if effects.singles else lambda prices: None
+    )
+    kept = shares > mixtures.DROPPED
+    sets = [known[row.tobytes()] for row in table[kept]]
+    found = shares[kept] / shares[kept].sum()
+    bounds = bounds_of(effects, epsilon, found @ table[kept])
+    source, bound = max(bounds.items(), key=lambda item: item[1])
+    return mixtures.outcome(problem, sets, found, bound, source)
+
+
+def bounds_of(effects: Effects, epsilon: float, told: Array) -> dict[str, float]:
+    """Return the bounds for every private mechanism that do not go through all sets."""
+    found = {"the total information, sinh(epsilon/2)^2": proofs.information_bound(effects, epsilon)}
+    if effects.singles:
+        found["the entropy of sets, at the prices of the mixture"] = entropy_bound(effects, epsilon, told)
+    return found
+
+
+def _listed(effects: Effects, epsilon: float) -> Iterator[Mapping[str, Any]]:
+    """Yield the columns to begin with: cells of the requested tables, and matches of similar questions."""
+    tables = {part for kind in effects.members for part in kind}
+    if effects.singles:
+        tables = {kind[0] for kind in effects.members}
+        yield from _matches(effects)
+    for table in sorted(tables):
+        cells = math.prod(effects.sizes[place] for place in table)
+        middle = cells / (math.exp(epsilon) + 1.0)
+        for width in sorted({1, math.floor(middle), math.ceil(middle), max(1, cells // 2)}):
+            if 1 <= width < cells:
+                yield {"questions": list(table), "cells": width}
+    if not effects.singles:
+        yield from _products(effects)
+
+
+def _matches(effects: Effects) -> Iterator[Mapping[str, Any]]:
+    """Yield matches of all questions of a kind, and of none of the others."""
+    for kind in range(len(effects.members)):
+        group = effects.group(kind)
+        widths = [1 if place in group else size for place, size in enumerate(effects.sizes)]
+        for least in range(1, len(group)):
+            yield {"widths": widths, "matches": least}
+
+
+def _products(effects: Effects) -> Iterator[Mapping[str, Any]]:
+    """Yield the products over all questions with few widths each, and over each requested table with all."""
+    sizes = effects.sizes
+    whole = [sorted({1, size // 2, size}) for size in sizes]
+    if math.prod(map(len, whole)) <= MOST_WIDTHS:
+        for chosen in product(*whole):
+            if any(d < size for d, size in zip(chosen, sizes, strict=True)):
+                yield {"widths": list(chosen)}
+    for part in {part for kind in effects.members for part in kind}:
+        if math.prod(sizes[place] for place in part) <= MOST_WIDTHS:
+            for chosen in product(*(range(1, sizes[place]) for place in part)):
+                widths = list(sizes)
+                for place, width in zip(part, chosen, strict=True):
+                    widths[place] = width
+                yield {"widths": widths}

@@ -1,0 +1,373 @@
+"""The questions of a survey: their names, kinds, possible answers, and how answers become numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from math import fsum
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.domain import Domain
+from mechdesign.collect.labels import Codes, Labels
+from mechdesign.collect.sealed import Sealed
+from mechdesign.core.columns import mask_of, with_gaps
+from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
+from mechdesign.core.tables import Coded
+from mechdesign.core.text import counted, edge_texts
+from mechdesign.core.validation import in_range, one_of, require_keys
+from mechdesign.exact.numbers import shown
+from mechdesign.families.survey.absent import NO_ANSWER, absent_in, with_words
+from mechdesign.families.survey.stated import labels_of, range_of, require_cumulative, stated_list
+
+Array = NDArray[np.float64]
+Kind = Literal["categorical", "ordered", "number"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+KEYS = ("name", "kind", "labels", "range", "bins", "spread", "skip", "frequencies", "cumulative")
+"""What a model states of a question itself."""
+
+MOST_QUESTIONS = 1000
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The fields of a question, checked, as it keeps them."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    low: float | None
+    high: float | None
+    bins: tuple[float, ...]
+    spread: float | None
+    skip: bool
+    frequencies: tuple[float, ...]
+    cumulative: bool
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class Question(_Asked):
+    """One question of a survey.
+
+    Parameters
+    ----------
+    name : str
+        Also the column of the file that holds the answers.
+    kind : {"categorical", "ordered", "number"}
+        Ordered categories also have a cumulative distribution, a median and quartiles.
+    labels : sequence of str
+        The possible answers of a categorical or ordered question.
+    low, high : float
+        The range of a number.
+    bins : sequence of float
+        Edges, increasing from low to high: the number is then asked as a histogram, not for its mean.
+    spread : float, optional
+        The planned standard deviation of a number, in its units; that of even values by default.
+    skip : bool
+        Whether a user may leave it out: a category of its own.
+    frequencies : sequence of float
+        Planned shares of the categories, in their order, that of skipping last; even ones by default. They
+        decide what is planned, not what is estimated.
+    cumulative : bool
+        Whether the cumulative shares of an ordered question are wanted, not those of its categories: they
+        decide its error and how it is reported. Estimated are both.
+
+    Examples
+    --------
+    >>> Question("age", "number", low=18, high=90).spread
+    20.784609690826528
+    >>> Question("age", "number", low=18, high=90, bins=(18, 30, 60, 90)).categories
+    ('18 to 30', '30 to 60', '60 to 90')
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kind: str = "categorical",
+        labels: Sequence[str] = (),
+        low: float | None = None,
+        high: float | None = None,
+        bins: Sequence[float] = (),
+        spread: float | None = None,
+        skip: bool = False,
+        frequencies: Sequence[float] = (),
+        cumulative: bool = False,
+    ) -> None:
+        asked: Any = name
+        if not isinstance(asked, str) or not asked.strip() or not asked.isprintable():
+            raise ParameterError("name", f"expected the name of a question, got {shown(asked)}")
+        where = f"question '{name}'"
+        one_of(f"{where}: kind", kind, KINDS)
+        if not isinstance(skip, bool):
+            raise ParameterError(f"{where}: skip", "expected true or false")
+        if kind == "number":
+            if labels:
+                raise ParameterError(
+                    f"{where}: labels", "a number has none", "give range, and optionally bins"
+                )
+            domain, bins = range_of(where, low, high, bins, skip)
+            given = domain.width / 12.0**0.5 if spread is None else spread
+            spread = in_range(f"{where}: spread", given, 0.0, domain.half, low_open=True)
+            low, high = domain.low, domain.high
+        else:
+            if low is not None or high is not None or bins or spread is not None:
+                raise ParameterError(where, "range, bins and spread are for numbers", 'set kind = "number"')
+            labels = labels_of(where, labels, skip)
+        if frequencies:
+            if kind == "number" and not bins:
+                raise ParameterError(f"{where}: frequencies", "a mean has none", "give spread, or bins")
+            frequencies = [in_range(f"{where}: frequencies", share, 0.0, 1.0) for share in frequencies]
+        super().__init__(
+            name, kind, tuple(labels), low, high, tuple(bins), spread, skip, tuple(frequencies), cumulative
+        )
+        if self.frequencies:
+            self._check_frequencies(f"{where}: frequencies")
+        require_cumulative(where, cumulative, self.is_ordered, bool(self.frequencies))
+
+    def _check_frequencies(self, where: str) -> None:
+        found = self.frequencies
+        if len(found) != self.size:
+            listed = ", ".join(self.categories[:4]) + (", ..." if self.size > 4 else "")
+            raise ParameterError(
+                where, f"{counted(len(found), 'share')} for {self.size} categories", f"order: {listed}"
+            )
+        if abs(fsum(found) - 1.0) > 1e-6:
+            raise ParameterError(where, f"add up to {fsum(found):g}", "give shares that add up to 1")
+        if max(found) == 1.0:
+            raise ParameterError(where, "are certain: nothing can be learned", "give shares below 1")
+
+    # What it is
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the mean of a number is asked for, not the frequencies of categories."""
+        return self.kind == "number" and not self.bins
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether its categories have an order."""
+        return self.kind == "ordered" or bool(self.bins)
+
+    @property
+    def domain(self) -> Domain:
+        """The range of a number."""
+        assert self.low is not None
+        assert self.high is not None
+        return Domain(self.low, self.high)
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The categories; of a number that is asked for its mean the two ends it is rounded to."""
+        if self.is_mean:
+            return edge_texts((self.domain.low, self.domain.high))
+        named = self.labels or tuple(f"{low} to {high}" for low, high in pairwise(edge_texts(self.bins)))
+        return (*named, NO_ANSWER) if self.skip else named
+
+    @property
+    def size(self) -> int:
+        """Number of categories."""
+        return len(self.categories)
+
+    @property
+    def relative_spread(self) -> float:
+        """The planned standard deviation of a number over half its range."""
+        assert self.spread is not None
+        return self.spread / self.domain.half
+
+    @property
+    def planned_match(self) -> float:
+        """The probability that two users have the same answer, as planned: the sum of squared frequencies."""
+        return fsum(share**2 for share in self.frequencies) if self.frequencies else 1.0 / self.size
+
+    # Answers
+
+    def encode(self, column: Any, clip: bool = False) -> Codes | Array:
+        """Return the numbers of the categories of answers, or of a mean's question their place in [0, 1].
+
+        Raises
+        ------
+        DataError
+            For an answer that is not possible, with its row; also where one skips what may not be skipped.
+        """
+        what = f"question '{self.name}'"
+        if self.is_mean:
+            self._require_answers(column, what)
+            return self.domain.to_unit(self.domain.check(column, clip))
+        if not self.bins:
+            return self._coded(column, what)
+        column = column.values.take(column.codes) if isinstance(column, Coded) else np.asarray(column)
+        absent = absent_in(column)
+        if absent.any() and not self.skip:
+            self._require_answers(column, what)
+        codes = np.full(len(column), self.size - 1, dtype=np.int64)
+        try:
+            values = self.domain.check(column[~absent], clip)
+        except RowError as error:
+            raise error.changed(row=int(np.flatnonzero(~absent)[error.row])) from None
+        inner = np.searchsorted(np.array(self.bins[1:-1]), values, side="right")
+        codes[~absent] = inner
+        return codes
+
+    def _coded(self, column: Any, what: str) -> Codes:
+        if isinstance(column, Coded):
+            with suppress(DataError):  # said again below, with the row
+                return self._coded(column.values, what).take(column.codes)
+        array = with_words(np.asarray(column))
+        absent = absent_in(array, self.labels)
+        if absent.any():
+            if not self.skip:
+                self._require_answers(array, what)
+            array = np.where(absent, NO_ANSWER, array.astype(object))
+        return Labels(self.size, self.categories).encode(array, what)
+
+    def _require_answers(self, column: Any, what: str) -> None:
+        """Raise RowError where somebody skips a question that may not be skipped."""
+        values = column.values.take(column.codes) if isinstance(column, Coded) else np.asarray(column)
+        absent = absent_in(values, self.labels)
+        if absent.any():
+            remedy = "ask for an answer, or allow it with skip = true"
+            if self.is_mean:
+                remedy = "ask for an answer, or ask in bins and allow it with skip = true"
+            raise RowError(what, int(np.argmax(absent)), "has no answer, which is not allowed", remedy)
+
+    # File
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the question as plain values, without what it does not use."""
+        found: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        if self.kind == "number":
+            found |= {"range": [self.low, self.high], "spread": self.spread}
+            if self.bins:
+                found["bins"] = list(self.bins)
+        else:
+            found["labels"] = list(self.labels)
+        if self.skip:
+            found["skip"] = True
+        if self.frequencies:
+            found["frequencies"] = list(self.frequencies)
+        if self.cumulative:
+            found["cumulative"] = True
+        return found
+
+    @classmethod
+    def from_json(cls, document: Any, extra: Sequence[str] = ()) -> Question:
+        """Return the question that :meth:`as_json`, or a model, describes, whatever it says at extra keys."""
+        if not isinstance(document, Mapping):
+            raise ParameterError(
+                "questions", f"expected a table, got {shown(document)}", "give [[parameters.questions]]"
+            )
+        name = document.get("name")
+        where = f"question {shown(name)}" if name else "questions"
+        require_keys(where, document, (*KEYS, *extra))
+        if not name:
+            raise ParameterError(where, "one has no name", 'give it a name: name = "age"')
+        ends = document.get("range")
+        if ends is not None and (not isinstance(ends, (list, tuple)) or len(ends) != 2):
+            raise ParameterError(f"{where}: range", f"expected two numbers, got {shown(ends)}")
+        low, high = (None, None) if ends is None else ends
+        return cls(
+            name,
+            document.get("kind", "number" if ends is not None else "categorical"),
+            tuple(stated_list(where, "labels", document)),
+            low,
+            high,
+            tuple(stated_list(where, "bins", document)),
+            document.get("spread"),
+            document.get("skip", False),
+            tuple(stated_list(where, "frequencies", document)),
+            document.get("cumulative", False),
+        )
+
+
+class Questions(Sealed):
+    """The questions of a survey, by name.
+
+    Examples
+    --------
+    >>> asked = Questions([Question("sex", labels=("f", "m")), Question("age", "number", low=0, high=100)])
+    >>> answers = asked.encode({"sex": ["m", "f"], "age": [25, 50]})
+    >>> answers[0].tolist(), answers[1].tolist()
+    ([1, 0], [0.25, 0.5])
+    """
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.all = tuple(questions)
+        if not 1 <= len(self.all) <= MOST_QUESTIONS:
+            raise ParameterError(
+                "questions", f"{len(self.all)} of them", f"give at least one, at most {MOST_QUESTIONS}"
+            )
+        names = self.names
+        for name in names:
+            if names.count(name) > 1:
+                raise ParameterError("questions", f"two are named '{name}'", "names must differ")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names."""
+        return tuple(question.name for question in self.all)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of categories of each; 2 for a number that is asked for its mean."""
+        return tuple(question.size for question in self.all)
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def __getitem__(self, place: int) -> Question:
+        return self.all[place]
+
+    def place(self, name: Any, where: str = "questions") -> int:
+        """Return the number of a question; UnknownNameError with the closest name where there is none."""
+        if name not in self.names:
+            raise UnknownNameError(where, f"no question {shown(name)}", suggestion(str(name), self.names))
+        return self.names.index(name)
+
+    def encode(self, data: Any, clip: bool = False) -> list[Codes | Array]:
+        """Return the answers to each question as numbers.
+
+        Parameters
+        ----------
+        data : mapping, data frame, or rows
+            Columns by the names of the questions, or one row a user in their order.
+        clip : bool
+            Whether numbers outside their range are moved to its nearest end.
+        """
+        found = [
+            question.encode(column, clip)
+            for question, column in zip(self.all, self._columns(data), strict=True)
+        ]
+        if len({len(column) for column in found}) > 1:
+            raise DataError("data", "columns of unequal length", "give one answer a user and question")
+        return found
+
+    def _columns(self, data: Any) -> list[Any]:
+        if isinstance(data, Mapping) or hasattr(data, "columns"):
+            known = [str(name) for name in (data.columns if hasattr(data, "columns") else data)]
+            for name in self.names:
+                if name not in known:
+                    raise DataError("data", f"no column '{name}'", suggestion(name, known))
+            return [with_gaps(data[name]) for name in self.names]
+        rows = [[None if mask_of(entry) is not None else entry for entry in row] for row in data]
+        for place, row in enumerate(rows):
+            if len(row) != len(self):
+                raise RowError(
+                    "data", place, f"has {counted(len(row), 'answer')} to {counted(len(self), 'question')}"
+                )
+        return [np.array([row[place] for row in rows], dtype=object) for place in range(len(self))]
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Return the questions as plain values."""
+        return [question.as_json() for question in self.all]
+
+    @classmethod
+    def from_json(cls, document: Any) -> Questions:
+        """Return the questions that :meth:`as_json`, or a model, describes."""
+        if not isinstance(document, (list, tuple)):
+            raise ParameterError("questions", f"expected a list of tables, got {shown(document)}")
+        return cls([Question.from_json(item) for item in document])

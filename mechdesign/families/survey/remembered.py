@@ -1,0 +1,231 @@
+"""Reports that are drawn once and kept: a user who is asked again sends the same report.
+
+Privacy. What leaves the device is a function of one report, however often it is sent, so that all of it
+together gives away at most the epsilon of the survey. Answers that have changed since do not matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.about import other_owner, owner_entries
+from mechdesign.core.documents import parse_json
+from mechdesign.core.errors import DataError, ModelFileError, RowError, UnknownNameError, suggestion, unread
+from mechdesign.core.text import counted
+from mechdesign.data.identifiers import identifier_or, identifiers
+from mechdesign.exact.numbers import shown
+from mechdesign.exact.randomness import BitSource, Rng
+from mechdesign.families.survey.parts import Answers
+from mechdesign.work.files import one_at_a_time, read_text, whole_file
+
+if TYPE_CHECKING:
+    from mechdesign.families.survey.survey import Survey
+
+FORMAT = "mechdesign-survey-reports"
+LARGEST_FILE = 1 << 28
+NOT_DRAWN_YET = "ask() them first"
+PURPOSE = "remember"
+"""What tells this stream of a seed from that of reports that are drawn again."""
+
+
+class RememberedReports:
+    """The reports of users of a survey, each drawn once.
+
+    Once it was saved or loaded, the file is its home: new reports are there before :meth:`ask` returns them,
+    so that neither a crash nor a second process makes a user report twice.
+
+    Parameters
+    ----------
+    survey : Survey
+    kept : mapping, optional
+        From users to reports.
+
+    Examples
+    --------
+    >>> from mechdesign.families.survey import Question, Survey
+    >>> asked = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
+    >>> survey = Survey.of(asked, epsilon=2.0)
+    >>> kept = survey.remember({"smokes": ["no", "yes"], "sex": ["f", "m"]}, rng=1, users=["ann", "bob"])
+    >>> again = kept.ask(["bob", "cid"], {"smokes": ["no", "no"], "sex": ["m", "m"]}, rng=2)
+    >>> bool(again[0] == kept.reports(["bob"])[0]), len(kept)
+    (True, 3)
+    """
+
+    def __init__(self, survey: Survey, kept: Mapping[str, str] | None = None) -> None:
+        self.survey = survey
+        self.path: Path | None = None
+        self._kept: dict[str, str] = dict(kept or {})
+        self._names = _by_identifier(self._kept)
+        survey.aggregator().update(np.array(list(self._kept.values()), dtype=str))
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __repr__(self) -> str:
+        return f"RememberedReports({counted(len(self), 'user')}, of {self.survey!r})"
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """Users whose reports are kept."""
+        return tuple(self._kept)
+
+    @property
+    def ledger(self) -> str:
+        """Epsilon of each user as text, however often the reports are sent."""
+        given = self.survey.guarantee.in_short
+        return f"each user gives away {given} in total, however often the report is sent"
+
+    def reports(self, users: Sequence[Any] | None = None) -> NDArray[np.str_]:
+        """Return the reports of these users, or of all: the same every time.
+
+        Raises
+        ------
+        UnknownNameError
+            For a user who has none yet.
+        """
+        if users is None:
+            return np.array(list(self._kept.values()), dtype=str)
+        asked = identifiers(users)
+        for user in asked:
+            if user not in self._names:
+                raise UnknownNameError(
+                    "users", f"no report of {shown(user)}", suggestion(user, self.users) or NOT_DRAWN_YET
+                )
+        return np.array([self._kept[self._names[user]] for user in asked], dtype=str)
+
+    def ask(
+        self, users: Sequence[Any], answers: Any, rng: Rng = None, clip: bool = False
+    ) -> NDArray[np.str_]:
+        """Return a report of each user; drawn for those who have none, for others the one they have.
+
+        Parameters
+        ----------
+        users : sequence
+            Who they are, one a row of the answers. 1, 1.0, "1" and "1 " are one user, and so are two ways to
+            write one letter; large floats, which may be rounded, are refused.
+        answers, rng, clip
+            See :meth:`Survey.randomize`.
+
+        Raises
+        ------
+        DataError
+            For an answer that is not possible, a user who appears twice, or as many users as answers are not.
+        """
+        encoded = self.survey.questions.encode(answers, clip)
+        return self.drawn(identifiers(users), encoded, self.survey.source(rng, PURPOSE))
+
+    def drawn(self, users: Sequence[str], answers: Answers, source: BitSource) -> NDArray[np.str_]:
+        """Return a report of each user for encoded answers."""
+        if len(users) != len(answers[0]):
+            raise DataError(
+                "users", f"{len(users)} for {counted(len(answers[0]), 'row')} of answers", "give one per row"
+            )
+        if self.path is None:
+            self._draw(users, answers, source)
+        else:
+            with one_at_a_time(self.path, ModelFileError):
+                self._join(self.path)
+                if self._draw(users, answers, source):
+                    self._write(self.path)
+        return self.reports(users)
+
+    def _draw(self, users: Sequence[str], answers: Answers, source: BitSource) -> int:
+        """Draw the reports that are not there yet, and return how many."""
+        rows = np.array([row for row, user in enumerate(users) if user not in self._names], dtype=np.int64)
+        if len(rows):
+            made = self.survey.draw([column[rows] for column in answers], source)
+            self._kept |= {users[row]: str(text) for row, text in zip(rows.tolist(), made, strict=True)}
+            self._names |= {users[row]: users[row] for row in rows.tolist()}
+        return len(rows)
+
+    # File
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the reports to a file, for its owner only; it appears whole or not at all.
+
+        Users who are in the file already stay there.
+
+        Raises
+        ------
+        DataError, ModelFileError
+            When something else stands there, or another report of one of the users.
+        """
+        place = Path(os.path.realpath(path))
+        with one_at_a_time(place, ModelFileError):
+            if place.exists():
+                self._join(place)
+            self._write(place)
+        self.path = place
+
+    @classmethod
+    def load(cls, survey: Survey, path: str | os.PathLike[str]) -> Self:
+        """Read what :meth:`save` wrote, for the same survey.
+
+        Raises
+        ------
+        DataError, ModelFileError
+            When it belongs to another survey, or is damaged.
+        """
+        try:
+            made = cls(survey, _read(survey, path))
+        except RowError:
+            raise ModelFileError(path, "is damaged", "use a copy of it") from None
+        made.path = Path(os.path.realpath(path))
+        return made
+
+    def _join(self, path: Path) -> None:
+        """Take the users of the file in; nobody may have two reports."""
+        there = _read(self.survey, path)
+        for name, user in _by_identifier(there).items():
+            if name in self._names and self._kept[self._names[name]] != there[user]:
+                raise DataError(path, f"holds another report of user {shown(user)}", "load it before you ask")
+        self._kept = there | {user: self._kept[user] for user in self._kept if user not in there}
+        self._names = _by_identifier(self._kept)
+
+    def _write(self, path: Path) -> None:
+        document = {"format": FORMAT, **owner_entries(self.survey), "reports": self._kept}
+        text = json.dumps({**document, "sha256": _sum_of(document)}, ensure_ascii=False)
+        if len(text.encode()) >= LARGEST_FILE:
+            raise ModelFileError(
+                path, f"would take more than {LARGEST_FILE >> 20} MiB", "keep fewer in a file"
+            )
+        with whole_file(path, ModelFileError, durable=True, private=True) as temporary:
+            temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def _by_identifier(users: Iterable[str]) -> dict[str, str]:
+    """Return the users of a file by their identifiers; of two forms of one the first counts."""
+    names: dict[str, str] = {}
+    for user in users:
+        names.setdefault(identifier_or(user), user)  # a file of an earlier release took any text
+    return names
+
+
+def _sum_of(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+def _read(survey: Survey, path: str | os.PathLike[str]) -> dict[str, str]:
+    try:
+        document = parse_json(read_text(path, LARGEST_FILE, ModelFileError))
+    except OSError as error:
+        raise ModelFileError(path, unread(error), "check the path") from None
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(path, f"holds no reports ({error})", "choose another path") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelFileError(path, "holds no reports of a survey", "choose another path")
+    if document.pop("sha256", None) != _sum_of(document):
+        raise ModelFileError(path, "is damaged", "use a copy of it")
+    if document["mechanism"] != survey.survey_digest:
+        owner = other_owner(survey, document.get("survey"), document["mechanism"])
+        raise DataError(path, f"belongs to {owner}", "use the mechanism file it was made with")
+    found: dict[str, str] = document["reports"]
+    return found

@@ -1,0 +1,364 @@
+"""A survey of several questions under one epsilon: each user's client draws a design and answers its parts.
+
+Privacy. The design is drawn without looking at the answers and is part of the report. Given the design the
+parts are independent, each with an exact epsilon e_i, so the ratio of the chances of a report for two users
+is at most exp(e_1 + ... + e_k), whatever they differ in. The sum is taken over the exact fractions that the
+doubles e_i are, and compared with the fraction that epsilon is: no rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.door import on_table
+from mechdesign.collect.generator import rng_alone
+from mechdesign.collect.operations import Operation
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.guarantee import Guarantee
+from mechdesign.core.text import counted
+from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon, user_count
+from mechdesign.data.frames import is_table
+from mechdesign.data.identifiers import identifiers
+from mechdesign.data.intake import Intake
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
+from mechdesign.families.marginals.release import view_weights
+from mechdesign.families.survey.absent import NO_ANSWER
+from mechdesign.families.survey.audited import SurveyAudit, audit_of, promise_of
+from mechdesign.families.survey.client import SurveyClient
+from mechdesign.families.survey.figures import shares_of, survey_figures
+from mechdesign.families.survey.kinds import best_part, part_of
+from mechdesign.families.survey.parts import Answers, SurveyPart
+from mechdesign.families.survey.planned import expected_errors, part_information
+from mechdesign.families.survey.questions import Question, Questions
+from mechdesign.families.survey.remembered import PURPOSE, RememberedReports
+from mechdesign.families.survey.server import SurveyCounts
+from mechdesign.families.survey.tables import survey_operations
+from mechdesign.families.survey.wanted import Wanted, singles, wanted_of
+from mechdesign.show.figure import Figure
+
+MOST_EXPLAINED = 12
+"""Designs that are put in words."""
+
+SKIPPED = "category"
+"""What is done with empty fields of a file: each question takes them for skipping, or refuses them."""
+
+PIECE = 1 << 16
+"""Users whose reports are drawn at a time; blocks of files are a multiple of it."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """Questions to some of the users: parts about different questions.
+
+    Attributes
+    ----------
+    parts : tuple of SurveyPart
+    weight : int
+        Out of 2**62, the chance of a user to get this design.
+    """
+
+    parts: tuple[SurveyPart, ...]
+    weight: int
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The questions that it asks."""
+        return tuple(sorted(place for part in self.parts for place in part.places))
+
+
+class Survey(SurveyClient):
+    """Several questions of the same user under one epsilon, as its client draws what to ask and how.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+    epsilon : float
+        The promise for everything that a user reports, audited here.
+    designs : sequence of sequence of SurveyPart
+        What a user may be asked; the parts of one design are about different questions.
+    shares : sequence, optional
+        In which proportion the designs are drawn; even by default.
+    wanted : sequence of Wanted, optional
+        Cross tables and group means, beside every question alone.
+    users : int, optional
+        How many are planned.
+    delta : float
+        The promise for everything that a user reports, where parts have a delta: theirs add up.
+
+    Examples
+    --------
+    >>> asked = [Question("smokes", labels=("no", "yes")), Question("age", "number", low=18, high=90)]
+    >>> survey = Survey.of(asked, epsilon=3.0)
+    >>> reports = survey.randomize({"smokes": ["no", "yes"] * 4000, "age": [20, 60] * 4000}, rng=1)
+    >>> results = survey.estimate(reports)
+    >>> bool(abs(results["age"].value - 40) < 4 * results["age"].standard_error)
+    True
+    """
+
+    type: ClassVar[str] = "survey"
+    intake: Intake = Intake((), SKIPPED)
+    _missing_word: ClassVar[str] = NO_ANSWER
+
+    def __init__(
+        self,
+        questions: Sequence[Question] | Questions,
+        epsilon: float,
+        designs: Sequence[Sequence[SurveyPart]],
+        shares: Sequence[Any] | None = None,
+        wanted: Sequence[Wanted] = (),
+        users: int | None = None,
+        delta: float = 0.0,
+    ) -> None:
+        self.questions = questions if isinstance(questions, Questions) else Questions(questions)
+        self.epsilon, self.delta = privacy_epsilon(epsilon), privacy_delta(delta)
+        if not designs:
+            raise ParameterError("designs", "there are none", "give at least one")
+        weights = view_weights(len(designs), shares)
+        self.designs = tuple(
+            Design(_disjoint(number, parts), weight)
+            for number, (parts, weight) in enumerate(zip(designs, weights, strict=True))
+        )
+        self.wanted = (*singles(self.questions), *wanted)
+        self.users = None if users is None else user_count(users)
+        if not self.audit().holds:
+            raise CertificateError("designs", f"not private as stated: {self.audit()}", "rebuild it")
+
+    @classmethod
+    def of(
+        cls, questions: Sequence[Question] | Questions, epsilon: float, shares: Sequence[Any] | None = None
+    ) -> Self:
+        """Return the survey in which every user is asked one question, with the best mechanism for it.
+
+        Examples
+        --------
+        >>> Survey.of([Question("a", labels=("x", "y")), Question("b", labels=("x", "y", "z"))], 1.0)
+        Survey(2 questions, 2 designs, epsilon=1)
+        """
+        asked = questions if isinstance(questions, Questions) else Questions(questions)
+        designs = [[best_part(asked, place, epsilon)] for place in range(len(asked))]
+        return cls(asked, epsilon, designs, shares)
+
+    # What it is
+
+    @property
+    def count(self) -> int:
+        """Number of designs."""
+        return len(self.designs)
+
+    def share(self, number: int) -> float:
+        """Return the probability of a design."""
+        return self.designs[number].weight / TOTAL
+
+    def told(self, wanted: Wanted, part: SurveyPart) -> float:
+        """Return the planned information of one report of a part about a requested result."""
+        return part_information(self.questions, wanted, part)
+
+    def information(self, wanted: Wanted, number: int) -> float:
+        """Return the planned information of one report of a design about a requested result."""
+        return sum(self.told(wanted, part) for part in self.designs[number].parts)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the requested results."""
+        return tuple(wanted.name(self.questions) for wanted in self.wanted)
+
+    @property
+    def data_columns(self) -> tuple[str, ...]:
+        """The columns of users' data: the names of the questions."""
+        return self.intake.columns or self.questions.names
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
+        """Return the survey for columns of a file, which have to be its questions."""
+        if ranges:
+            raise ParameterError("range", "a survey has the ranges of its questions", "omit it")
+        for name in intake.columns:
+            self.questions.place(name, "columns")
+        if intake.columns and len(intake.columns) != len(self.questions):
+            raise ParameterError(
+                "columns", f"{len(intake.columns)} for {counted(len(self.questions), 'question')}", "name all"
+            )
+        rule = SKIPPED if intake.missing == "refuse" else intake.missing
+        return self.replaced(intake=Intake(intake.columns, rule))
+
+    def _require_missing(self, rule: str) -> None:
+        """Accept every rule about missing values: unless rows are dropped, each question has its own."""
+
+    # Client
+
+    @rng_alone
+    def randomize(self, answers: Any, rng: Rng = None, clip: bool = False) -> NDArray[np.str_]:
+        """Return one report per user, a text: the number of the design and a report of each of its parts.
+
+        Parameters
+        ----------
+        answers : mapping, data frame, or rows
+            Columns by the names of the questions, or one row a user in their order. An empty text, None or
+            NaN is not an answer, where a question may be skipped.
+        rng : None, int or numpy Generator
+            None, the default, draws from the operating system; give a seed only in simulations.
+        clip : bool
+            Whether numbers outside their range are moved to its nearest end.
+
+        Raises
+        ------
+        DataError
+            For an answer that is not possible, with its question and row.
+        """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, clip=clip)
+        return self.draw(self.questions.encode(answers, clip), self.source(rng))
+
+    def remember(
+        self, answers: Any, rng: Rng = None, clip: bool = False, users: Sequence[Any] | None = None
+    ) -> RememberedReports:
+        """Return reports that are drawn once and kept: who is asked again sends the same one.
+
+        Parameters
+        ----------
+        answers, rng, clip
+            See :meth:`randomize`.
+        users : sequence, optional
+            What tells the users apart, one a row; by default numbers from 0, as on a device with one user.
+        """
+        encoded, kept = self.questions.encode(answers, clip), RememberedReports(self)
+        names = identifiers(range(len(encoded[0])) if users is None else users)
+        kept.drawn(names, encoded, self.source(rng, PURPOSE))
+        return kept
+
+    def draw(self, answers: Answers, source: BitSource) -> NDArray[np.str_]:
+        """Return the reports for encoded answers."""
+        users = len(answers[0])
+        limits = np.cumsum(np.array([design.weight for design in self.designs], dtype=np.int64))[:-1]
+        found: NDArray[Any] = np.empty(users, dtype=object)
+        for start in range(0, users, PIECE):
+            part = [column[start : start + PIECE] for column in answers]
+            drawn = np.searchsorted(limits, source.integers(len(part[0])), side="right")
+            for number, design in enumerate(self.designs):
+                rows = np.flatnonzero(drawn == number)
+                if len(rows):
+                    chosen = [column[rows] for column in part]
+                    texts = (one.draw(self.questions, chosen, source) for one in design.parts)
+                    found[start + rows] = [f"{number}:{'|'.join(row)}" for row in zip(*texts, strict=True)]
+        return found.astype(str)
+
+    # Server
+
+    def aggregator(self) -> SurveyCounts:
+        """Return empty counters; those of many servers can be merged."""
+        return SurveyCounts(self)
+
+    def errors(self, users: int | None = None) -> dict[str, float]:
+        """Return the standard error of each result, expected with this many users at even answers.
+
+        Of a table it is the root mean square over its cells, of a mean in the units of the number.
+        """
+        count = user_count(self.users or USERS if users is None else users)
+        return dict(zip(self.names(), expected_errors(self, count).tolist(), strict=True))
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return the largest standard error of a share, or of a mean over the width of its range."""
+        count = user_count(users)
+        errors = expected_errors(self, count)
+        for place, wanted in enumerate(self.wanted):
+            question = self.questions[wanted.places[0] if wanted.number is None else wanted.number]
+            if question.is_mean:
+                errors[place] /= question.domain.width
+        worst = int(np.argmax(errors))
+        name, largest = self.names()[worst], float(errors[worst])
+        if largest > 1.0:
+            told = "nothing" if math.isinf(largest) else f"too little ({largest:.3g} times what is possible)"
+            asked = counted(count, "user")
+            reason = f"with {asked} the reports tell {told} about '{name}'; ask more users, or raise epsilon"
+            return Forecast("survey", count, False, reason=reason)
+        return Forecast("survey", count, True, largest, None, f"for '{name}'")
+
+    # Certificates and file
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised for all reports of a user together."""
+        return promise_of(self)
+
+    def audit(self) -> SurveyAudit:
+        """Return the exact audit of the composition: the design that gives away most."""
+        return audit_of(self)
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificates of privacy and of the probabilities of the designs."""
+        weights = sum(design.weight for design in self.designs)
+        return (
+            self.audit().certificate(),
+            Certificate("normalization", weights == TOTAL, True, {"share_sum": f"2**{BITS}"}),
+        )
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize``, ``remember`` and ``estimate``."""
+        return survey_operations(self)
+
+    def figures(self) -> list[Figure]:
+        """Return figures of the plan of questions, and of the expected errors over the number of users."""
+        return survey_figures(self)
+
+    def explained(self) -> tuple[str, ...]:
+        """Return an explanation of the questions of a user and of the reports that leave the device."""
+        lines = [
+            f"{len(self.questions)} questions, of which a random choice is reported: the device draws one of "
+            f"{self.count} designs, without looking at the answers, and reports the answers to its questions "
+            "only, each at random.",
+        ]
+        often = shares_of(self)
+        for parts, share in often[:MOST_EXPLAINED]:
+            text = " and ".join(" with ".join(self.questions[place].name for place in part) for part in parts)
+            lines.append(f"Of 1000 users about {round(1000 * share)} report {text}.")
+        if len(often) > MOST_EXPLAINED:
+            lines.append(f"The other {len(often) - MOST_EXPLAINED} choices are rarer.")
+        return (
+            *lines,
+            f"Everything that a user reports together gives away at most {self.guarantee.in_short}.",
+        )
+
+    def _figures(self) -> str:
+        designs = f"{self.count} design{'s' * (self.count > 1)}"
+        delta = f", delta={self.delta:g}" if self.delta else ""
+        return f"{counted(len(self.questions), 'question')}, {designs}, epsilon={self.epsilon:g}{delta}"
+
+    def content(self) -> dict[str, Any]:
+        """Return questions, designs with their mechanisms, shares as integers, and what is wanted."""
+        return {
+            "epsilon": self.epsilon,
+            **({"delta": self.delta} if self.delta else {}),
+            "questions": self.questions.as_json(),
+            "designs": [
+                {"weight": design.weight, "parts": [part.as_json() for part in design.parts]}
+                for design in self.designs
+            ],
+            "wanted": [wanted.as_json() for wanted in self.wanted[len(self.questions) :]],
+            "users": self.users,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the survey from plain values, auditing every part and the composition again."""
+        questions = Questions.from_json(content["questions"])
+        designs = [[part_of(questions, part) for part in item["parts"]] for item in content["designs"]]
+        weights = [integer("designs: weight", item["weight"], 1, TOTAL) for item in content["designs"]]
+        if sum(weights) != TOTAL:
+            raise CertificateError("designs", "their weights do not sum to 2**62")
+        wanted = wanted_of(questions, content["wanted"])
+        delta = content.get("delta", 0.0)
+        return cls(questions, content["epsilon"], designs, weights, wanted, content["users"], delta)
+
+
+def _disjoint(number: int, parts: Sequence[SurveyPart]) -> tuple[SurveyPart, ...]:
+    """Return the parts of a design; refuse two about one question: their errors would go together."""
+    places = [place for part in parts for place in part.places]
+    if not places or len(set(places)) < len(places):
+        raise ParameterError("designs", f"design {number} has no part, or asks a question twice")
+    return tuple(parts)

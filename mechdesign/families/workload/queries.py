@@ -1,0 +1,271 @@
+"""Workloads: the linear queries that an analyst asks, by name or as a matrix, with their Gram matrix.
+
+A query is a row q of numbers, one per type; its answer for a population with shares p is q.p. The Gram matrix
+sum over queries of weight x q q^T is all that the error depends on, and for the large workloads it has a
+closed form: no row is ever written down to design a mechanism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sized
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import ParameterError, suggestion
+from mechdesign.core.text import counted
+from mechdesign.core.validation import finite_array
+from mechdesign.core.values import frozen_value, kept, kept_after
+from mechdesign.exact.numbers import frozen
+from mechdesign.families.workload.audit.workload_bound import is_dominated
+from mechdesign.families.workload.named import NAMED, Named
+
+Array = NDArray[np.float64]
+
+MOST_TYPES = 1 << 12
+"""More types are refused: the Gram matrix and its factors would not fit into memory."""
+
+FACTOR_ROWS = 4
+"""Queries per type up to which bounds are proven with the queries themselves."""
+
+LARGEST_ENTRY = 1e75
+"""The largest number of a matrix: squares and their products are numbers of the bounds."""
+
+LIGHTEST = 1e-100
+"""The least that the largest weight may be: its square is a number of the bounds."""
+
+MOST_ENTRIES = 1 << 25
+"""Entries of a matrix of queries that is written down: 256 MiB."""
+
+
+@frozen_value(eq=False)
+class Workload:
+    """Linear queries about n types.
+
+    Parameters
+    ----------
+    given : mapping or (p, n) array
+        ``{"name": "prefix", "size": 8}`` or the rows themselves.
+    weights : (p,) array, optional
+        How much the squared error of each query counts; 1 by default.
+
+    Raises
+    ------
+    ParameterError
+        When the name is unknown, an argument is missing, every query is constant, or a weight is negative.
+
+    Examples
+    --------
+    >>> asked = Workload({"name": "prefix", "size": 4})
+    >>> asked.rows.astype(int).tolist()
+    [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]]
+    >>> asked.names
+    ['<= 0', '<= 1', '<= 2']
+    """
+
+    given: Any = kept(lambda name, value: value if isinstance(value, Mapping) else query_matrix(value))
+    named: Named | None = attrs.field(
+        init=False, default=attrs.Factory(lambda workload: named_workload(workload.given), takes_self=True)
+    )
+    weights: Any = kept_after(
+        lambda workload, name, value: None if value is None else _weights(value, workload.count), default=None
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if self.size > MOST_TYPES:
+            raise ParameterError(
+                "workload",
+                f"{self.size} types need matrices of {self.size}^2 numbers",
+                f"use at most {MOST_TYPES} types, for instance wider bins",
+            )
+        if self.size < 2:
+            raise ParameterError("workload", "has one type", "give at least two types")
+        _require_information(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Workload, (self.given, self.weights)
+
+    @property
+    def size(self) -> int:
+        """Number of types n."""
+        return self.named.size if self.named is not None else int(self.given.shape[1])
+
+    @property
+    def count(self) -> int:
+        """Number of queries p."""
+        return self.named.count if self.named is not None else int(self.given.shape[0])
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the queries are few enough to be written down, one row each."""
+        return self.count * self.size <= MOST_ENTRIES
+
+    @cached_property
+    def rows(self) -> Array:
+        """The queries without weights, shape (p, n)."""
+        if self.named is None:
+            given: Array = self.given
+            return frozen(given)
+        if not self.is_listed:
+            raise ParameterError(
+                "workload",
+                f"{counted(self.count, 'query')} about {self.size} types are too many to be listed",
+                "estimate the shares of the types and ask single queries of them",
+            )
+        return frozen(self.named.rows())
+
+    @cached_property
+    def names(self) -> list[str]:
+        """A name for each query."""
+        if self.named is not None:
+            return self.named.names()
+        return [f"query {number}" for number in range(self.count)]
+
+    @cached_property
+    def gram(self) -> Array:
+        """The Gram matrix sum of weight x q q^T, shape (n, n)."""
+        if self.weights is None and self.named is not None and self.named.gram is not None:
+            return frozen(self.named.gram())
+        rows = self.rows if self.weights is None else self.rows * np.sqrt(self.weights)[:, None]
+        found: Array = rows.T @ rows
+        return frozen(found)
+
+    @cached_property
+    def gram_error(self) -> Array:
+        """An upper bound of the rounding errors of :attr:`gram`, entry by entry; 0 for integers."""
+        if self.weights is None and self._is_whole:
+            return frozen(np.zeros((self.size, self.size)))
+        size = (
+            np.abs(self.rows) if self.weights is None else np.abs(self.rows) * np.sqrt(self.weights)[:, None]
+        )
+        bound: Array = (self.count + 8) * 2.0**-51 * (size.T @ size)
+        return frozen(bound)
+
+    @cached_property
+    def factor(self) -> tuple[Array, Array]:
+        """Rows F with F'F = G, or a little less, and a bound of their rounding errors; shape (r, n) each.
+
+        The weighted queries themselves where they are not many more than the types; else a Cholesky factor of
+        the Gram matrix, made a little smaller until it is proven that its queries have no larger error.
+        """
+        smaller = None if self.count <= FACTOR_ROWS * self.size else self._cholesky()
+        if smaller is not None:
+            return frozen(smaller), frozen(np.zeros_like(smaller))
+        rows = self.rows if self.weights is None else self.rows * np.sqrt(self.weights)[:, None]
+        error = np.zeros_like(rows) if self.weights is None else np.abs(rows) * 2.0**-51
+        return frozen(rows), frozen(error)
+
+    def _cholesky(self) -> Array | None:
+        """Return rows whose error is proven to be no larger, as many as types; None where none are found."""
+        level = float(np.trace(self.gram)) / self.size
+        for digits in range(12, 1, -1):
+            raised = (1.0 - 10.0**-digits) * (self.gram + level)
+            try:
+                found: Array = np.asarray(np.linalg.cholesky(raised)).T
+            except np.linalg.LinAlgError:
+                return None
+            if is_dominated(found, self.gram, self.gram_error):
+                return found
+        return None
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        if self.named is not None and self.named.gram is not None:
+            return float(self.gram.max()) < 2.0**52
+        rows = self.rows
+        return bool((rows == np.rint(rows)).all()) and float((np.abs(rows).T @ np.abs(rows)).max()) < 2.0**52
+
+    def centered(self, population: Array) -> Array:
+        """Return the Gram matrix of the queries less their averages over the population."""
+        average = self.gram @ population
+        found: Array = self.gram - average[:, None] - average[None, :] + float(population @ average)
+        return (found + found.T) / 2.0
+
+    def as_json(self) -> Any:
+        """Return the source of the workload, as plain values."""
+        return dict(self.given) if self.named is not None else self.given.tolist()
+
+
+def query_matrix(given: Any) -> Array:
+    """Return the queries of a matrix, a row each, or say what is wrong with it."""
+    if isinstance(given, str):
+        raise ParameterError(
+            "workload", f"expected a table or a matrix, got {given!r}", f'write {{name = "{given}", ...}}'
+        )
+    _require_even_rows(given)
+    rows = finite_array("workload", given, 2)
+    largest = float(np.abs(rows).max(initial=0.0))
+    if largest > LARGEST_ENTRY:
+        raise ParameterError("workload", f"{largest:g} is too large", f"give at most {LARGEST_ENTRY:g}")
+    if 0.0 < largest < 1.0 / LARGEST_ENTRY:
+        raise ParameterError("workload", f"no entry is above {largest:g}", "multiply all by the same number")
+    return rows
+
+
+def _require_even_rows(given: Any) -> None:
+    """Raise ParameterError where a row has more or fewer entries than the first."""
+    if not isinstance(given, list | tuple) or not all(isinstance(row, Sized) for row in given):
+        return
+    for number, row in enumerate(given):
+        if len(row) != len(given[0]):
+            raise ParameterError(
+                "workload",
+                f"row {number} has {counted(len(row), 'entry')}, row 0 has {len(given[0])}",
+                "give every query one entry per type",
+            )
+
+
+def named_workload(given: Any) -> Named | None:
+    """Return the named workload that a table stands for; None for a matrix."""
+    if not isinstance(given, Mapping):
+        return None
+    name = given.get("name")
+    if name is None:
+        raise ParameterError("workload", "'name' is missing", f"use {', '.join(sorted(NAMED))}")
+    if not isinstance(name, str) or name not in NAMED:
+        raise ParameterError("workload", f"unknown name '{name}'", suggestion(str(name), NAMED))
+    arguments = {str(word): value for word, value in given.items() if word != "name"}
+    return _called(str(name), NAMED[str(name)], arguments)
+
+
+def _called(name: str, function: Callable[..., Named], arguments: Mapping[str, Any]) -> Named:
+    known = function.__kwdefaults__ or {}
+    words = [*function.__code__.co_varnames[: function.__code__.co_argcount], *known]
+    for word in arguments:
+        if word not in words:
+            raise ParameterError(f"workload: {name}", f"unknown argument '{word}'", f"use {', '.join(words)}")
+    for word in words:
+        if word not in known and word not in arguments:
+            raise ParameterError(f"workload: {name}", f"'{word}' is missing", f"give {', '.join(words)}")
+    return function(**arguments)
+
+
+def _weights(given: Any, count: int) -> Array:
+    weights = finite_array("weights", given, 1)
+    if len(weights) != count:
+        raise ParameterError(
+            "weights", f"expected {counted(count, 'number')}, one per query, got {len(weights)}"
+        )
+    if (weights < 0.0).any():
+        place = int(np.argmax(weights < 0.0))
+        raise ParameterError(
+            "weights", f"entry {place} is negative ({weights[place]:g})", "give numbers >= 0"
+        )
+    largest = float(weights.max())
+    if largest < LIGHTEST:
+        told = "all are 0" if largest == 0.0 else f"none is above {largest:g}"
+        raise ParameterError("weights", told, "give at least one query a weight such as 1")
+    return weights
+
+
+def _require_information(workload: Workload) -> None:
+    """Raise ParameterError where every query has one value for all types, so that nothing is asked."""
+    gram = workload.gram
+    spread = np.diag(gram) + gram[0, 0] - 2.0 * gram[0]
+    if not (spread > 1e-12 * max(float(np.diag(gram).max()), 1e-300)).any():
+        raise ParameterError(
+            "workload", "every query is constant over the types", "ask queries that distinguish the types"
+        )

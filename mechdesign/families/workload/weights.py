@@ -1,0 +1,188 @@
+"""From the weights of patterns in floating point to integers out of 2**62 that are private exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.recipes import Steps
+from mechdesign.core.errors import ParameterError
+from mechdesign.exact.exponential import exp_written
+from mechdesign.exact.numbers import frozen
+from mechdesign.exact.randomness import BITS, TOTAL
+from mechdesign.families.workload.audit.patterns import blank_weights
+from mechdesign.families.workload.orbits import OrbitWeights, Translations, pattern_tables
+from mechdesign.families.workload.value import Array, ChannelValue, Sets, columns_of
+
+RESERVE = 1e-9
+"""The part of all reports that are blank at least: it absorbs every rounding error."""
+
+FEW = 64
+"""Up to this many users a client goes through all reports, as a single device does."""
+
+RARE = 1e-6
+"""Patterns that are reported more rarely than this are dropped."""
+
+REPAIRS = 20
+"""Steps of the repair: a weight that wants to vanish falls to a tenth: each step gains a digit at least."""
+
+DIGITS = 30
+"""Leading binary digits of a weight that are kept: those beyond differ between processors, as solvers round.
+What is cut off, some 1e-9 of all reports, joins the blank report: a sum of patterns is private as well."""
+
+CLOSE = 1e-11
+"""By how much the probabilities of a type may miss 1 before rounding: a hundredth of the blank reports."""
+
+
+@dataclass(frozen=True, eq=False)
+class PatternWeights:
+    """Sets of types, and the integer weights of their reports.
+
+    Parameters
+    ----------
+    sets : (K, n) array of bool
+    low, high : (K,) int64 array
+        Weights out of 2**62 for types outside of the set and in it.
+    """
+
+    sets: Sets
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+
+    @cached_property
+    def blank(self) -> NDArray[np.int64]:
+        """The weights of the blank report, one per type; it closes every sum to 2**62."""
+        return frozen(blank_weights(self.sets, self.low, self.high))
+
+    @property
+    def reports(self) -> int:
+        """Number of reports, the blank one included as the last one."""
+        return len(self.sets) + 1
+
+    def row(self, type_number: int) -> NDArray[np.int64]:
+        """Return the weights of all reports for a type, blank last."""
+        return np.append(np.where(self.sets[:, type_number], self.high, self.low), self.blank[type_number])
+
+    def draw(self, codes: NDArray[np.int64], drawn: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the report for each type and drawn integer.
+
+        A single device goes through all reports, always to the end; for many users at once the sums of a type
+        are made once and searched.
+        """
+        found = np.empty(len(codes), dtype=np.int64)
+        if not len(codes):
+            return found
+        order = np.argsort(codes, kind="stable")
+        kinds, starts = np.unique(codes[order], return_index=True)
+        for kind, users in zip(kinds.tolist(), np.split(order, starts[1:]), strict=True):
+            ends = np.cumsum(self.row(kind))
+            if len(codes) <= FEW:
+                found[users] = (ends[None, :] <= drawn[users, None]).sum(axis=1)
+            else:
+                found[users] = np.searchsorted(ends, drawn[users], side="right")
+        return found
+
+    def client_steps(self) -> Steps:
+        """Return how a report is drawn, as plain values for clients; the blank report is what is left."""
+        return {"step": "patterns", **pattern_tables(self.sets, self.low, self.high)}
+
+    def value(self, population: Array) -> ChannelValue:
+        """Return the errors of the very numbers that are sampled from."""
+        return ChannelValue(self.channel, population)
+
+    @cached_property
+    def channel(self) -> Array:
+        """The probabilities in floating point, shape (reports, n)."""
+        weights = np.where(self.sets, self.high[:, None], self.low[:, None])
+        return frozen(np.ldexp(np.vstack([weights, self.blank]).astype(np.float64), -BITS))
+
+
+def in_order(sets: Sets, amounts: Array) -> tuple[Sets, Array]:
+    """Return each pattern once, in the order of its bits: a mechanism does not depend on how it was found.
+
+    Examples
+    --------
+    >>> in_order(np.array([[1, 0], [0, 1], [1, 0]], dtype=bool), np.array([0.25, 0.5, 0.25]))[1].tolist()
+    [0.5, 0.5]
+    """
+    order = np.lexsort((amounts, *sets.T[::-1]))
+    sets, amounts = sets[order], amounts[order]
+    first = np.flatnonzero(np.append(True, (sets[1:] != sets[:-1]).any(axis=1)))
+    return sets[first], np.add.reduceat(amounts, first)
+
+
+def kept_and_repaired(sets: Sets, amounts: Array, exponential: float) -> tuple[Sets, Array]:
+    """Return the patterns that matter with weights c >= 0, sum c v = 1 restored by the least reweighting.
+
+    Parameters
+    ----------
+    sets : (K, n) array of bool
+    amounts : (K,) array
+        The probability of each report for a type outside of its set.
+    exponential : float
+        e^epsilon.
+
+    Raises
+    ------
+    ParameterError
+        When no such weights are found: the probabilities were far from summing to 1.
+    """
+    sets, amounts = in_order(sets, amounts)
+    columns = columns_of(sets, exponential)
+    share = amounts * columns.mean(axis=1)
+    kept = share > min(RARE, 0.01 * float(share.max()))
+    sets, columns, amounts = sets[kept], columns[kept], amounts[kept]
+    for _ in range(REPAIRS):
+        missing = 1.0 - columns.T @ amounts
+        if float(np.abs(missing).max()) <= CLOSE:
+            break
+        moved = columns * amounts[:, None]
+        step = columns @ np.linalg.lstsq(columns.T @ moved, missing, rcond=1e-14)[0]
+        amounts = amounts * np.maximum(1.0 + step, 0.1)
+    missing = 1.0 - columns.T @ amounts
+    if float(np.abs(missing).max()) > CLOSE:
+        raise ParameterError(
+            "patterns",
+            f"the probabilities of a type miss 1 by {float(np.abs(missing).max()):.3g}",
+            "give weights c with sum c v = 1 over patterns v of 1 and e^epsilon",
+        )
+    return sets, amounts
+
+
+def integer_weights(sets: Sets, amounts: Array, epsilon: float) -> PatternWeights:
+    """Return integer weights with high <= e^epsilon low exactly, for weights c with sum c v = 1.
+
+    The patterns come in the order of their bits.
+
+    Examples
+    --------
+    >>> sets = np.eye(2, dtype=bool)
+    >>> made = integer_weights(sets, np.full(2, 1.0 / (1.0 + np.e)), 1.0)
+    >>> bool((made.row(0).sum() == 2**62) and made.blank.max() < 2**34)
+    True
+    """
+    bound = exp_written(epsilon)
+    sets, amounts = in_order(sets, amounts)
+    low = [_leading(int(amount * (1.0 - RESERVE) * TOTAL)) for amount in amounts.tolist()]
+    high = [value * bound.numerator // bound.denominator for value in low]
+    used = [place for place, value in enumerate(low) if value > 0]
+    return PatternWeights(
+        np.ascontiguousarray(sets[used]),
+        np.array([low[place] for place in used], dtype=np.int64),
+        np.array([high[place] for place in used], dtype=np.int64),
+    )
+
+
+def _leading(weight: int) -> int:
+    """Return a weight with all but its leading digits 0."""
+    beyond = max(weight.bit_length() - DIGITS, 0)
+    return weight >> beyond << beyond
+
+
+def integer_orbits(sets: Sets, amounts: Array, group: Translations, epsilon: float) -> OrbitWeights:
+    """Return integer weights of base sets and all their translates, high <= e^epsilon low exactly."""
+    made = integer_weights(sets, amounts, epsilon)
+    return OrbitWeights(made.sets, made.low, made.high, group)

@@ -1,5 +1,0 @@
-"""The sources of the family ``marginals``: what they publish, measured and judged; rivals of the views."""
-
-from mechdesign.papers.marginals.rivals import MarginalRival
-
-__all__ = ["MarginalRival"]

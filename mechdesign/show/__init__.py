@@ -1,0 +1,1 @@
+"""Figures and their marks, and how they are drawn."""

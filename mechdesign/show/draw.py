@@ -1,0 +1,322 @@
+"""Draw figures: as objects of matplotlib, into PNG and SVG files, or as SVG text for a page.
+
+Matplotlib is optional (``mechdesign[plot]``) and imported on first use. No window is opened and nothing of
+what a program has set up with pyplot is touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+import os
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
+
+from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
+from mechdesign.show.draw_marks import draw_marks
+from mechdesign.show.figure import Figure, Panel
+from mechdesign.show.layout import bar_floor, entries, even_lines, legend_columns, legend_rows, named_places
+from mechdesign.show.marks import Bars, Heat
+from mechdesign.show.style import INK, PANEL, SETTINGS
+from mechdesign.work.files import whole_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+SUFFIXES = (".png", ".svg")
+RESOLUTION = 150
+"""Dots per inch of PNG files."""
+
+NAMES, NAMES_BESIDE_BAR = 66, 46
+"""Letters for which a horizontal axis has room; next to the bar of a heat map."""
+
+LABEL, TITLE = 40, 60
+"""Letters in a line of the label of a vertical axis, and of the title of a panel."""
+
+LARGE = 1e4
+"""Numbers from here on are written in groups of three digits."""
+
+SIDE_BY_SIDE = 2
+"""Panels in a row."""
+
+TAG, NAMED = re.compile(r"<[^>]*>"), re.compile(r'(\bid="|xlink:href="#|url\(#)')
+"""Names are in tags; what looks like one in a label is a text."""
+
+NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
+"""The same figure gives the same file, and SVG has no block that names addresses."""
+
+
+def matplotlib_module(name: str) -> Any:
+    """Return a module of matplotlib, or raise the error that names the extra."""
+    try:
+        return importlib.import_module(f"matplotlib.{name}" if name else "matplotlib")
+    except ImportError:
+        raise MissingPackageError("figure", "needs matplotlib", "install mechdesign[plot]") from None
+
+
+def picture(figure: Figure) -> Picture:
+    """Return a figure as an object of matplotlib, which can be changed further.
+
+    Raises
+    ------
+    MissingPackageError
+        Without matplotlib.
+
+    Examples
+    --------
+    >>> from mechdesign.show.marks import Line
+    >>> drawn = picture(Figure("Utility", [Panel("epsilon", "utility", [Line([1, 2], [0.6, 0.8])])]))
+    >>> [axes.get_xlabel() for axes in drawn.axes]
+    ['epsilon']
+    """
+    with _settings():
+        drawn = _built(figure)
+        drawn.draw_without_rendering()  # what is only made when it is drawn has our style then too
+    return drawn
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Have the style of all pictures, whatever a program has set."""
+    module = matplotlib_module("")
+    with module.rc_context(), warnings.catch_warnings():
+        # Letters of other scripts: SVG has them as text, in PNG a box stands for what the font lacks.
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        module.rcdefaults()
+        module.rcParams.update(SETTINGS)
+        yield
+
+
+def _built(figure: Figure) -> Picture:
+    rows = -(-len(figure.panels) // SIDE_BY_SIDE)
+    columns = min(len(figure.panels), SIDE_BY_SIDE)
+    size = (
+        PANEL[0] * columns,
+        sum(_height(figure.panels[SIDE_BY_SIDE * row :][:columns]) for row in range(rows)),
+    )
+    drawn: Picture = matplotlib_module("figure").Figure(figsize=size, layout="constrained")
+    matplotlib_module("backends.backend_agg").FigureCanvasAgg(drawn)
+    parts = drawn.subfigures(rows, columns, squeeze=False)
+    for part, panel in zip(parts.flat, figure.panels, strict=False):
+        _draw_panel(part, panel)
+    width = 54 * columns
+    drawn.suptitle("\n".join(even_lines(figure.title, width)), fontweight="bold")
+    return drawn
+
+
+def _height(panels: Sequence[Panel]) -> float:
+    """Return the inches that a row of panels needs: more where legends are long or there are many cells."""
+    return PANEL[1] + max(
+        0.17 * rows + 0.04 * max(0, rows - 10) + 0.2 * _extra_lines(panel)
+        for panel, rows in ((panel, legend_rows(panel)) for panel in panels)
+    )
+
+
+def _extra_lines(panel: Panel) -> int:
+    """Return how many lines title and label of the horizontal axis have beyond the first two."""
+    lines = len(even_lines(panel.title, TITLE)), len(even_lines(panel.x_label, 2 * LABEL))
+    return sum(max(0, count - 2) for count in lines)
+
+
+def _draw_panel(part: Any, panel: Panel) -> None:
+    """Draw axes and marks of one panel, and under them what the marks are."""
+    axes = part.subplots()
+    _fill(part, axes, panel)
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        said = entries(labels)
+        part.legend(handles[: len(said)], said, loc="outside lower center", ncols=legend_columns(panel))
+
+
+def draw_on(axes: Any, panel: Panel) -> None:
+    """Draw a panel on axes that a program has, in the style that these have; with a legend inside.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure as Sheet
+    >>> from mechdesign.show.marks import Line
+    >>> axes = Sheet().subplots()
+    >>> draw_on(axes, Panel("epsilon", "utility", [Line([1, 2], [0.6, 0.8], label="optimum")]))
+    >>> axes.get_xlabel(), [text.get_text() for text in axes.get_legend().get_texts()]
+    ('epsilon', ['optimum'])
+    """
+    _fill(axes.get_figure(root=False), axes, panel)
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        said = entries(labels)
+        axes.legend(handles[: len(said)], said)
+
+
+def _fill(part: Any, axes: Any, panel: Panel) -> None:
+    """Draw marks, labels and scales of a panel."""
+    axes.set_xlabel("\n".join(even_lines(panel.x_label, 2 * LABEL)))
+    axes.set_ylabel("\n".join(even_lines(panel.y_label, LABEL)))
+    if panel.title:
+        axes.set_title("\n".join(even_lines(panel.title, TITLE)))
+    for scale, set_scale in ((panel.x_scale, axes.set_xscale), (panel.y_scale, axes.set_yscale)):
+        if scale == "log":
+            set_scale("log")
+    draw_marks(part, axes, panel)
+    _set_axes(axes, panel)
+
+
+def _set_axes(axes: Any, panel: Panel) -> None:
+    for scale, axis in ((panel.x_scale, axes.xaxis), (panel.y_scale, axes.yaxis)):
+        if scale == "log":
+            _set_log(axis)
+        elif max(map(abs, axis.get_view_interval())) >= LARGE:
+            axis.set_major_formatter(matplotlib_module("ticker").FuncFormatter(_plain_number))
+    if panel.x_names:
+        places, names = named_places(panel.x_names)
+        many = _crowded(panel, names)
+        axes.set_xticks(
+            places,
+            names,
+            rotation=35 if many else 0,
+            ha="right" if many else "center",
+            rotation_mode="anchor" if many else "default",
+        )
+        axes.grid(visible=False, axis="x")
+        axes.set_xlim(-0.5, len(panel.x_names) - 0.5)  # the same width for all places
+    if panel.y_names:
+        axes.set_yticks(*named_places(panel.y_names))
+        axes.grid(visible=False, axis="y")
+    if panel.x_limits is not None:
+        axes.set_xlim(*panel.x_limits)
+    if panel.y_limits is not None:
+        axes.set_ylim(*panel.y_limits)
+    elif panel.y_scale == "log" and any(isinstance(mark, Bars) for mark in panel.marks):
+        axes.set_ylim(bottom=bar_floor(panel))
+    if panel.equal_aspect:
+        axes.set_aspect("equal", adjustable="datalim" if panel.x_limits is None else "box")
+
+
+def _crowded(panel: Panel, names: Sequence[str]) -> bool:
+    """Whether names next to each other would run into one another, were they not turned."""
+    room = NAMES_BESIDE_BAR if any(isinstance(mark, Heat) for mark in panel.marks) else NAMES
+    lengths = [len(name) for name in names]
+    return any(
+        (here + there) / 2 + 1 > room / len(lengths) for here, there in pairwise([*lengths, lengths[-1]])
+    )
+
+
+def _set_log(axis: Any) -> None:
+    """Write plain numbers: powers of ten would need mathematical type; more of them where there are few."""
+    ticker = matplotlib_module("ticker")
+    low, high = sorted(axis.get_view_interval())
+    steps = (1.0, 2.0, 5.0) if high < 300 * low else (1.0,)
+    axis.set_major_locator(ticker.LogLocator(subs=steps, numticks=12))
+    axis.set_major_formatter(ticker.FuncFormatter(_plain_number))
+    axis.set_minor_formatter(ticker.NullFormatter())
+
+
+def _plain_number(value: float, _: Any) -> str:
+    if LARGE <= abs(value) < 1e9:
+        return f"{value:,.12g}".replace(",", " ")
+    return f"{value:.12g}" if 1e-4 <= abs(value) < 1e4 else f"{value:g}"
+
+
+def svg(figure: Figure) -> str:
+    """Return a figure as self-contained SVG text that can stand in a page of HTML.
+
+    Text is text and has the colour of the text around it, the ground is transparent: it is legible on light
+    and on dark pages. Screen readers say title and caption. Names are the figure's own, so that many
+    figures can stand in one page.
+
+    Examples
+    --------
+    >>> from mechdesign.show.marks import Line
+    >>> text = svg(Figure("Utility", [Panel("epsilon", "utility", [Line([1, 2], [0.6, 0.8])])]))
+    >>> text.startswith("<svg"), "<title" in text, "http" in text.replace("http://www.w3.org/", "")
+    (True, True, False)
+    """
+    text = io.StringIO()
+    with _settings():
+        _built(figure).savefig(text, format="svg", transparent=True, metadata=NO_METADATA)
+    return _own(text.getvalue(), figure)
+
+
+def _own(text: str, figure: Figure) -> str:
+    """Return matplotlib's SVG file as an element for pages: no prologue, no style for the whole page."""
+    mark = "f" + hashlib.sha256(text.encode()).hexdigest()[:10]
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>\s*", "", text, count=1, flags=re.DOTALL)
+    text = TAG.sub(lambda found: NAMED.sub(rf"\g<1>{mark}-", found[0]).replace(INK, "currentColor"), text)
+    head, body = text.split(">", 1)
+    head += f' role="img" aria-labelledby="{mark}-title {mark}-desc"'
+    head += ' stroke-linejoin="round" stroke-linecap="butt"'
+    said = f'<title id="{mark}-title">{escape(figure.title)}</title>'
+    said += f'<desc id="{mark}-desc">{escape(figure.caption or figure.title)}</desc>'
+    return f"{head}>\n {said}{body}"
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a PNG or SVG file, by the suffix; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    figure : Figure
+    path : path
+
+    Raises
+    ------
+    ParameterError
+        For another suffix.
+    DataError
+        When the place cannot be written.
+    MissingPackageError
+        Without matplotlib.
+    """
+    require_picture_suffix(path)
+    if Path(path).suffix.lower() == ".svg":
+        content = ('<?xml version="1.0" encoding="utf-8"?>\n' + svg(figure)).encode()
+    else:
+        content = _png(figure)
+    with whole_file(path, DataError) as temporary:
+        temporary.write_bytes(content)
+
+
+def _png(figure: Figure) -> bytes:
+    data = io.BytesIO()
+    with _settings():
+        _built(figure).savefig(
+            data, format="png", dpi=RESOLUTION, facecolor="white", metadata={"Software": None}
+        )
+    return data.getvalue()
+
+
+def require_picture_suffix(path: str | os.PathLike[str]) -> None:
+    """Raise ParameterError when a name does not say which kind of picture it is to be.
+
+    Examples
+    --------
+    >>> require_picture_suffix("utility.pdf")
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.ParameterError: --figure utility.pdf: is neither .png nor .svg; name it so
+    """
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise ParameterError(f"--figure {os.fspath(path)}", "is neither .png nor .svg", "name it so")
+
+
+def numbered(path: str | os.PathLike[str], count: int) -> list[str]:
+    """Return the names of ``count`` pictures: the first as given, then ``-2``, ``-3`` before the suffix.
+
+    Examples
+    --------
+    >>> numbered("out.svg", 3)
+    ['out.svg', 'out-2.svg', 'out-3.svg']
+    """
+    place = Path(path)
+    further = [
+        os.fspath(place.with_name(f"{place.stem}-{number}{place.suffix}")) for number in range(2, count + 1)
+    ]
+    return [os.fspath(path), *further][:count]

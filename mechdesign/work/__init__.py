@@ -1,0 +1,1 @@
+"""Long work: in parallel, on a cluster, kept in a cache, watched."""

@@ -1,0 +1,250 @@
+"""Many independent pieces of work on all cores, or on a cluster, with progress, and resumed after a stop.
+
+Finished pieces are kept in a cache as they come. joblib runs them: with its own processes, or with the
+backend that the caller has chosen by ``joblib.parallel_config``, such as a Dask cluster.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.core.text import listed
+from mechdesign.work.cache import Cache
+from mechdesign.work.orphans import end_with_parent, watch_arguments
+
+VARIABLE = "MECHDESIGN_JOBS"
+"""The environment variable with the number of processes, where none is asked for."""
+LOST = ("KilledWorker", "CommClosedError", "FutureCancelledError")
+"""What distributed calls it; it is not imported here, it may not be installed."""
+ALONE = 1.0
+"""Seconds for which work is done in this process before others are started: they cost about as much."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A piece of work: a function of the top level of a module, its arguments, a label and a key.
+
+    A result is kept under the key, unless ``is_final`` says that another run may find another one.
+    """
+
+    label: str
+    key: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    is_final: Callable[[Any], bool] = lambda result: True
+
+
+class Watcher(Protocol):
+    """Follows the work; :class:`mechdesign.work.watch.Watch` draws a bar."""
+
+    def begin(self, total: int, kept: int) -> None:
+        """Take the number of pieces, and of those that were finished before."""
+
+    def started(self, label: str) -> None:
+        """Take note that a piece has been handed out."""
+
+    def finished(self, label: str) -> None:
+        """Take note that a piece is done."""
+
+
+class Silent:
+    """A watcher that says nothing."""
+
+    def begin(self, total: int, kept: int) -> None:
+        """Print nothing."""
+
+    def started(self, label: str) -> None:
+        """Print nothing."""
+
+    def finished(self, label: str) -> None:
+        """Print nothing."""
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    jobs: int | None = None,
+    cache: Cache | None = None,
+    watcher: Watcher | None = None,
+    alone: float = ALONE,
+) -> list[Any]:
+    """Return the results in the order of the tasks.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    jobs : int, optional
+        Number of processes; by default one per CPU core, or ``MECHDESIGN_JOBS``. With 1 everything is
+        done in this process. A backend chosen by ``joblib.parallel_config`` brings its own number.
+    cache : Cache, optional
+        Results in it are not computed again; new ones are kept as they come, so that nothing is lost when
+        the work is interrupted.
+    watcher : Watcher, optional
+    alone : float
+        For how many seconds pieces are begun in this process before others are started. The first may take
+        its time, while the other cores wait: 0 is right where a piece can be long.
+
+    Raises
+    ------
+    ParameterError
+        For a number of processes below 1.
+    MethodError
+        When a process was killed; those that were at work are named.
+    Exception
+        Whatever a piece of work raises; those finished before are kept.
+
+    Examples
+    --------
+    >>> run_tasks([Task(text, text, len, (text,)) for text in ("a", "bb")], jobs=1)
+    [1, 2]
+    """
+    workers, watcher = worker_count(jobs), watcher if watcher is not None else Silent()
+    results: dict[int, Any] = {}
+    for number, task in enumerate(tasks):
+        found = cache.get(task.key) if cache is not None else None
+        if found is not None:
+            results[number] = found[0]
+    watcher.begin(len(tasks), len(results))
+    missing = [number for number in range(len(tasks)) if number not in results]
+    chosen = _backend_is_chosen()
+    start = time.monotonic()
+    while missing and not chosen and (workers == 1 or len(missing) == 1 or time.monotonic() - start < alone):
+        number = missing.pop(0)
+        watcher.started(tasks[number].label)
+        results[number] = _finish(tasks[number], _run(tasks[number]), cache, watcher)
+    if missing:
+        handed_out = _handed_out(tasks, missing, watcher)
+        try:
+            for number, value in _elsewhere(handed_out, None if chosen else min(workers, len(missing))):
+                results[number] = _finish(tasks[number], value, cache, watcher)
+        except Exception as error:  # what a cluster raises cannot be named here: LOST has its names
+            if not _is_lost(error):
+                raise
+            running = [tasks[number].label for number in missing if number not in results]
+            raise MethodError(
+                f"a process that did one of {listed(running[:workers])} ended without a result, perhaps for "
+                "want of memory",
+                remedy="run it again with fewer --jobs",
+            ) from error
+    return [results[number] for number in range(len(tasks))]
+
+
+def _run(task: Task) -> Any:
+    return task.function(*task.arguments)
+
+
+def _numbered(number: int, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    return number, function(*arguments)
+
+
+def _finish(task: Task, value: Any, cache: Cache | None, watcher: Watcher) -> Any:
+    if cache is not None and task.is_final(value):
+        cache.put(task.key, value)
+    watcher.finished(task.label)
+    return value
+
+
+def _handed_out(
+    tasks: Sequence[Task], numbers: Sequence[int], watcher: Watcher
+) -> Iterator[tuple[int, Task]]:
+    for number in numbers:
+        watcher.started(tasks[number].label)
+        yield number, tasks[number]
+
+
+def _elsewhere(tasks: Iterator[tuple[int, Task]], workers: int | None) -> Iterator[tuple[int, Any]]:
+    """Yield (number, result) as they come, from processes or from the backend of the caller."""
+    import joblib
+
+    # One piece at a time: they take seconds, and the bar names those that run.
+    parallel = joblib.Parallel(
+        n_jobs=workers,
+        return_as="generator_unordered",
+        pre_dispatch="n_jobs",
+        batch_size=1,
+        max_nbytes=None,
+        **({} if workers is None else {"initializer": end_with_parent, "initargs": watch_arguments()}),
+    )
+    work = (joblib.delayed(_numbered)(number, task.function, task.arguments) for number, task in tasks)
+    with interrupts_held():
+        results = parallel(work)  # which starts the processes
+    # After an interrupt joblib warns of tasks that were not used; whoever was stopped says what is kept.
+    unused = r"\d+ tasks (which were still|have been successfully) "
+    warnings.filterwarnings("ignore", unused, UserWarning, r"joblib\.parallel")
+    yield from results
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Let interrupts wait; processes started meanwhile never get one, not in their first instruction either.
+
+    A terminal sends an interrupt to all processes of a command. This one decides what to do, and ends the
+    others. What else ends a command waits as well, so that no process is started half; a worker takes it
+    again when it has begun (:func:`mechdesign.work.orphans.end_with_parent`).
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    # Two helpers, Python's own and joblib's, would let interrupts through again when they are started.
+    for home in ("multiprocessing.resource_tracker", "joblib.externals.loky.backend.resource_tracker"):
+        with suppress(ImportError, AttributeError):
+            importlib.import_module(home).ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _is_lost(error: Exception) -> bool:
+    """Whether a process or a worker of a cluster has died, rather than the work raised an error."""
+    from concurrent.futures import BrokenExecutor
+
+    return isinstance(error, BrokenExecutor) or type(error).__name__ in LOST
+
+
+def _backend_is_chosen() -> bool:
+    """Whether the caller is inside ``joblib.parallel_config`` or the like."""
+    if "joblib" not in sys.modules:  # nobody can have chosen one
+        return False
+    import joblib
+
+    backend, jobs = joblib.parallel.get_active_backend()
+    return type(backend).__name__ != "LokyBackend" or jobs not in (None, 1)
+
+
+def worker_count(jobs: int | None) -> int:
+    """Return the requested number of processes: as given, as in the environment, or one per core."""
+    text = os.environ.get(VARIABLE, "") if jobs is None else jobs
+    if text == "":
+        return available_cores()
+    try:
+        workers = int(text)
+    except (TypeError, ValueError, OverflowError):
+        workers = 0
+    if workers < 1 or (jobs is not None and workers != jobs):
+        where = "jobs" if jobs is not None else VARIABLE
+        raise ParameterError(where, f"{text} is not an integer >= 1", "give how many processes to use")
+    return workers
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use.
+
+    Examples
+    --------
+    >>> available_cores() >= 1
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
