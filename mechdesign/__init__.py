@@ -56,9 +56,10 @@ if _is_command():
         if _signal.getsignal(_number) in (_signal.default_int_handler, _signal.SIG_DFL):
             _signal.signal(_number, _leave_at_once)
 
-from mechdesign.core.homes import register_home as _register_home  # noqa: E402 (nothing before the handler takes time)
+from mechdesign.core.extensions import register_extension as _register  # noqa: E402 (the handler stands before it)
 
-_register_home("mechdesign.papers", beside="mechdesign.families")
+_register("mechdesign.families", extends="families")
+_register("mechdesign.papers", extends="papers")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for type checkers and editors; a test compares these with what the families export
@@ -187,18 +188,18 @@ __all__ = [
 _HOMES = {
     "Certificate": "core.certificate",
     "CertificateError": "core.errors",
-    "CollectingMechanism": "mechanisms",
+    "CollectingMechanism": "collect",
     "Comparison": "core.compare",
     "DataError": "core.errors",
     "EstimationError": "core.errors",
     "MechDesignError": "core.errors",
-    "Mechanism": "mechanisms",
+    "Mechanism": "collect",
     "Method": "core.method",
     "MethodError": "core.errors",
     "MissingPackageError": "core.errors",
     "Model": "catalog",
     "ModelFileError": "core.errors",
-    "OutOfReachError": "mechanisms.shuffle",
+    "OutOfReachError": "families.shuffle",
     "Outcome": "core.method",
     "ParameterError": "core.errors",
     "Problem": "core.problem",
@@ -208,7 +209,7 @@ _HOMES = {
     "UnknownNameError": "core.errors",
     "check_models": "papers.claims",
     "compare": "core.compare",
-    "load_mechanism": "mechanisms",
+    "load_mechanism": "collect",
     "load_model": "catalog",
     "methods_of": "core.solve",
     "models": "catalog",
@@ -218,7 +219,10 @@ _HOMES = {
 }
 """Where the front's own names live; the families' names are found in the families."""
 
-_SUBPACKAGES = ("audit", "catalog", "cli", "core", "mechanisms", "papers", "problems", "report", "solvers")
+_SUBPACKAGES = (
+    *("audit", "catalog", "cli", "collect", "core", "data", "exact", "export", "families", "papers", "report"),
+    *("show", "solvers", "work"),
+)
 
 
 if not TYPE_CHECKING:  # a type checker would take every unknown name for known

@@ -15,7 +15,7 @@ from mechdesign.catalog.figure_table import METHOD, FigureTable
 from mechdesign.catalog.model import Model
 from mechdesign.catalog.sweeping import SweepRow, run_sweep
 from mechdesign.core.errors import MechDesignError, ParameterError, UnknownNameError, suggestion
-from mechdesign.core.homes import in_homes
+from mechdesign.core.extensions import in_papers
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
@@ -161,7 +161,7 @@ def _over_sweep(points: CurvePoints, table: FigureTable) -> Panel:
     if not shown:
         raise ParameterError("y", "has no number anywhere", "see the table of the sweep")
     if table.claims:
-        for home in in_homes("claims.stated"):
+        for home in in_papers("claims.stated"):
             shown += home.stated_points(points.model, table, axis, points.fixed(table))
     return Panel(
         table.x_label or axis.label,

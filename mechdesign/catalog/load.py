@@ -21,7 +21,7 @@ from mechdesign.core.errors import (
     suggestion,
 )
 from mechdesign.core.fields import fields_of
-from mechdesign.core.homes import in_homes
+from mechdesign.core.extensions import in_papers
 from mechdesign.core.parameters import parameters_of, problem_from
 from mechdesign.core.printable import one_line
 from mechdesign.core.problem import Problem
@@ -243,7 +243,7 @@ def _claims(path: Path, document: Mapping[str, Any]) -> tuple[Claim, ...]:
     entries = document["claim"]
     if not isinstance(entries, list):
         raise ModelFileError(f"{path}: [[claim]]", "is a single table", "write it with double brackets")
-    return tuple(claim for home in in_homes("claims.reading") for claim in home.read_claims(path, entries))
+    return tuple(claim for home in in_papers("claims.reading") for claim in home.read_claims(path, entries))
 
 
 def _sweep(path: Path, document: Mapping[str, Any], problem: Any) -> dict[str, tuple[Any, ...]]:

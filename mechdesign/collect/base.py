@@ -28,7 +28,7 @@ from mechdesign.core.errors import (
     unread,
 )
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.homes import homes
+from mechdesign.core.extensions import FAMILIES, extensions
 from mechdesign.core.notebook import Explained
 from mechdesign.core.types import Verdict
 from mechdesign.data.intake import MISSING_CATEGORY, Intake
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from mechdesign.collect.recipes import Answer, Recipe
     from mechdesign.show.figure import Figure
 
-GROUP = "mechdesign.collect"
+GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"
 VERSION = 3
 """Version 1 has numbers only, version 2 large integers as strings; in version 3 the survey may have an
@@ -288,18 +288,23 @@ def _sum_of(document: Mapping[str, Any]) -> str:
 def mechanism_types() -> dict[str, type[Mechanism]]:
     """Return every mechanism class by its type word.
 
-    A class is found by living in this package, in a home, or in a module that another distribution names by
-    an entry point of the group ``mechdesign.collect``.
+    A class is found by living in this package, in a family, or in a module that another distribution names by
+    an entry point of the group ``mechdesign.mechanisms``.
     """
-    import_all((__name__.rpartition(".")[0], *homes()), GROUP)
+    import_all(_packages(), GROUP)
     return {kind.type: kind for kind in derived(Mechanism.__subclasses__()) if "type" in vars(kind)}
+
+
+def _packages() -> tuple[str, ...]:
+    """Return the packages in which mechanisms are: this one, and the families."""
+    return (*extensions(FAMILIES), __name__.rpartition(".")[0])
 
 
 def _type_called(word: str) -> type[Mechanism] | None:
     """Return the class of a type word; other modules than its own are imported only if necessary."""
     if (known := _imported(word)) is not None:
         return known
-    import_naming(__name__.rpartition(".")[0], word)
+    import_naming(_packages(), word)
     return _imported(word) or mechanism_types().get(word)
 
 

@@ -52,7 +52,7 @@ def _methods_of_package(problem_class: type[Problem]) -> tuple[Method, ...]:
 
 
 def _methods(problem_class: type[Problem]) -> tuple[Method, ...]:
-    modules = list(modules_of(problem_class, lambda name: name not in COMPANIONS))
+    modules = list(modules_of(problem_class, lambda name: name not in COMPANIONS, "METHOD"))
     tables: list[Any] = [getattr(module, "METHODS", ()) for module in modules]
     tables += [(getattr(module, "METHOD", None),) for module in modules]
     methods = dict.fromkeys(

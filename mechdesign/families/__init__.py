@@ -1,6 +1,6 @@
 """The families of design problems. A family is one folder here; nothing else has to be registered.
 
-Another distribution brings a family of its own by an entry point of the group ``mechdesign.families``, whose
+Another distribution brings a family of its own by an entry point of the group ``mechdesign.problems``, whose
 value is the family's package: the shell, model files and the front then know its problems as well.
 """
 
@@ -12,12 +12,12 @@ import re
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion
 from mechdesign.core.problem import Problem
 
-GROUP = "mechdesign.families"
+GROUP = "mechdesign.problems"
 
 
 @cache
@@ -57,7 +57,7 @@ def families() -> tuple[ModuleType, ...]:
 def problem_classes() -> dict[str, type[Problem]]:
     """Return every problem class by its stable name.
 
-    A family package lists its classes in ``PROBLEMS``.
+    A family package lists its classes, or their names, in ``PROBLEMS``.
 
     Examples
     --------
@@ -66,12 +66,17 @@ def problem_classes() -> dict[str, type[Problem]]:
     """
     classes: dict[str, type[Problem]] = {}
     for family in families():
-        for problem_class in family.PROBLEMS:
+        for problem_class in _problems(family):
             if problem_class.name in classes:
                 places = f"{classes[problem_class.name].__module__} and {problem_class.__module__}"
                 raise ModelFileError(f"problem '{problem_class.name}'", f"brought by {places}", "rename one")
             classes[problem_class.name] = problem_class
     return classes
+
+
+def _problems(family: ModuleType) -> list[type[Problem]]:
+    """Return the classes that a family lists, itself or by name."""
+    return [getattr(family, item) if isinstance(item, str) else item for item in family.PROBLEMS]
 
 
 @cache
@@ -130,7 +135,7 @@ def _in_its_folder(name: str) -> type[Problem] | None:
         home = Path(__path__[0]) / family.name
         if family.ispkg and any(folder and (home / folder).is_dir() for folder in folders):
             package = importlib.import_module(f"{__name__}.{family.name}")
-            for problem in package.PROBLEMS:
+            for problem in _problems(package):
                 if problem.name == name:
-                    return cast("type[Problem]", problem)
+                    return problem
     return None

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from mechdesign.core.errors import MethodError
-from mechdesign.core.homes import in_homes
+from mechdesign.core.extensions import in_papers
 from mechdesign.families.auction import greedy, vcg
 from mechdesign.families.auction.audit.auctions import (
     Asked,
@@ -151,14 +151,14 @@ RULES = {
 
 @cache
 def all_rules() -> Mapping[str, Rule]:
-    """Return the rules by name: these, and those of the module ``auction.rules`` of a home.
+    """Return the rules by name: these, and those of the module ``rules`` of the papers.
 
     Examples
     --------
     >>> list(all_rules())
     ['greedy', 'exact', 'milp', 'published']
     """
-    others = {name: rule for home in in_homes("auction.rules") for name, rule in home.RULES.items()}
+    others = {name: rule for home in in_papers("rules", __package__) for name, rule in home.RULES.items()}
     return {**RULES, **others}
 
 
