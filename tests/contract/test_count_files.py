@@ -17,7 +17,7 @@ from mechdesign.families.shuffle import Protocol
 from mechdesign.report.count_file import count_file_of, load_counts, merged
 from mechdesign.report.counting import count_one, counting_operation, server_of
 from tests.contract.test_every_mechanism import COUNTED, made, shown
-from tests.mechanisms.test_frames import columns_of
+from tests.kernel.test_frames import columns_of
 from tests.support.whole_tables import write_columns
 
 CUT = 400

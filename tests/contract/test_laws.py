@@ -44,10 +44,10 @@ NOTHING_DRAWN = {
 
 OTHER_LAW = {
     **NOTHING_DRAWN,
-    "joint-response": "its bits against their chances: tests/mechanisms/test_joint_response.py",
-    "set-response": "its sets against the whole channel: tests/mechanisms/test_sets.py",
-    "put": "always as many messages: tests/mechanisms/test_shuffle_uniformity_bits.py",
-    "survey": "of several mechanisms, each with its law: tests/mechanisms/survey/test_survey.py",
+    "joint-response": "its bits against their chances: tests/families/joint/test_joint_response.py",
+    "set-response": "its sets against the whole channel: tests/families/marginals/test_sets.py",
+    "put": "always as many messages: tests/families/shuffle/test_shuffle_uniformity_bits.py",
+    "survey": "of several mechanisms, each with its law: tests/families/survey/test_survey.py",
 }
 """Types whose law is not looked at here, and why."""
 

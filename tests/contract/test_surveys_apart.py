@@ -20,7 +20,7 @@ from mechdesign.report.count_file import count_file_of, load_counts, merged
 from mechdesign.report.counting import counting_operation
 from mechdesign.report.ledger import entry_of
 from tests.contract.test_every_mechanism import COUNTED, made, server_of
-from tests.mechanisms.test_frames import columns_of
+from tests.kernel.test_frames import columns_of
 from tests.support.whole_tables import write_columns
 
 WAVES = ("staff-2026", "staff-2027", "")
