@@ -220,7 +220,19 @@ _HOMES = {
 """Where the front's own names live; the families' names are found in the families."""
 
 _SUBPACKAGES = (
-    *("audit", "catalog", "cli", "collect", "core", "data", "exact", "export", "families", "papers", "report"),
+    *(
+        "audit",
+        "catalog",
+        "cli",
+        "collect",
+        "core",
+        "data",
+        "exact",
+        "export",
+        "families",
+        "papers",
+        "report",
+    ),
     *("show", "solvers", "work"),
 )
 

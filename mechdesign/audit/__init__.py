@@ -6,17 +6,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.audit.channel import PrivacyAudit as PrivacyAudit, audit_channel as audit_channel
     from mechdesign.audit.incentives import audit_menu as audit_menu
-    from mechdesign.exact.exponential import (
-        exp_lower as exp_lower,
-        exp_upper as exp_upper,
-        log_ratio as log_ratio,
-    )
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
             "channel": "PrivacyAudit audit_channel",
-            "exponential": "exp_lower exp_upper log_ratio",
             "incentives": "audit_menu",
         },
     )

@@ -237,7 +237,7 @@ def _table(path: Path, document: Mapping[str, Any], name: str) -> dict[str, Any]
 
 
 def _claims(path: Path, document: Mapping[str, Any]) -> tuple[Claim, ...]:
-    """Return the model's records of its source, read by the homes that judge it."""
+    """Return the model's records of its source, read by the papers, which judge it."""
     if "claim" not in document:
         return ()
     entries = document["claim"]

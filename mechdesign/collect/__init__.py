@@ -1,4 +1,4 @@
-"""Mechanisms that run: client, mergeable server, exact audit, JSON."""
+"""What collecting mechanisms are made of: clients, mergeable servers, estimates, intervals, tables, JSON."""
 
 from mechdesign.core.lazy import offered
 
@@ -12,13 +12,11 @@ if TYPE_CHECKING:
     from mechdesign.collect.repair import PrivacyTarget as PrivacyTarget, make_private as make_private
     from mechdesign.collect.report_counts import Aggregator as Aggregator
     from mechdesign.collect.reporting import CollectingMechanism as CollectingMechanism
-    from mechdesign.families.contract import ContractAverage as ContractAverage, ContractMenu as ContractMenu
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
             "base": "Mechanism load_mechanism",
-            "contract": "ContractAverage ContractMenu",
             "finite": "FiniteChannel",
             "frequencies": "FrequencyMechanism",
             "frequency_estimate": "FrequencyEstimate",

@@ -6,5 +6,5 @@
 - ``shown``: how these are printed, and the page about models
 
 A module here is found as if it stood beside its problem: ``families/auction/papers/slot/published.py`` belongs to
-``families/auction/slot/problem.py``. See :mod:`mechdesign.core.homes`.
+``families/auction/slot/problem.py``. See :mod:`mechdesign.core.extensions`.
 """

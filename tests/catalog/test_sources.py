@@ -218,8 +218,8 @@ def operations_of(kind: type) -> set[str]:
     """Return the operations written in the modules beside a class, and those of all that collect."""
     folder = ROOT.joinpath(*kind.__module__.split(".")[:-1])
     files = [folder / f"{kind.__module__.rpartition('.')[2]}.py"]
-    if folder.name != "mechanisms":
-        files += folder.glob("*.py")
+    if folder.name != "collect":
+        files += folder.rglob("*.py")
     if issubclass(kind, CollectingMechanism):
-        files.append(ROOT / "mechdesign" / "mechanisms" / "collecting.py")
+        files.append(ROOT / "mechdesign" / "collect" / "collecting.py")
     return {name for path in files for name in OPERATION.findall(path.read_text(encoding="utf-8"))}

@@ -16,7 +16,7 @@ PROGRAM = "import pytest, sys\nsys.exit(pytest.main(['-q', '-p', 'no:cacheprovid
 @pytest.mark.parametrize("problem", ["marginals/marginal_views", "response/randomized_response"])
 def test_examples_of_a_problem_pass_alone(problem: str, tmp_path: Path) -> None:
     script, printed = tmp_path / "alone.py", tmp_path / "printed"
-    script.write_text(PROGRAM.format(place=f"mechdesign/problems/{problem}/problem.py"), encoding="utf-8")
+    script.write_text(PROGRAM.format(place=f"mechdesign/families/{problem}/problem.py"), encoding="utf-8")
     code, _ = warm.run_script(script, ROOT, {**os.environ, "PYTHONPATH": str(ROOT)}, printed)
     text = printed.read_text(encoding="utf-8")
     assert code == 0, text

@@ -67,7 +67,7 @@ def repeated_functions(package):
     found = {}
     for path in sorted(package.rglob("*.py")):
         module = path.relative_to(package).as_posix()
-        if module.startswith("papers/") or path.name == "methods.py":
+        if "papers" in path.relative_to(package).parts or path.name == "methods.py":
             continue
         for name in set(FUNCTION.findall(path.read_text(encoding="utf-8"))):
             found.setdefault(name, []).append(module)
