@@ -20,8 +20,8 @@ from mechdesign.core.errors import (
     UnknownNameError,
     suggestion,
 )
-from mechdesign.core.fields import fields_of
 from mechdesign.core.extensions import in_papers
+from mechdesign.core.fields import fields_of
 from mechdesign.core.parameters import parameters_of, problem_from
 from mechdesign.core.printable import one_line
 from mechdesign.core.problem import Problem

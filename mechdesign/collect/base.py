@@ -27,8 +27,8 @@ from mechdesign.core.errors import (
     suggestion,
     unread,
 )
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.extensions import FAMILIES, extensions
+from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.notebook import Explained
 from mechdesign.core.types import Verdict
 from mechdesign.data.intake import MISSING_CATEGORY, Intake
@@ -300,8 +300,16 @@ def _packages() -> tuple[str, ...]:
     return (*extensions(FAMILIES), __name__.rpartition(".")[0])
 
 
-def _type_called(word: str) -> type[Mechanism] | None:
-    """Return the class of a type word; other modules than its own are imported only if necessary."""
+def mechanism_type(word: str) -> type[Mechanism] | None:
+    """Return the class of a type word, or None; other modules than its own are imported only if necessary.
+
+    So a family uses a mechanism of another one without importing it.
+
+    Examples
+    --------
+    >>> mechanism_type("duchi").__name__, mechanism_type("no-such-type")
+    ('Duchi', None)
+    """
     if (known := _imported(word)) is not None:
         return known
     import_naming(_packages(), word)
@@ -364,7 +372,7 @@ def mechanism_of(document: Any, path: str | os.PathLike[str]) -> Mechanism:
     if version > 1:
         document = converted(document, read)
     kind = document.get("type")
-    found = _type_called(kind) if isinstance(kind, str) else None
+    found = mechanism_type(kind) if isinstance(kind, str) else None
     if found is None:
         known = suggestion(str(kind), mechanism_types())
         raise UnknownNameError(path, f"no mechanism type '{kind}'", known)

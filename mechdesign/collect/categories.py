@@ -20,6 +20,7 @@ from mechdesign.data.intake import MISSING_CATEGORY
 from mechdesign.exact.randomness import BitSource, Rng
 
 if TYPE_CHECKING:
+    from mechdesign.audit.shuffled import Randomizer
     from mechdesign.collect.recipes import Answer, Recipe, Steps
 
 
@@ -31,6 +32,12 @@ class CategoryMechanism(CollectingMechanism[EstimateT_co]):
     @abstractmethod
     def forecast(self, users: int = USERS) -> Forecast:
         """Return whether frequencies can be estimated, and the standard error with this many users."""
+
+    def common_randomizer(self) -> Randomizer | None:
+        """Return its true epsilon: all users draw from the same law of their value."""
+        from mechdesign.audit.shuffled import Randomizer
+
+        return Randomizer(self.audit().true_epsilon)
 
     @rng_alone
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:

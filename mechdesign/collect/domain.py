@@ -13,12 +13,13 @@ from mechdesign.core.columns import array_of, dimensions_of
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.tables import Coded
 from mechdesign.core.text import outside_text, range_text
-from mechdesign.core.validation import number
+from mechdesign.core.validation import finite_array, number
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.data.codes import NUMBERS_FOR_MISSING, missing_hint
 from mechdesign.exact.numbers import number_of_text, plain, shown
 
 Array = NDArray[np.float64]
+Area = tuple[float, float, float, float]
 
 
 NARROWEST, WIDEST = 1e-70, 1e70
@@ -175,3 +176,14 @@ def _first(mask: NDArray[np.bool_]) -> int:
 def _more(mask: NDArray[np.bool_]) -> str:
     count = int(mask.sum())
     return f" ({count} such values)" if count > 1 else ""
+
+
+def checked_area(area: Any) -> Area:
+    """Return (x_low, y_low, x_high, y_high) with low < high, or say what is wrong."""
+    numbers = finite_array("area", area, 1)
+    if len(numbers) != 4 or not (numbers[0] < numbers[2] and numbers[1] < numbers[3]):
+        raise ParameterError(
+            "area", f"{numbers.tolist()} is not [x_low, y_low, x_high, y_high] with low < high"
+        )
+    x_low, y_low, x_high, y_high = numbers.tolist()
+    return x_low, y_low, x_high, y_high

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -25,6 +26,7 @@ from mechdesign.core.validation import in_range, one_of, user_count
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 
 if TYPE_CHECKING:
+    from mechdesign.audit.shuffled import Randomizer
     from mechdesign.collect.frequency_estimate import FrequencyEstimate
     from mechdesign.collect.frequency_limits import FrequencyLimits
     from mechdesign.collect.recipes import Steps
@@ -103,6 +105,13 @@ class FiniteChannel(FrequencyMechanism):
     @cached_property
     def _audit(self) -> PrivacyAudit:
         return self.target.audit(self.weights)
+
+    def common_randomizer(self) -> Randomizer | None:
+        """Return its true epsilon and its exact rows."""
+        from mechdesign.audit.shuffled import Randomizer
+
+        rows = [tuple(Fraction(weight, TOTAL) for weight in row) for row in self.weights.tolist()]
+        return Randomizer(self.audit().true_epsilon, rows=tuple(rows))
 
     def audit(self) -> PrivacyAudit:
         """Return the exact privacy audit of the weights that are sampled from."""

@@ -33,6 +33,7 @@ from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 
 if TYPE_CHECKING:
+    from mechdesign.audit.shuffled import Randomizer
     from mechdesign.collect.frequency_estimate import FrequencyEstimate
     from mechdesign.collect.recipes import Steps
     from mechdesign.show.figure import Figure
@@ -217,6 +218,12 @@ class KaryResponse(FrequencyMechanism, Oracle):
             for field in ("witness", "delta_witness")
         }
         return changed(audit, **translated)
+
+    def common_randomizer(self) -> Randomizer | None:
+        """Return its true epsilon, and its number of reports where it is plain randomized response."""
+        from mechdesign.audit.shuffled import Randomizer
+
+        return Randomizer(self.audit().true_epsilon, self.weights.kept if self.weights.own == 0 else 0)
 
     def audit(self) -> PrivacyAudit:
         """Return the exact privacy audit of the weights that are sampled from."""

@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -40,6 +40,9 @@ from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BITS, BitSource, Rng
+
+if TYPE_CHECKING:
+    from mechdesign.audit.shuffled import Randomizer
 
 
 class MeanMechanism(CollectingMechanism[MeanEstimate]):
@@ -109,6 +112,12 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
             One user in ``times`` reports.
         """
         return ScoreLimits(self.curves.sampled(times), sums, rounding)
+
+    def common_randomizer(self) -> Randomizer | None:
+        """Return its true epsilon: all users draw from the same law of their value."""
+        from mechdesign.audit.shuffled import Randomizer
+
+        return Randomizer(self.audit().true_epsilon)
 
     # Client
 

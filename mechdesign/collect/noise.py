@@ -323,18 +323,15 @@ def randomizer(name: str, epsilon: float, low: float, high: float) -> MeanMechan
     >>> certificate.property, certificate.holds, certificate.exact
     ('privacy', True, True)
     """
-    from mechdesign.families.mean import Duchi, Laplace, Piecewise
+    from mechdesign.collect.base import mechanism_type
 
-    known: dict[str, Callable[..., MeanMechanism]] = {
-        "laplace": Laplace,
-        "duchi": Duchi,
-        "piecewise": Piecewise,
-    }
-    if name not in known:
+    if name not in NOISES:
         raise MethodError(
             f"noise '{name}'", "is a table of variances without a client", "randomize with your own"
         )
-    return known[name](epsilon, low, high)
+    build: Callable[..., MeanMechanism] | None = mechanism_type(name)  # type: ignore[assignment]
+    assert build is not None  # a noise has the name of the type of its mechanism
+    return build(epsilon, low, high)
 
 
 def noise_of(value: Any) -> NumberNoise:

@@ -108,3 +108,16 @@ class Oracle(CategoryMechanism["FrequencyEstimate"]):
         return (
             (bernoulli(self.support_shares()[0]), bernoulli(self.support_shares()[1])) if cells == 1 else None
         )
+
+
+def cell_variance(oracle: Oracle) -> float:
+    """Return users times the variance of the estimated share of a cell, the users' cells being even.
+
+    The users are a draw: the variance of the noise and of who reports, E[s^2] - 1/D^2 for the score s.
+    """
+    own, other = oracle.support_shares()
+    if own <= other:
+        return math.inf
+    even = Fraction(1, oracle.labels.size)
+    mixed = even * own + (1 - even) * other
+    return float(mixed * (1 - mixed) / (own - other) ** 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from numpy.typing import NDArray
 
@@ -13,6 +13,9 @@ from mechdesign.collect.generator import rng_alone
 from mechdesign.core.errors import EstimationError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.types import Counter, EstimateT_co, PrivacyVerdict
+
+if TYPE_CHECKING:
+    from mechdesign.audit.shuffled import Randomizer
 
 
 class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
@@ -55,6 +58,13 @@ class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
         counter = self.aggregator()
         counter.update(reports)
         return counter.estimate(population)
+
+    def common_randomizer(self) -> Randomizer | None:
+        """Return the facts about the randomizer that all users run, from which shuffling amplifies privacy.
+
+        None where users do not all draw their reports from the same law of their value.
+        """
+        return None
 
     def require_estimable(self) -> None:
         """Raise EstimationError when the forecast shows that its reports do not allow a useful estimate."""

@@ -8,7 +8,6 @@ addresses. A user who trusts none of that still has the local guarantee.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -18,13 +17,9 @@ from numpy.typing import NDArray
 from mechdesign.audit.shuffled import Randomizer, proven
 from mechdesign.collect.about import About
 from mechdesign.collect.base import Mechanism, mechanism_types
-from mechdesign.collect.categories import CategoryMechanism
 from mechdesign.collect.collecting import mark_in, mark_of, require_columns
 from mechdesign.collect.damage import damage_refused
-from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.generator import rng_alone
-from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.means import MeanMechanism
 from mechdesign.collect.operations import ANYWAY, Operation, Settings
 from mechdesign.collect.promise import Promise
 from mechdesign.collect.recipes import Answer, Recipe
@@ -36,13 +31,12 @@ from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict
 from mechdesign.data.intake import Intake
-from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.marginals import MarginalRelease
-from mechdesign.families.mean import AttributeSampling, CensoringInterval
-from mechdesign.families.mean.grid import GridMean
+from mechdesign.exact.randomness import BitSource
 
-LOCAL = (CategoryMechanism, MeanMechanism, AttributeSampling, MarginalRelease)
-"""Mechanisms whose users all draw their reports from the same law of their value."""
+OTHERWISE, TAKE = (
+    "a {} is none in which all users draw reports in the same way",
+    "take one for categories or means",
+)
 
 NEEDS = (
     "a shuffler that is trusted to mix, {honest} honest reports at least, and no names, times or addresses "
@@ -58,30 +52,20 @@ def known_randomizer(local: CollectingMechanism) -> Randomizer:
     ParameterError
         When users do not all run the same randomizer, or it has no epsilon with delta 0.
     """
-    if not isinstance(local, LOCAL):
-        raise ParameterError(
-            "shuffled",
-            f"a {local.type} is none in which all users draw reports in the same way",
-            "take one for categories or means",
-        )
+    if not isinstance(local, CollectingMechanism):
+        raise ParameterError("shuffled", OTHERWISE.format(local.type), TAKE)
     audit = local.audit()
     delta = getattr(local, "delta", 0.0) or getattr(audit, "delta", 0.0)
+    facts = None if delta > 0.0 or getattr(audit, "metric", False) else local.common_randomizer()
+    if facts is not None:
+        return facts
     if delta > 0.0:
         raise ParameterError(
             "shuffled", f"the local mechanism has delta = {delta:g}, and the proofs are for 0", "omit it"
         )
     if getattr(audit, "metric", False):
         raise ParameterError("shuffled", "its epsilon is per unit of distance", "build it without a distance")
-    epsilon = audit.true_epsilon
-    if isinstance(local, KaryResponse):
-        return Randomizer(epsilon, local.weights.kept if local.weights.own == 0 else 0)
-    if isinstance(local, CensoringInterval):
-        return Randomizer(epsilon, 2 if local.lo + local.hi == TOTAL else 0)
-    channel = local.channel if isinstance(local, GridMean) else local
-    if isinstance(channel, FiniteChannel):
-        rows = [tuple(Fraction(weight, TOTAL) for weight in row) for row in channel.weights.tolist()]
-        return Randomizer(epsilon, rows=tuple(rows))
-    return Randomizer(epsilon)
+    raise ParameterError("shuffled", OTHERWISE.format(local.type), TAKE)
 
 
 class Shuffled(CollectingMechanism):

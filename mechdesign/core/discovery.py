@@ -1,4 +1,4 @@
-"""What belongs to a problem is found by name in its package or its papers: methods, quantities, a simulation."""
+"""What belongs to a problem, found by name in its package or its papers: methods, quantities, simulation."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def modules_of(
 ) -> Iterator[ModuleType]:
     """Yield the modules next to a problem's class, then those next to the classes it derives from.
 
-    A class in a package brings the whole package, and what the papers of its family hold for it; one in a script or a single
-    file brings that. Of a package, only the modules whose last names are ``wanted`` are imported, and whose text has
-    a ``word``: a family's folder has its mechanisms as well.
+    A class in a package brings the whole package, and what its family's papers hold for it; one in a script
+    or a single file brings that. Of a package, only the modules are imported whose last names are ``wanted``
+    and whose text has a ``word``: a family's folder has its mechanisms as well.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Extensions: packages above the kernel that it does not import, registered by name and imported when asked for.
+"""Extensions: packages above the kernel, registered by name and imported when they are asked for.
 
 The front registers two: ``mechdesign.families``, with the problems and mechanisms of each family, and
 ``mechdesign.papers``, which reproduces, judges and refutes the sources. What a family has of its own for the
@@ -57,7 +57,7 @@ def papers_beside(package: str) -> Iterator[ModuleType]:
 
 
 def in_papers(name: str, package: str = "") -> Iterator[ModuleType]:
-    """Yield the modules of this name in the folder ``papers`` of a family, or in what is registered for papers.
+    """Yield the modules of this name in the papers of a family, or in what is registered for papers.
 
     Examples
     --------

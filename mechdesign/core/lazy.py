@@ -22,13 +22,13 @@ def offered(
 
     Examples
     --------
-    >>> names, find, _ = offered("mechdesign.core", {"figure": "Figure Panel"})
+    >>> names, find, _ = offered("mechdesign.show", {"figure": "Figure Panel"})
     >>> names, find("Figure").__name__
     (['Figure', 'Panel'], 'Figure')
     >>> find("Picture")
     Traceback (most recent call last):
         ...
-    AttributeError: module 'mechdesign.core' has no attribute 'Picture'
+    AttributeError: module 'mechdesign.show' has no attribute 'Picture'
     """
     homes = {name: module for module, names in modules.items() for name in names.split()}
 

@@ -5,6 +5,7 @@
 - ``claims``: what models record of their sources, the verdicts on it, witnesses, and the list of findings
 - ``shown``: how these are printed, and the page about models
 
-A module here is found as if it stood beside its problem: ``families/auction/papers/slot/published.py`` belongs to
-``families/auction/slot/problem.py``. See :mod:`mechdesign.core.extensions`.
+A module in the papers of a family is found as if it stood beside its problem:
+``families/auction/papers/slot/published.py`` belongs to ``families/auction/slot/problem.py``.
+See :mod:`mechdesign.core.extensions`.
 """

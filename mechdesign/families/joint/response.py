@@ -30,6 +30,7 @@ from mechdesign.exact.draw.draws import bernoulli_words
 from mechdesign.exact.draw.packed import Packed, as_texts, padding, read_sets
 from mechdesign.exact.numbers import rational, shown
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
+from mechdesign.exact.weights import weight
 from mechdesign.families.joint.audit.repeated import RepeatedAudit, RepeatedBits, audit_repeated
 from mechdesign.families.joint.client import PermanentResponse
 from mechdesign.families.joint.estimate import JointEstimate
@@ -38,7 +39,6 @@ from mechdesign.families.joint.linked import linked_counts
 from mechdesign.families.joint.patterns import PatternCounts
 from mechdesign.families.joint.spreads import joint_spread, single_spreads
 from mechdesign.families.joint.tables import joint_operations
-from mechdesign.families.marginals.oracles.base import weight
 
 MOST_BITS = 1 << 16
 """Longer reports are refused."""

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.domain import as_floats
+from mechdesign.collect.domain import as_floats, checked_area
 from mechdesign.collect.door import on_table
 from mechdesign.collect.generator import rng_alone
 from mechdesign.collect.operations import Operation
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.text import counted, range_text
-from mechdesign.core.validation import finite_array, in_range, privacy_epsilon
+from mechdesign.core.validation import in_range, privacy_epsilon
 from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BitSource, Rng
@@ -27,7 +27,6 @@ from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Circles
 
 Array = NDArray[np.float64]
-Area = tuple[float, float, float, float]
 
 CHUNK = 1 << 15
 """Points are drawn in pieces of this size, which fit the processor's cache."""
@@ -191,14 +190,3 @@ def planar_epsilon(value: Any) -> float:
 def probability(field: str, value: Any) -> float:
     """Return a number strictly between 0 and 1."""
     return in_range(field, value, 0.0, 1.0, low_open=True, high_open=True)
-
-
-def checked_area(area: Any) -> Area:
-    """Return (x_low, y_low, x_high, y_high) with low < high, or say what is wrong."""
-    numbers = finite_array("area", area, 1)
-    if len(numbers) != 4 or not (numbers[0] < numbers[2] and numbers[1] < numbers[3]):
-        raise ParameterError(
-            "area", f"{numbers.tolist()} is not [x_low, y_low, x_high, y_high] with low < high"
-        )
-    x_low, y_low, x_high, y_high = numbers.tolist()
-    return x_low, y_low, x_high, y_high

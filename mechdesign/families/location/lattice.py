@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.validation import in_range
 from mechdesign.exact.exponential import float_up
 from mechdesign.exact.numbers import plain_int
@@ -20,6 +20,7 @@ from mechdesign.exact.randomness import BitSource
 from mechdesign.families.location.audit.location import LocationAudit, audit_rounded
 from mechdesign.families.location.base import LocationMechanism
 from mechdesign.families.location.distance import Distances
+from mechdesign.families.location.planar import planar_quantile
 from mechdesign.families.location.radial import FINEST, MARGIN, RadialWeights, lengths, radial_weights
 from mechdesign.families.location.rounding import spline_rounding
 
@@ -30,6 +31,14 @@ MOST_STEPS = 1 << 20
 
 STEPS = 8
 """Steps of the lattice in 1 / epsilon, where no step is given."""
+
+
+TRIES, SHARE = 8, 0.97
+"""Levels that are tried, and the part of the radius with which a level is taken at once: how far the noise
+reaches jumps with the number of lattice points that fit into the area."""
+
+START = 1.03
+"""The first level as a multiple of that of planar Laplace noise: the lattice adds about this much."""
 
 
 class PlanarLattice(LocationMechanism):
@@ -205,6 +214,47 @@ class PlanarLattice(LocationMechanism):
             "cells": table.cells,
             "weights": list(table.weights),
         }
+
+    @classmethod
+    def within(cls, radius: float, area: Any, beta: float = 0.05) -> Self:
+        """Return the noise of least epsilon found whose own radius, for its beta, is at most this one.
+
+        Parameters
+        ----------
+        radius : number > 0
+        area : (x_low, y_low, x_high, y_high)
+        beta : float
+            In (0, 1): the probability of a report beyond the radius, at most.
+
+        Examples
+        --------
+        >>> PlanarLattice.within(0.5, [0, 0, 20, 20]).radius <= 0.5
+        True
+        """
+        epsilon, best = START * planar_quantile(1.0, beta) / radius, None
+        for _ in range(TRIES):
+            try:
+                noise = cls(epsilon, area, beta=beta)
+            except ParameterError as error:
+                if error.is_about("step"):
+                    raise ParameterError(
+                        "area",
+                        f"{list(map(float, area))} does not fit a privacy radius of {radius:g} (too many "
+                        "steps of the noise, or too few)",
+                        "give another area",
+                    ) from None
+                raise
+            used = noise.radius / radius
+            if used <= 1.0 and (best is None or noise.epsilon < best.epsilon):
+                best = noise
+            if SHARE <= used <= 1.0:
+                break
+            epsilon *= used * (1.0 + 2.0**-11)
+        if best is None:
+            raise MethodError(
+                "user", "no level of the noise fits the privacy radius", "give another area or beta"
+            )
+        return best
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:

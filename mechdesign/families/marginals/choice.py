@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import Oracle
+from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.core.errors import ParameterError
-from mechdesign.families.marginals.oracles.best import cell_variance
 
 
 def effect_variance(oracle: Oracle) -> float:

@@ -7,12 +7,10 @@ private as the least private of its oracles, whatever the views and their shares
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +25,7 @@ from mechdesign.collect.generator import rng_alone
 from mechdesign.collect.labels import Codes
 from mechdesign.collect.of_attributes import AttributeMechanism
 from mechdesign.collect.operations import Operation
-from mechdesign.collect.oracle import Oracle
+from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.collect.recipes import Answer, Recipe, plain_report, row_hex
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -38,19 +36,22 @@ from mechdesign.core.types import PrivacyVerdict
 from mechdesign.core.validation import integer, user_count
 from mechdesign.core.values import changed, frozen_value
 from mechdesign.data.frames import is_table
-from mechdesign.exact.numbers import rational
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
+from mechdesign.exact.weights import view_weights
 from mechdesign.families.marginals.choice import effect_variance, noisiest_variance, require_oracle
 from mechdesign.families.marginals.coverage import covered_order
 from mechdesign.families.marginals.errors import effect_errors
 from mechdesign.families.marginals.estimates import ReleasedMarginals
 from mechdesign.families.marginals.layout import REPORT, VIEW, Drawn, Layout
 from mechdesign.families.marginals.oracles.base import SupportOracle
-from mechdesign.families.marginals.oracles.best import KINDS, best_oracle, cell_variance
+from mechdesign.families.marginals.oracles.best import KINDS, best_oracle
 from mechdesign.families.marginals.penalized import FOLDS, draw_folds, read_penalty
 from mechdesign.families.marginals.server import MarginalAggregator
 from mechdesign.families.marginals.tables import estimated_from_table, release_operations
 from mechdesign.families.marginals.views import View, check_views, memory
+
+if TYPE_CHECKING:
+    from mechdesign.audit.shuffled import Randomizer
 
 PIECE = 1 << 16
 """Users whose reports are drawn at a time; blocks of files are a multiple of it."""
@@ -273,6 +274,12 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
 
     # Certificates and file
 
+    def common_randomizer(self) -> Randomizer | None:
+        """Return its true epsilon: all users draw from the same law of their value."""
+        from mechdesign.audit.shuffled import Randomizer
+
+        return Randomizer(self.audit().true_epsilon)
+
     def audit(self) -> ReleaseAudit:
         """Return the exact audit of the least private oracle, which is that of the release."""
         audits = [self.oracles[number].audit() for number in self._sharing]
@@ -332,23 +339,6 @@ class ReleaseAudit(PrivacyFinding):
 
     def _figures(self) -> dict[str, Any]:
         return {**super()._figures(), "oracles": len(self.oracles)}
-
-
-def view_weights(count: int, shares: Sequence[Any] | None) -> tuple[int, ...]:
-    """Return shares as positive integers that sum to 2**62: the largest remainders are rounded up."""
-    exact = [Fraction(1)] * count if shares is None else [rational("shares", share) for share in shares]
-    if len(exact) != count:
-        raise ParameterError("shares", f"{len(exact)} for {count} views", "give one each")
-    if min(exact) <= 0:
-        raise ParameterError("shares", "must be positive", "omit views that no user reports")
-    parts = [share * TOTAL / sum(exact) for share in exact]
-    rounded = [math.floor(part) for part in parts]
-    order = sorted(range(count), key=lambda place: rounded[place] - parts[place])
-    for place in order[: TOTAL - sum(rounded)]:
-        rounded[place] += 1
-    if min(rounded) < 1:
-        raise ParameterError("shares", "one is below 2**-62 of all", "leave that view out")
-    return tuple(rounded)
 
 
 def _covering(views: list[View], attributes: Attributes) -> tuple[View, ...]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,9 @@ from mechdesign.families.mean.attribute_tables import attribute_operations
 from mechdesign.families.mean.bits import Duchi
 from mechdesign.families.mean.collect import AttributeAggregator
 from mechdesign.families.mean.table import ColumnRanges, draw_attributes
+
+if TYPE_CHECKING:
+    from mechdesign.audit.shuffled import Randomizer
 
 MAX_ATTRIBUTES = 1_000_000
 """More attributes are refused: a file of a few bytes must not ask for gigabytes."""
@@ -293,6 +296,12 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         return float(variance) if np.ndim(x) == 0 else variance
 
     # Certificates and file
+
+    def common_randomizer(self) -> Randomizer | None:
+        """Return its true epsilon: all users draw from the same law of their value."""
+        from mechdesign.audit.shuffled import Randomizer
+
+        return Randomizer(self.audit().true_epsilon)
 
     def audit(self) -> ComposedAudit:
         """Return the audit of all k reports of a user together."""

@@ -24,7 +24,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -45,6 +45,9 @@ from mechdesign.core.validation import in_range, integer, number, privacy_delta,
 from mechdesign.exact.exponential import exp_lower, exp_written, float_up
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.mean.bit_draws import BitWeights
+
+if TYPE_CHECKING:
+    from mechdesign.audit.shuffled import Randomizer
 
 ROUNDING = Fraction(1, 2**50)
 """Bound of the bias from rounding, as a part of the range; see the module."""
@@ -173,6 +176,12 @@ class CensoringInterval(MeanMechanism):
                 if key in witness:
                     witness[key] = names[witness[key]]  # type: ignore[index]
         return audit
+
+    def common_randomizer(self) -> Randomizer | None:
+        """Return its true epsilon; a symmetric interval is randomized response of two answers."""
+        from mechdesign.audit.shuffled import Randomizer
+
+        return Randomizer(self.audit().true_epsilon, 2 if self.lo + self.hi == TOTAL else 0)
 
     def audit(self) -> PrivacyAudit:
         """Return the exact audit of the two extreme inputs, which decide for all inputs."""

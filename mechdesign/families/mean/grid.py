@@ -25,7 +25,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -48,6 +48,9 @@ from mechdesign.exact.exponential import float_up
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 from mechdesign.families.mean.bits import ROUNDING, bias_certificate
+
+if TYPE_CHECKING:
+    from mechdesign.audit.shuffled import Randomizer
 
 MIDDLE = Fraction(1, 2)
 
@@ -196,6 +199,10 @@ class GridMean(MeanMechanism):
         return f"{super()._figures()}, {inputs} inputs, {counted(reports, 'report')}"
 
     # Privacy and bias
+
+    def common_randomizer(self) -> Randomizer | None:
+        """Return the facts about its channel, of whose rows values between the knots have mixtures."""
+        return self.channel.common_randomizer()
 
     def audit(self) -> PrivacyAudit:
         """Return the exact audit of the channel that is sampled from."""

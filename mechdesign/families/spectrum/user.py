@@ -8,28 +8,25 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mechdesign.collect.base import Mechanism
+from mechdesign.collect.base import Mechanism, mechanism_type
 from mechdesign.collect.collecting import located, require_columns
 from mechdesign.collect.operations import SEED, Column, Operation, Settings
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, DataError, MethodError, ParameterError
+from mechdesign.core.errors import CertificateError, DataError
 from mechdesign.core.tables import Block, Source
 from mechdesign.exact.randomness import Rng
-from mechdesign.families.location import PlanarLattice, planar_quantile
 from mechdesign.families.spectrum.channel_program import positive
 from mechdesign.families.spectrum.tables import MOST_QUERIES, NUMBERS, finite_columns
 from mechdesign.show.figure import Figure
 
-TRIES, SHARE = 8, 0.97
-"""Levels that are tried, and the part of the privacy radius with which a level is taken at once: how far the
-noise reaches jumps with the number of lattice points that fit into the area."""
-
-START = 1.03
-"""The first level as a multiple of that of planar Laplace noise: the lattice adds about this much."""
-
 WIDE, MOST = 20.0, 1500.0
 """Half the side of the default area, in units of the larger of wanted radius and privacy radius, and at most
 in units of the privacy radius: a wider area has more points of the lattice than can be held."""
+
+
+def noise_class() -> Any:
+    """Return the class of the noise on places, which the family of locations has: ``PlanarLattice``."""
+    return mechanism_type("planar-lattice")
 
 
 class SpectrumUser(Mechanism):
@@ -61,7 +58,7 @@ class SpectrumUser(Mechanism):
 
     type: ClassVar[str] = "spectrum-user"
 
-    def __init__(self, privacy: float, radius: float, noise: PlanarLattice) -> None:
+    def __init__(self, privacy: float, radius: float, noise: Any) -> None:
         self.privacy, self.radius = positive("privacy", privacy), positive("radius", radius)
         self.noise = noise
         if not self._reach().holds:
@@ -83,30 +80,8 @@ class SpectrumUser(Mechanism):
         wanted = positive("privacy", privacy)
         half = min(WIDE * max(wanted, positive("radius", radius)), MOST * wanted)
         where = [-half, -half, half, half] if area is None else area
-        epsilon, best = START * planar_quantile(1.0, beta) / wanted, None
-        for _ in range(TRIES):
-            try:
-                noise = PlanarLattice(epsilon, where, beta=beta)
-            except ParameterError as error:
-                if error.is_about("step"):
-                    raise ParameterError(
-                        "area",
-                        f"{list(map(float, where))} does not fit a privacy radius of {wanted:g} (too many "
-                        "steps of the noise, or too few)",
-                        "give another area",
-                    ) from None
-                raise
-            used = noise.radius / wanted
-            if used <= 1.0 and (best is None or noise.epsilon < best.epsilon):
-                best = noise
-            if SHARE <= used <= 1.0:
-                break
-            epsilon *= used * (1.0 + 2.0**-11)
-        if best is None:
-            raise MethodError(
-                "user", "no level of the noise fits the privacy radius", "give another area or beta"
-            )
-        return cls(wanted, radius, best)
+        noise = noise_class().within(wanted, where, beta)
+        return cls(wanted, radius, noise)
 
     # What the user's device does
 
@@ -212,4 +187,4 @@ class SpectrumUser(Mechanism):
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing the noise again."""
-        return cls(content["privacy"], content["radius"], PlanarLattice.from_content(content["noise"]))
+        return cls(content["privacy"], content["radius"], noise_class().from_content(content["noise"]))

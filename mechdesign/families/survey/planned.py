@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.kary import KaryResponse
-from mechdesign.families.marginals.oracles.best import cell_variance
+from mechdesign.collect.oracle import cell_variance
 from mechdesign.families.survey.ordered import OrderedPart
 from mechdesign.families.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Questions

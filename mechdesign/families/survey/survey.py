@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +29,13 @@ from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
-from mechdesign.families.marginals.release import view_weights
+from mechdesign.exact.weights import view_weights
 from mechdesign.families.survey.absent import NO_ANSWER
 from mechdesign.families.survey.audited import SurveyAudit, audit_of, promise_of
 from mechdesign.families.survey.client import SurveyClient
 from mechdesign.families.survey.figures import shares_of, survey_figures
 from mechdesign.families.survey.kinds import best_part, part_of
-from mechdesign.families.survey.parts import Answers, SurveyPart
+from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart
 from mechdesign.families.survey.planned import expected_errors, part_information
 from mechdesign.families.survey.questions import Question, Questions
 from mechdesign.families.survey.remembered import PURPOSE, RememberedReports
@@ -43,6 +43,9 @@ from mechdesign.families.survey.server import SurveyCounts
 from mechdesign.families.survey.tables import survey_operations
 from mechdesign.families.survey.wanted import Wanted, singles, wanted_of
 from mechdesign.show.figure import Figure
+
+if TYPE_CHECKING:
+    from mechdesign.families.marginals.sets import SetResponse
 
 MOST_EXPLAINED = 12
 """Designs that are put in words."""
@@ -145,6 +148,32 @@ class Survey(SurveyClient):
         asked = questions if isinstance(questions, Questions) else Questions(questions)
         designs = [[best_part(asked, place, epsilon)] for place in range(len(asked))]
         return cls(asked, epsilon, designs, shares)
+
+    @classmethod
+    def of_sets(
+        cls,
+        questions: Mapping[str, Sequence[str]],
+        epsilon: float,
+        designs: Sequence[tuple[Sequence[int], SetResponse]],
+        shares: Sequence[Any],
+        users: int | None = None,
+    ) -> Self:
+        """Return the survey in which every user reports one product of sets.
+
+        Parameters
+        ----------
+        questions : mapping
+            The labels of each question by its name.
+        epsilon : float
+        designs : sequence of (places, set response)
+            The questions that a design asks, by their places, and how.
+        shares : sequence of numbers
+            Probabilities of the designs.
+        users : int, optional
+        """
+        asked = Questions([Question(name, labels=tuple(labels)) for name, labels in questions.items()])
+        parts = [[SetPart(asked, places, response)] for places, response in designs]
+        return cls(asked, epsilon, parts, shares, users=users)
 
     # What it is
 

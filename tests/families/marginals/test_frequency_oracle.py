@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.collect.subset_sizes import best_size, subset_bits, subset_variance
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
 from mechdesign.core.simulate import simulate
 from mechdesign.families.marginals.frequency_oracle.bound import variance_lower_bound
 from mechdesign.families.marginals.frequency_oracle.oracles import KINDS, NAMES
 from mechdesign.families.marginals.frequency_oracle.staircase import staircase_columns
-from mechdesign.families.marginals.oracles.best import best_size, subset_bits, subset_variance
 from tests.support.oracles import small_oracles, whole_channel
 
 

@@ -13,8 +13,10 @@ import pytest
 from mechdesign.collect import load_mechanism
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.kary import KaryResponse
+from mechdesign.collect.oracle import cell_variance
 from mechdesign.core.errors import CertificateError, DataError, EstimationError, MechDesignError
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.exact.weights import view_weights
 from mechdesign.families.marginals import MarginalAggregator, MarginalRelease
 from mechdesign.families.marginals.coverage import covered_order
 from mechdesign.families.marginals.oracles import (
@@ -24,8 +26,7 @@ from mechdesign.families.marginals.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
-from mechdesign.families.marginals.oracles.best import KINDS, best_oracle, cell_variance
-from mechdesign.families.marginals.release import view_weights
+from mechdesign.families.marginals.oracles.best import KINDS, best_oracle
 
 SIZES = [2, 3, 4, 2]
 VIEWS = [(0, 1), (1, 2), (2, 3), (0, 3)]

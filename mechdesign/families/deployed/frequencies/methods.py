@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from mechdesign.collect.subset_sizes import best_size
 from mechdesign.core.method import Method, Outcome
 from mechdesign.families.deployed.frequencies.problem import DEPLOYED, OPTIMUM, DeployedFrequencies
-from mechdesign.families.marginals.oracles.best import best_size
 
 SOURCE = "the information of a private channel being a mixture over subset sizes"
 

@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mechdesign.collect.base import mechanism_type
 from mechdesign.collect.oracle import Oracle
+from mechdesign.collect.subset_sizes import subset_variance
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, frozen_problem, whole
@@ -16,8 +18,6 @@ from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS
 from mechdesign.families.deployed.frequencies.systems import System, system_of
-from mechdesign.families.marginals.oracles.best import subset_variance
-from mechdesign.families.marginals.oracles.subset import SubsetSelection
 
 DEPLOYED = "as-deployed"
 OPTIMUM = "subset-selection"
@@ -150,4 +150,6 @@ class DeployedFrequencies(Problem[Oracle | System]):
         """Return the optimal mechanism with integer weights, or the system itself, which runs elsewhere."""
         if solution.variables["report"] == DEPLOYED:
             return self.runs
-        return SubsetSelection.of(self.categories, self.exact_epsilon, size=solution.variables["size"])
+        subsets: Any = mechanism_type("subset-selection")
+        oracle: Oracle = subsets.of(self.categories, self.exact_epsilon, size=solution.variables["size"])
+        return oracle

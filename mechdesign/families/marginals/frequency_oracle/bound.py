@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.families.marginals.oracles.best import subset_variance
+from mechdesign.collect.subset_sizes import subset_variance
 
 SAFETY = 2.0**-46
 """More than the dozen roundings of a variance, relative."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mechdesign.collect.oracle import Oracle
+from mechdesign.collect.subset_sizes import best_size, subset_bits, subset_variance
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.validation import integer
 from mechdesign.exact.draw.affine_family import prime_from
@@ -21,7 +22,7 @@ from mechdesign.families.marginals.oracles import (
     SupportOracle,
     UnaryEncoding,
 )
-from mechdesign.families.marginals.oracles.best import BUILT, best_size, subset_bits, subset_variance
+from mechdesign.families.marginals.oracles.best import BUILT
 from mechdesign.families.marginals.oracles.hashing import LARGEST_REPORT
 from mechdesign.families.marginals.oracles.projective import server_can, space_for
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.solution import Solution
-from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.marginal_views.judging import as_views
 from mechdesign.families.marginals.marginal_views.prediction import Plan, planned
 from mechdesign.families.marginals.oracles.best import BUILT
+from mechdesign.families.marginals.release import MarginalRelease
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.marginal_views.problem import MarginalViews

@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import Attributes
+from mechdesign.collect.base import Mechanism, mechanism_type
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
 from mechdesign.families.marginals.sets.products import match_share, product_shares, share_in
-from mechdesign.families.survey import Question, Survey
-from mechdesign.families.survey.parts import SetPart
-from mechdesign.families.survey.questions import Questions
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.marginal_views.problem import MarginalViews
@@ -76,7 +74,7 @@ class BySets:
         left = [table for table in self.problem.wanted if not any(each(table) > 0.0 for each in told)]
         return {"unanswered": float(len(left)), "shares": abs(math.fsum(self.shares) - 1.0)}
 
-    def mechanism(self) -> SetResponse | Survey:
+    def mechanism(self) -> Mechanism:
         """Return one set response, or the survey whose users get one of several."""
         if len(self.sets) == 1 and all(
             d < k for d, k in zip(self.sets[0].get("widths", ()), self.problem.sizes, strict=False)
@@ -97,18 +95,22 @@ class BySets:
         attributes = Attributes(self.problem.sizes, self.problem.names, self.problem.labels)
         return SetResponse.of(attributes, self.problem.epsilon, shape, tables=tables)
 
-    def _several(self) -> Survey:
+    def _several(self) -> Mechanism:
         problem = self.problem
         asked = sorted({i for one in self.sets for i, d in enumerate(one["widths"]) if d < problem.sizes[i]})
-        questions = Questions([Question(_name(problem, i), labels=_labels(problem, i)) for i in asked])
+        questions = {_name(problem, place): _labels(problem, place) for place in asked}
         designs = []
         for column in self.sets:
             places = [n for n, i in enumerate(asked) if column["widths"][i] < problem.sizes[i]]
             widths = [column["widths"][asked[n]] for n in places]
             sizes = [problem.sizes[asked[n]] for n in places]
             response = SetResponse.of(sizes, problem.epsilon, ProductSet(widths), tables=[])
-            designs.append([SetPart(questions, places, response)])
-        return Survey(questions, problem.epsilon, designs, self.shares.tolist(), users=problem.users)
+            designs.append((places, response))
+        survey: Any = mechanism_type("survey")
+        mechanism: Mechanism = survey.of_sets(
+            questions, problem.epsilon, designs, self.shares.tolist(), problem.users
+        )
+        return mechanism
 
 
 def _name(problem: MarginalViews, place: int) -> str:

@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass
 from functools import cache
 
-from mechdesign.families.marginals.oracles.best import best_size, prefers_response
+from mechdesign.collect.subset_sizes import best_size
+from mechdesign.families.marginals.oracles.best import prefers_response
 
 ORACLES = ("best", "thesis")
 

@@ -25,12 +25,11 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_epsilon, user_count
-from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BITS, TOTAL, Rng, bit_source
 from mechdesign.families.marginals.oracles.estimator import SupportEstimator
 from mechdesign.families.marginals.oracles.server import SupportCounts
 
-__all__ = ["Shares", "SupportOracle", "weight"]
+__all__ = ["Shares", "SupportOracle"]
 
 
 class SupportOracle(Oracle):
@@ -183,14 +182,3 @@ class SupportOracle(Oracle):
         require_total(content)
         given = {name: value for name, value in content.items() if name != "total"}
         return cls(**given)
-
-
-def weight(field: str, value: Any, low: int = 1, high: int = TOTAL - 1) -> int:
-    """Return a weight out of 2**62 as a plain integer, or raise CertificateError."""
-    try:
-        read = plain_int(field, value)
-    except ParameterError as error:
-        raise error.as_a(CertificateError) from None
-    if not low <= read <= high:
-        raise CertificateError(field, f"{read} is not from {low} to {high}")
-    return read

@@ -25,7 +25,8 @@ from mechdesign.collect.oracle import Shares
 from mechdesign.core.errors import DataError
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL
-from mechdesign.families.marginals.oracles.base import SupportOracle, weight
+from mechdesign.exact.weights import weight
+from mechdesign.families.marginals.oracles.base import SupportOracle
 
 
 @dataclass(frozen=True)

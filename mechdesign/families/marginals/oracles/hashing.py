@@ -19,7 +19,8 @@ from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_f
 from mechdesign.exact.draw.draws import below
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.marginals.oracles.base import Shares, SupportOracle, weight
+from mechdesign.exact.weights import weight
+from mechdesign.families.marginals.oracles.base import Shares, SupportOracle
 
 BLOCK = 1 << 16
 """Reports that are drawn at a time."""

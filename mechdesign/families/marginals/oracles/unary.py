@@ -21,7 +21,8 @@ from mechdesign.exact.draw.draws import bernoulli_words
 from mechdesign.exact.draw.packed import Packed, as_texts, member_counts, padding, read_sets, width
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.marginals.oracles.base import Shares, SupportOracle, weight
+from mechdesign.exact.weights import weight
+from mechdesign.families.marginals.oracles.base import Shares, SupportOracle
 
 BLOCK = 1 << 17
 """Bytes of reports that are drawn at a time, which fit the processor's cache."""

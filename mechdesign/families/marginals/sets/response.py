@@ -36,7 +36,7 @@ from mechdesign.data.frames import is_table
 from mechdesign.exact.draw.packed import Packed, as_texts, read_sets
 from mechdesign.exact.numbers import shown
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
-from mechdesign.families.marginals.oracles.base import weight
+from mechdesign.exact.weights import weight
 from mechdesign.families.marginals.sets.counted import CountedParts
 from mechdesign.families.marginals.sets.drawing import draw_sets, sets_steps
 from mechdesign.families.marginals.sets.estimates import SetEstimate, weights_of_patterns

@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from mechdesign.collect.domain import checked_area
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
 from mechdesign.core.method import Outcome
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.families.location.base import checked_area
 from mechdesign.families.spectrum import SpectrumUser
 from mechdesign.families.spectrum.channel_program import positive
 from mechdesign.families.spectrum.judging import rounded_up

@@ -1,8 +1,8 @@
 """A lower bound for the error of every private unbiased count of one event a user, over all reports whatever.
 
 The types are no event and one event in slot 1 .. m, with the shares p0 and p1/m each. In the bound of
-:mod:`mechdesign.families.workload.audit.workload_bound` let B and mu treat all slots alike: with s = v without its first entry
-and S the sum of s,
+:mod:`mechdesign.families.workload.audit.workload_bound` let B and mu treat all slots alike: with s = v
+without its first entry and S the sum of s,
 
     (B v)_i = b0 v_0 + b1 s_i + b2 S,        mu.v = mu0 v_0 + mu1 S.
 

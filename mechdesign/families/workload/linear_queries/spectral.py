@@ -6,7 +6,8 @@ c0 = E sum delta - sum alpha > 0 and
     K0 = (nu pi' + pi nu')/2 + Diag(delta) - alpha/2 - l l'/(4 c0),      s = -1 / (pi' K0^-1 pi),
 
 the matrix K0 + s pi pi' is positive semidefinite and the bound is |W~ K0^(1/2)|_*^2 / s - pi.diag(G) (nuclear
-norm). What is maximised is its logarithm; what is proven is :mod:`mechdesign.families.workload.audit.workload_bound`.
+norm). What is maximised is its logarithm; what is proven is
+:mod:`mechdesign.families.workload.audit.workload_bound`.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from mechdesign.collect.subset_sizes import best_size
 from mechdesign.core.solution import Solution
 from mechdesign.families.marginals.frequency_oracle.oracles import KINDS, kind_of
 from mechdesign.families.marginals.frequency_oracle.problem import FrequencyOracle
-from mechdesign.families.marginals.oracles.best import best_size
 from mechdesign.families.marginals.papers.frequency_oracle.methods import choice
 
 LARGEST_EXPONENT = 40.0
