@@ -14,9 +14,9 @@ from sphinx.util import logging
 import mechdesign
 from mechdesign.cli.parser import parser
 from mechdesign.papers.claims.claim import UNDECIDED
-from mechdesign.papers.claims.findings import (counted, findings, findings_page, undecided_page)
+from mechdesign.papers.claims.findings import counted, findings, findings_page, undecided_page
 from mechdesign.papers.claims.sources import sources
-from mechdesign.papers.shown.sources import (counted as counted_items, items_page, overview_page)
+from mechdesign.papers.shown.sources import counted as counted_items, items_page, overview_page
 from mechdesign.report.page.mathematics import mathml
 
 project = "mechdesign"

@@ -40,8 +40,8 @@ The kernel is ``core``, ``exact``, ``audit`` and ``collect``; it knows no family
 """
 
 OPEN = 68
-"""Imports of other families that are still there, all in the family ``survey``, which is made of mechanisms of
-others: this number may only fall."""
+"""Imports of other families that are still there, all in the family ``survey``, which is made of mechanisms
+of others: this number may only fall."""
 
 SOLVERS = ("scipy.optimize", "cvxpy", "pulp")
 

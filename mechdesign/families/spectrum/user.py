@@ -172,7 +172,8 @@ class SpectrumUser(Mechanism):
 
     def figures(self) -> list[Figure]:
         """Return figures of the distance between reports and the true location."""
-        return self.noise.figures()
+        figures: list[Figure] = self.noise.figures()
+        return figures
 
     def _figures(self) -> str:
         return (

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mechdesign.collect.domain import checked_area
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.discovery import companion
 from mechdesign.core.errors import UnknownNameError
@@ -13,7 +14,7 @@ from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.families.location import LocationMechanism, PlanarLaplace, PlanarLattice
-from mechdesign.families.location.base import checked_area, planar_epsilon
+from mechdesign.families.location.base import planar_epsilon
 
 if TYPE_CHECKING:
     from mechdesign.families.location.papers.noise.published_noise import TruncatedPlanarLaplace
