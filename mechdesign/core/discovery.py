@@ -1,80 +1,96 @@
-"""What belongs to a problem, found by name in its package or its papers: methods, quantities, simulation."""
+"""What belongs to a problem, found by name beside its class or in its papers: methods, figures, quantities.
+
+A problem in the module ``families/mean/interval.py`` has its table ``METHODS`` there or in
+``interval_methods.py``, and what reproduces its sources in ``families/mean/papers/interval.py``. Where it has a
+folder of its own, ``interval/problem.py``, all modules of that folder and of ``papers/interval/`` belong to it.
+"""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from mechdesign.core.extensions import papers_beside
+from mechdesign.core.extensions import PAPERS, papers_beside
 from mechdesign.core.problem import Problem
 
-COMPANIONS = ("figures", "outlook", "quantities", "simulation")
-"""The modules next to a problem that hold one function each; they hold no methods."""
+METHODS, OWN_FOLDER = "_methods", "problem"
+"""The ending of the module of a problem's methods, and the module of a problem that has a folder of its own."""
 
 
-def modules_of(
-    problem_class: type[Problem], wanted: Callable[[str], bool] = lambda name: True, word: str = ""
-) -> Iterator[ModuleType]:
-    """Yield the modules next to a problem's class, then those next to the classes it derives from.
+def modules_of(problem_class: type[Problem], word: str = "") -> Iterator[ModuleType]:
+    """Yield the modules that belong to a problem's class, then those of the classes that it derives from.
 
-    A class in a package brings the whole package, and what its family's papers hold for it; one in a script
-    or a single file brings that. Of a package, only the modules are imported whose last names are ``wanted``
-    and whose text has a ``word``: a family's folder has its mechanisms as well.
+    Only modules whose text has a ``word`` are imported.
 
     Examples
     --------
     >>> from mechdesign.families.response import RandomizedResponse
-    >>> any(module.__name__.endswith("closed_form") for module in modules_of(RandomizedResponse))
+    >>> any("methods" in module.__name__ for module in modules_of(RandomizedResponse, "METHODS"))
     True
     """
     seen = set()
     for owner in problem_class.__mro__:
         if not issubclass(owner, Problem) or owner is Problem:
             continue
-        package = owner.__module__.rpartition(".")[0]
-        if package not in seen:
-            seen.add(package)
-            yield from _modules_in(package, owner.__module__, wanted, word)
-
-
-def _modules_in(package: str, own: str, wanted: Callable[[str], bool], word: str) -> Iterator[ModuleType]:
-    if not package:
-        if own in sys.modules:
-            yield sys.modules[own]
-        return
-    for parent in (importlib.import_module(package), *papers_beside(package)):
-        for module_info in pkgutil.iter_modules(parent.__path__):
-            name = f"{parent.__name__}.{module_info.name}"
-            chosen = wanted(module_info.name) and (not word or _has(parent.__path__, module_info.name, word))
-            if chosen or name == own:
+        for name in _names(owner.__module__):
+            if name not in seen and (not word or _has(name, word)):
+                seen.add(name)
                 yield importlib.import_module(name)
 
 
-def _has(folders: Iterable[str], name: str, word: str) -> bool:
+def _names(own: str) -> Iterator[str]:
+    """Yield the names of the modules that belong to a class of a module, itself first."""
+    if own in sys.modules:  # a script has no other way to be found
+        yield own
+    package, _, last = own.rpartition(".")
+    if not package:
+        return
+    if last == OWN_FOLDER:
+        for parent in (importlib.import_module(package), *papers_beside(package)):
+            for module_info in pkgutil.iter_modules(parent.__path__):
+                yield f"{parent.__name__}.{module_info.name}"
+        return
+    for name in (f"{own}{METHODS}", f"{package}.{PAPERS}.{last}"):
+        if _exists(name):
+            yield name
+
+
+def _exists(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # a family without papers
+        return False
+
+
+def _has(name: str, word: str) -> bool:
     """Whether the text of a module has a word; also where the text is not in a file of its own."""
-    files = [path for folder in folders if (path := Path(folder, f"{name}.py")).is_file()]
-    is_package = any(Path(folder, name).is_dir() for folder in folders)
-    return any(word in path.read_text(encoding="utf-8") for path in files) or not (files or is_package)
+    module = sys.modules.get(name)
+    spec = None if module is not None else importlib.util.find_spec(name)
+    file = getattr(module, "__file__", None) if module is not None else spec and spec.origin
+    if not file or not Path(file).is_file():
+        return True
+    return word in Path(file).read_text(encoding="utf-8")
 
 
 @cache
 def companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | None:
-    """Return the function of this name in the module of the same name next to the problem, or None.
+    """Return the function of this name that a module of the problem's own defines, or None.
 
     Examples
     --------
     >>> from mechdesign.families.response import RandomizedResponse
-    >>> companion(RandomizedResponse, "quantities").__module__
-    'mechdesign.families.response.papers.randomized_response.quantities'
+    >>> companion(RandomizedResponse, "quantities").__module__.startswith("mechdesign.families.response.papers.")
+    True
     """
-    for module in modules_of(problem_class, name.__eq__):
-        if module.__name__.rpartition(".")[2] == name:
-            function: Callable[..., Any] = getattr(module, name)
+    for module in modules_of(problem_class, f"def {name}("):
+        function: Callable[..., Any] | None = vars(module).get(name)
+        if function is not None and function.__module__ == module.__name__:
             return function
     return None

@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import Any
 
 from mechdesign.core.blas import one_thread
-from mechdesign.core.discovery import COMPANIONS, modules_of
+from mechdesign.core.discovery import modules_of
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.failures import failure_text, is_failure
 from mechdesign.core.method import Method, Outcome, Status
@@ -52,7 +52,7 @@ def _methods_of_package(problem_class: type[Problem]) -> tuple[Method, ...]:
 
 
 def _methods(problem_class: type[Problem]) -> tuple[Method, ...]:
-    modules = list(modules_of(problem_class, lambda name: name not in COMPANIONS, "METHOD"))
+    modules = list(modules_of(problem_class, "METHOD"))
     tables: list[Any] = [getattr(module, "METHODS", ()) for module in modules]
     tables += [(getattr(module, "METHOD", None),) for module in modules]
     methods = dict.fromkeys(

@@ -123,17 +123,22 @@ def problem_class(name: str) -> type[Problem]:
     return known[name]
 
 
+def _stands(home: Path, name: str) -> bool:
+    """Whether a family has a problem of this name: as a module, or in a folder of its own."""
+    return bool(name) and ((home / f"{name}.py").is_file() or (home / name).is_dir())
+
+
 @cache
 def _in_its_folder(name: str) -> type[Problem] | None:
-    """Return the class of a problem whose folder has its name, or its name without that of its family.
+    """Return the class of a problem whose module has its name, or its name without that of its family.
 
-    So one family is imported and not all of them. None where there is no such folder.
+    So one family is imported and not all of them. None where there is no such module.
     """
     words = name.split("-")
     for family in pkgutil.iter_modules(__path__):
         folders = {"_".join(words), "_".join(words[1:]) if words[0] == family.name else ""}
         home = Path(__path__[0]) / family.name
-        if family.ispkg and any(folder and (home / folder).is_dir() for folder in folders):
+        if family.ispkg and any(_stands(home, folder) for folder in folders):
             package = importlib.import_module(f"{__name__}.{family.name}")
             for problem in _problems(package):
                 if problem.name == name:
