@@ -342,5 +342,5 @@ def test_a_family_that_cannot_be_imported_is_named(other_distribution, capsys):
     (other_distribution / "newfamily" / "__init__.py").write_text("import nothing_of_that_name\n")
     assert main(["list", "--problems"]) == 2
     error = capsys.readouterr().err
-    assert "entry point 'newfamily' of mechdesign.families: newfamily cannot be imported" in error
+    assert "entry point 'newfamily' of mechdesign.problems: newfamily cannot be imported" in error
     assert error.count("\n") == 1
