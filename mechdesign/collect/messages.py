@@ -17,7 +17,7 @@ from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MechDesignError, MethodError
 from mechdesign.core.tables import MemoryTable
 from mechdesign.core.text import counted
-from mechdesign.data.plain_columns import plain_column
+from mechdesign.data.plain_columns import MESSAGE_FORMAT, plain_column
 from mechdesign.exact.numbers import shown
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from mechdesign.collect.recipes import Recipe
     from mechdesign.data.missing import MissingRule
 
-FORMAT = "mechdesign-report"
 VERSION = 1
 
 Rows = list[dict[str, Any]]
@@ -102,11 +101,13 @@ class MessageReader:
         """Raise DataError unless a value is a message of a client of this mechanism, whatever its rows."""
         if (
             not isinstance(message, dict)
-            or message.get("format") != FORMAT
+            or message.get("format") != MESSAGE_FORMAT
             or type(message.get("version")) is not int
             or message["version"] != VERSION
         ):
-            raise DataError("message", f"is not a {FORMAT} of version {VERSION}", "use the exported client")
+            raise DataError(
+                "message", f"is not a {MESSAGE_FORMAT} of version {VERSION}", "use the exported client"
+            )
         if message.get("fingerprint") != self.fingerprint:
             raise DataError("message", "is of another mechanism", "reload the page of this survey")
         if message.get("survey", "") != self.mechanism.about.id:

@@ -13,6 +13,9 @@ from mechdesign.core.tables import Values
 LONGEST = 200
 """Characters beyond which texts are not kept in numpy's arrays of fixed width."""
 
+MESSAGE_FORMAT = "mechdesign-report"
+"""What the message of a client says of itself, as ``format``."""
+
 INTEGERS = range(-(1 << 63), 1 << 63)
 
 

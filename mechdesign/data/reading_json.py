@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.collect.messages import FORMAT
 from mechdesign.core.documents import json_problem, parse_distinct
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.tables import Values
 from mechdesign.data.formats import HEAD, require_text
 from mechdesign.data.missing import Mask
-from mechdesign.data.plain_columns import plain_column
+from mechdesign.data.plain_columns import MESSAGE_FORMAT, plain_column
 from mechdesign.data.reading import MOST_BYTES, FileTable, Raw
 
 LINES = 1 << 16
@@ -88,7 +87,7 @@ class JsonTable(FileTable):
             what = f"is not JSON ({json_problem(error, lines=False)})"
             raise DataError(where, what, "give one JSON object a line") from None
         rows: Any = [read]
-        if isinstance(read, dict) and read.get("format") == FORMAT:
+        if isinstance(read, dict) and read.get("format") == MESSAGE_FORMAT:
             rows = self._rows_of_message(where, read)
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and row for row in rows):
             raise DataError(where, "is not a row", "give one JSON object a line, a value by its column")

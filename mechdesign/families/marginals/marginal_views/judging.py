@@ -53,7 +53,7 @@ def is_otherwise(variables: Variables) -> bool:
     return "rival" in variables or "sets" in variables
 
 
-def otherwise(problem: Any, variables: Variables) -> Otherwise | None:
+def evaluator_of(problem: Any, variables: Variables) -> Otherwise | None:
     """Return the evaluator of a candidate of another kind, by ``otherwise`` next to the problem."""
     if not is_otherwise(variables):
         return None
@@ -79,7 +79,7 @@ def terms(problem: MarginalViews, views: Any) -> ErrorTerms:
 
 def residuals(problem: MarginalViews, variables: Variables) -> dict[str, float]:
     """Return the numbers of improper and superfluous views, and the distance of the shares from a split."""
-    other = otherwise(problem, variables)
+    other = evaluator_of(problem, variables)
     if other is not None:
         return other.residuals()
     views = as_views(variables["views"])
@@ -151,7 +151,7 @@ def certificates(problem: MarginalViews, solution: Solution[Any]) -> tuple[Certi
 
 def _covering(problem: MarginalViews, solution: Solution[Any]) -> Certificate:
     """Return the certificate of marginals in no view; no failure where the threshold allows no covering."""
-    other = otherwise(problem, solution.variables)
+    other = evaluator_of(problem, solution.variables)
     if other is not None:
         left = int(other.residuals()["unanswered"])
         answered = {

@@ -332,7 +332,7 @@ class MarginalViews(Problem[MarginalRelease]):
 
     def objective(self, variables: Variables) -> float:
         """Return the value of ``criterion`` for the views and shares, or for another way to collect."""
-        other = judging.otherwise(self, variables)
+        other = judging.evaluator_of(self, variables)
         if other is not None:
             return other.value()
         if self.criterion == "rule":
@@ -364,7 +364,7 @@ class MarginalViews(Problem[MarginalRelease]):
         Attributes that no view has are not asked for, and the release does not know them. A method that
         collects otherwise gives its own mechanism, which is one for marginals as well.
         """
-        other = judging.otherwise(self, solution.variables)
+        other = judging.evaluator_of(self, solution.variables)
         if other is not None:
             mechanism: MarginalRelease = other.mechanism()
             return mechanism
