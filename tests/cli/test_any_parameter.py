@@ -149,7 +149,7 @@ SMALLER: dict[str, dict[str, Any]] = {
 def commanded(name: str, field: str) -> list[int]:
     """Return the numbers of the values for the command line: all that are taken, a sixteenth of the others.
 
-    The sixteenth is another one for the next field, so that every value is refused on the command line as well.
+    The sixteenth is another one for the next field, so that every value is refused there as well.
     Python itself refuses a text with as many digits as the largest integers have.
     """
     kind = problem_classes()[name]
