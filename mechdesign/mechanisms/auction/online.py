@@ -37,7 +37,7 @@ from mechdesign.mechanisms.auction.slot import (
 )
 from mechdesign.mechanisms.auction.state import is_name
 from mechdesign.mechanisms.auction.tables import auction_operations
-from mechdesign.mechanisms.auction.trial import slot_certificates, trial_slot
+from mechdesign.mechanisms.auction.trial import slot_certificates, trial_certificates
 from mechdesign.mechanisms.base import Mechanism
 from mechdesign.mechanisms.mean import MeanMechanism
 from mechdesign.mechanisms.noise import randomizer
@@ -337,7 +337,7 @@ class OnlineAuction(Mechanism):
 
     @cached_property
     def _certificates(self) -> tuple[Certificate, ...]:
-        return slot_certificates(trial_slot(self), self.rule.name, "checked on one random slot")
+        return trial_certificates(self)
 
     def explained(self) -> tuple[str, ...]:
         """Return an explanation of the rule, and of the scope of its truthfulness."""
