@@ -136,7 +136,7 @@ ON_THE_COMMAND_LINE = [
 
 
 SMALLER: dict[str, dict[str, Any]] = {
-    "auction-horizon": {"users": 20, "tasks": 3, "slots": 4},
+    "auction-horizon": {"users": 10, "tasks": 3, "slots": 2},
     "deployed-histogram": {"users": 1000},
     "mean-channel": {"inputs": 5},
     "shuffle-amplification": {"users": 1000, "randomizer": {"name": "k-ary", "size": 2}},
@@ -147,9 +147,9 @@ SMALLER: dict[str, dict[str, Any]] = {
 
 @cache
 def commanded(name: str, field: str) -> list[int]:
-    """Return the numbers of the values for the command line: all that are taken, an eighth of the others.
+    """Return the numbers of the values for the command line: all that are taken, a sixteenth of the others.
 
-    The eighth is another one for the next field, so that every value is refused on the command line as well.
+    The sixteenth is another one for the next field, so that every value is refused there as well.
     Python itself refuses a text with as many digits as the largest integers have.
     """
     kind = problem_classes()[name]
@@ -159,7 +159,7 @@ def commanded(name: str, field: str) -> list[int]:
         number
         for number, value in enumerate(ON_THE_COMMAND_LINE)
         if not (isinstance(value, int) and abs(value) >= 10**300)
-        and (accepted(kind, {**small, field: value}) or (number + turn) % 8 == 0)
+        and (accepted(kind, {**small, field: value}) or (number + turn) % 16 == 0)
     ]
 
 

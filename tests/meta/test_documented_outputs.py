@@ -6,7 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from mechdesign.core.cache import Cache
 
+import mechdesign as md
+from tests.support import checks
 from tests.support.checks import folder_of_run
 from tests.support.documents import ROOT, agree, blocks, commands, outputs, pages, rewritten
 
@@ -128,3 +131,17 @@ def test_pages_are_those_of_the_documentation():
     assert ROOT / "README.md" in pages()
     assert ROOT / "docs" / "tutorials" / "prior.md" in pages()
     assert all(isinstance(page, Path) and page.is_file() for page in pages())
+
+
+def test_a_model_is_solved_once_by_a_method_and_another_one_is_solved_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(checks, "LONG", 0.0)
+    cache, survey = Cache(tmp_path / "kept"), md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.0)
+    alone = md.solve(survey, "lp")
+    with checks.solved_once(cache):
+        first, again = (md.solve(survey, "lp") for _ in range(2))
+        others = md.solve(survey), md.solve(md.RandomizedResponse(prior=[0.5, 0.3, 0.2], epsilon=1.5), "lp")
+    assert again is not first
+    assert (again.seconds, again.value, str(again.problem)) == (first.seconds, alone.value, str(survey))
+    assert [other.method for other in others] == ["closed-form", "lp"]
+    assert others[1].value > first.value
+    assert md.solve(survey, "lp").seconds != first.seconds, "outside, everything is solved"

@@ -40,7 +40,7 @@ from mechdesign.families.auction.slot_rules import (
 )
 from mechdesign.families.auction.state import is_name
 from mechdesign.families.auction.tables import auction_operations
-from mechdesign.families.auction.trial import slot_certificates, trial_slot
+from mechdesign.families.auction.trial import slot_certificates, trial_certificates
 from mechdesign.show.figure import Figure
 
 POLICIES = ("online", "static", "forced")
@@ -337,7 +337,7 @@ class OnlineAuction(Mechanism):
 
     @cached_property
     def _certificates(self) -> tuple[Certificate, ...]:
-        return slot_certificates(trial_slot(self), self.rule.name, "checked on one random slot")
+        return trial_certificates(self)
 
     def explained(self) -> tuple[str, ...]:
         """Return an explanation of the rule, and of the scope of its truthfulness."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import DataError, ModelFileError, ParameterError
-from mechdesign.families.auction import Bid, OnlineAuction, needed
+from mechdesign.families.auction import Bid, OnlineAuction, needed, slot_certificates
 from mechdesign.families.auction.rules import all_rules
 from mechdesign.families.auction.season import Season
+from mechdesign.families.auction.trial import trial_slot
 
 AUCTION = OnlineAuction(["noise", "air"], [2, 1], 1.0, 0.25, 1.0, reserve=5.0)
 
@@ -231,6 +233,28 @@ def test_the_certificates_are_those_of_the_rule(monkeypatch):
     monkeypatch.setitem(all_rules(), "greedy", generous)
     again = OnlineAuction.from_content(AUCTION.content())
     assert not again.certificates()[2].holds, "a winner who is paid what it asks asks more"
+
+
+def test_the_same_settings_are_tried_once_and_others_on_a_slot_of_their_own():
+    plain = {"tasks": ["noise", "air"], "requirements": [2, 1], "epsilon": 1.0}
+    settings = {
+        (1.0, 1.0, None, False, 2): plain,
+        (2.0, 1.0, None, False, 2): {**plain, "epsilon": 2.0},
+        (1.0, 3.0, None, False, 2): {**plain, "tradeoff": 3.0},
+        (1.0, 1.0, 2.5, False, 2): {**plain, "reserve": 2.5},
+        (1.0, 1.0, None, True, 2): {**plain, "participation": 0.1},
+        (1.0, 1.0, None, False, 1): {**plain, "tasks": ["noise"], "requirements": [2]},
+    }
+    slots = [trial_slot(*given) for given in settings]
+    assert not any(same_slot(one, other) for one, other in combinations(slots, 2))
+    for slot, parameters in zip(slots, settings.values(), strict=True):
+        auction = OnlineAuction(**parameters)
+        assert auction.certificates() == slot_certificates(slot, "greedy", "checked on one random slot")
+        assert auction.certificates() is OnlineAuction(**parameters).certificates()
+
+
+def same_slot(one, other):
+    return all(np.array_equal(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))
 
 
 def test_so_many_users_keep_the_promised_accuracy():
