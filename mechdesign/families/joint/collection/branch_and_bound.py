@@ -31,7 +31,7 @@ MOST_BOXES = 1 << 19
 MOST_LEVELS = 60
 
 
-def run(problem: JointCollection) -> Outcome:
+def branch_and_bound(problem: JointCollection) -> Outcome:
     """Search all boxes; the bound is what no box that was dropped or is left can beat."""
     reason = impossible(problem)
     if reason is not None:
@@ -131,7 +131,7 @@ def _halved(low: Array, high: Array) -> tuple[Array, Array]:
     return np.concatenate([low, middle], axis=1), np.concatenate([middle, high], axis=1)
 
 
-def why_not(problem: JointCollection) -> str | None:
+def why_not_branch_and_bound(problem: JointCollection) -> str | None:
     """Return why doubles are too coarse for the search, or None.
 
     Examples

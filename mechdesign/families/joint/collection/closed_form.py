@@ -14,7 +14,7 @@ SAFETY = 1e-12
 """More than the roundings of the formula, relative."""
 
 
-def run(problem: JointCollection) -> Outcome:
+def closed_form(problem: JointCollection) -> Outcome:
     """Return redraw = 0, keep = 1/2 and add = 1/(E + 1) with E that of one report on one attribute."""
     reason = impossible(problem)
     if reason is not None:
@@ -54,7 +54,7 @@ def _least_variance(ratio: float) -> float:
     return 4.0 / (ratio - 2.0 + 1.0 / ratio)
 
 
-def why_not(problem: JointCollection) -> str | None:
+def why_not_closed_form(problem: JointCollection) -> str | None:
     """Return why the method does not apply, or None."""
     single = problem.reports_per_user == 1
     enough = (

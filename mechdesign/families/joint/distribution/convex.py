@@ -12,7 +12,7 @@ MOST_NUMBERS = 400_000
 """Numbers of the matrix of reports by cells."""
 
 
-def run(problem: JointDistribution) -> Outcome:
+def convex_program(problem: JointDistribution) -> Outcome:
     """Maximise the mean of ln(A P), less the penalty, over the simplex; A has a row of chances a report."""
     import cvxpy
 
@@ -31,7 +31,7 @@ def run(problem: JointDistribution) -> Outcome:
     return outcome(problem, np.maximum(point.value, 0.0), result.solver)
 
 
-def why_not(problem: JointDistribution) -> str | None:
+def why_not_convex(problem: JointDistribution) -> str | None:
     """Return why the method does not apply, or None."""
     numbers = len(problem.model.counts) * problem.model.cells
     if numbers > MOST_NUMBERS:

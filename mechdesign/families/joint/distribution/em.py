@@ -14,7 +14,7 @@ WORK = 4e9
 """Multiplications that are spent, roughly; the steps are limited by it."""
 
 
-def run(problem: JointDistribution) -> Outcome:
+def expectation_maximization(problem: JointDistribution) -> Outcome:
     """Climb until the gap is small; ``feasible`` where the steps do not suffice."""
     model = problem.model
     steps = max(1, min(MOST_STEPS, int(WORK / _work(problem))))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from mechdesign.core.method import Method, Outcome
 from mechdesign.families.joint import most_likely
-from mechdesign.families.joint.distribution import convex, em
+from mechdesign.families.joint.distribution.convex import convex_program, why_not_convex
+from mechdesign.families.joint.distribution.em import expectation_maximization
 from mechdesign.families.joint.distribution.outcomes import no_penalty, outcome
 from mechdesign.families.joint.distribution.problem import GAP, JointDistribution
 from mechdesign.families.joint.penalized import penalized_likelihood
@@ -43,8 +44,8 @@ METHODS = (
     Method("active-set", JointDistribution, "numeric",
            "Newton's method on the cells above 0 and the most promising others", active_set, no_penalty),
     Method("convex", JointDistribution, "numeric",
-           "the convex program by an interior-point solver, for few cells", convex.run, convex.why_not),
+           "the convex program by an interior-point solver, for few cells", convex_program, why_not_convex),
     Method("em", JointDistribution, "numeric",
            "expectation maximisation from uniform, until the gap is 1e-6 or the steps run out",
-           em.run, no_penalty),
+           expectation_maximization, no_penalty),
 )  # fmt: skip

@@ -19,12 +19,13 @@ from mechdesign.core.text import counted
 from mechdesign.core.values import changed
 from mechdesign.families.workload.audit.workload_bound import MOST_ENUMERATED
 from mechdesign.families.workload.event_counts.balanced import balanced_sets
-from mechdesign.families.workload.event_counts.orbits import NOTHING, variables_of
+from mechdesign.families.workload.event_counts.orbits import NOTHING, channel_variables
 from mechdesign.families.workload.event_counts.problem import EventCounts
 from mechdesign.families.workload.event_counts.symmetric import PatternClasses, best_classes
 from mechdesign.families.workload.events.channel import EventChannel, EventOrbit
-from mechdesign.families.workload.linear_queries import all_columns, columns
-from mechdesign.families.workload.linear_queries.outcomes import variables_of as pattern_variables
+from mechdesign.families.workload.linear_queries.all_columns import all_columns, why_not_all_columns
+from mechdesign.families.workload.linear_queries.columns import column_generation
+from mechdesign.families.workload.linear_queries.outcomes import pattern_variables
 from mechdesign.families.workload.linear_queries.prices import QueryPrices
 from mechdesign.families.workload.value import Array, Sets, columns_of
 from mechdesign.families.workload.worth import PatternWorth
@@ -56,7 +57,7 @@ def own_prices(problem: EventCounts, prices: Any) -> AllPatternPrices | None:
     return AllPatternPrices(problem, prices.worth) if isinstance(prices, QueryPrices) else None
 
 
-def run(problem: EventCounts) -> Outcome:
+def all_patterns(problem: EventCounts) -> Outcome:
     """Return the best of all private reports, proven by all patterns."""
     if problem.epsilon == 0.0:
         return Outcome(status="infeasible", solver="interior point", message=NOTHING)
@@ -72,7 +73,7 @@ def _one_event(problem: EventCounts) -> Outcome:
     few = all(classes.inside[number] in (0, 1, problem.slots - 1, problem.slots) for number in used)
     if few:
         channel = _single(problem, classes, used).redecoded(problem.prior)
-        variables = variables_of(channel)
+        variables = channel_variables(channel)
     else:
         variables = pattern_variables(sets, amounts, queries.shares)
     return Outcome(
@@ -131,13 +132,13 @@ def _single(problem: EventCounts, classes: PatternClasses, used: list[int]) -> E
 def _few_states(problem: EventCounts) -> Outcome:
     """Return the best of all patterns of at most 20 states, as linear queries."""
     queries = problem.queries
-    found = all_columns.run(queries) if all_columns.why_not(queries) is None else columns.run(queries)
+    found = all_columns(queries) if why_not_all_columns(queries) is None else column_generation(queries)
     return changed(
         found, prices=own_prices(problem, found.prices), notes={"states": problem.states.size, **found.notes}
     )
 
 
-def why_not(problem: EventCounts) -> str | None:
+def why_not_all_patterns(problem: EventCounts) -> str | None:
     """Return why not all patterns are gone through, or None."""
     if problem.most == 1:
         return None

@@ -130,7 +130,7 @@ class _Prices:
         return found
 
 
-def run(problem: EventCounts, seed: int = 0) -> Outcome:
+def event_columns(problem: EventCounts, seed: int = 0) -> Outcome:
     """Generate patterns until none that is found lowers the error; the bound is for all reports.
 
     Parameters
@@ -253,7 +253,7 @@ def _listed(users: ExchangedUsers, patterns: _Patterns, weights: Array) -> tuple
     return kept_and_repaired(np.vstack(parts), np.concatenate(amounts), users.power)
 
 
-def why_not(problem: EventCounts) -> str | None:
+def why_not_event_columns(problem: EventCounts) -> str | None:
     """Return why patterns are not generated, or None."""
     if problem.most == 1:
         return "one event a user has few classes of patterns; use all-patterns"

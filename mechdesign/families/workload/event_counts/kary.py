@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from mechdesign.core.method import Outcome
-from mechdesign.families.workload.event_counts.orbits import NOTHING, variables_of
+from mechdesign.families.workload.event_counts.orbits import NOTHING, channel_variables
 from mechdesign.families.workload.event_counts.problem import EventCounts
 from mechdesign.families.workload.events.channel import EventChannel, EventOrbit
 
 
-def run(problem: EventCounts) -> Outcome:
+def kary_response(problem: EventCounts) -> Outcome:
     """Report the user's state e^eps times as often as each other one."""
     if problem.epsilon == 0.0:
         return Outcome(status="infeasible", solver="formula", message=NOTHING)
@@ -30,13 +30,13 @@ def run(problem: EventCounts) -> Outcome:
     channel = EventChannel(states, tuple(orbits)).redecoded(problem.prior)
     return Outcome(
         status="feasible",
-        variables=variables_of(channel),
+        variables=channel_variables(channel),
         solver="formula",
         notes={"states": states.size},
     )
 
 
-def why_not(problem: EventCounts) -> str | None:
+def why_not_kary(problem: EventCounts) -> str | None:
     """Return why its reports cannot be decoded here, or None."""
     if problem.slots <= problem.most:
         return "a state can fill all slots, but a report leaves at least one out; give more slots than events"

@@ -49,7 +49,7 @@ SHIFTS = (1.0, 3.0, 10.0, 50.0)
 NOTHING = "at epsilon = 0 a report contains no information; set epsilon > 0"
 
 
-def run(problem: EventCounts, seed: int = 0) -> Outcome:
+def generated_decodings(problem: EventCounts, seed: int = 0) -> Outcome:
     """Generate decodings until next to nothing is left to be gained, and prove the bound.
 
     Parameters
@@ -69,7 +69,7 @@ def run(problem: EventCounts, seed: int = 0) -> Outcome:
     tight = proven is not None and value - proven <= problem.optimal_within * value
     return Outcome(
         status="optimal" if tight and not problem.own_class else "feasible",
-        variables=variables_of(channel),
+        variables=channel_variables(channel),
         bound=proven,
         bound_source="" if bound is None else f"duality, checked by {bound.method}",
         solver=f"generation of decodings, {master.solver}",
@@ -80,7 +80,7 @@ def run(problem: EventCounts, seed: int = 0) -> Outcome:
     )
 
 
-def variables_of(channel: EventChannel) -> dict[str, Any]:
+def channel_variables(channel: EventChannel) -> dict[str, Any]:
     """Return the variables of a channel by their stable names."""
     return {
         "named": [orbit.named for orbit in channel.orbits],

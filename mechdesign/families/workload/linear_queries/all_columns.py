@@ -60,7 +60,7 @@ def weighted(problem: LinearQueries, sets: Sets, accuracy: float = 1e-12) -> tup
     return sets, amounts, found
 
 
-def run(problem: LinearQueries) -> Outcome:
+def all_columns(problem: LinearQueries) -> Outcome:
     """Return the optimum over all patterns, with the dual checked for all of them."""
     if problem.epsilon == 0.0:
         return infeasible("interior point")
@@ -71,7 +71,7 @@ def run(problem: LinearQueries) -> Outcome:
     return outcome(problem, sets[kept], amounts[kept], bound, "interior point", notes=notes)
 
 
-def why_not(problem: LinearQueries) -> str | None:
+def why_not_all_columns(problem: LinearQueries) -> str | None:
     """Return why not all patterns can be used, or None."""
     if problem.is_worst:
         return "it minimizes an average; for the worst type use cvxpy or populations"

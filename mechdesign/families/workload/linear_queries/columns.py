@@ -15,9 +15,9 @@ import numpy as np
 
 from mechdesign.core.method import Outcome
 from mechdesign.families.workload.audit.workload_bound import MOST_ENUMERATED, WorkloadBound
-from mechdesign.families.workload.linear_queries import few, symmetric
 from mechdesign.families.workload.linear_queries.all_columns import MOST_TYPES, with_mirror_images
 from mechdesign.families.workload.linear_queries.blocks import MOST_PATTERNS, block_patterns
+from mechdesign.families.workload.linear_queries.few import why_not_few_queries
 from mechdesign.families.workload.linear_queries.fields import arcs, field_sets
 from mechdesign.families.workload.linear_queries.outcomes import (
     can_enumerate,
@@ -31,6 +31,7 @@ from mechdesign.families.workload.linear_queries.pricing import DualPrices, shak
 from mechdesign.families.workload.linear_queries.problem import LinearQueries
 from mechdesign.families.workload.linear_queries.simple import WORTH_A_LOOK, best_simple
 from mechdesign.families.workload.linear_queries.simple_reports import best_subset
+from mechdesign.families.workload.linear_queries.symmetric import why_not_symmetric
 from mechdesign.families.workload.master import Basis, Master, Weighted
 from mechdesign.families.workload.value import Array, Sets, columns_of
 from mechdesign.families.workload.weights import kept_and_repaired
@@ -131,7 +132,7 @@ def _before(sets: Sets) -> Sets:
     return found
 
 
-def run(problem: LinearQueries, gap: float | None = None, seed: int = 0) -> Outcome:
+def column_generation(problem: LinearQueries, gap: float | None = None, seed: int = 0) -> Outcome:
     """Generate columns until the proven gap is small enough.
 
     Parameters
@@ -239,15 +240,15 @@ def _by_own_prices(pool: Pool, found: Weighted, rng: np.random.Generator) -> tup
     return best, rounds
 
 
-def why_not(problem: LinearQueries) -> str | None:
+def why_not_columns(problem: LinearQueries) -> str | None:
     """Return why column generation does not apply, or None."""
     if problem.is_worst:
         return "it minimizes an average; for the worst type use populations, or give shares"
     if problem.queries.size <= MOST_TYPES:
         return "all patterns are few enough; use all-columns"
-    if problem.queries.size > MOST_ENUMERATED and symmetric.why_not(problem) is None:
+    if problem.queries.size > MOST_ENUMERATED and why_not_symmetric(problem) is None:
         return "translations leave the workload as it is; use symmetric"
-    if few.why_not(problem) is None:
+    if why_not_few_queries(problem) is None:
         return "one or two queries have few patterns that matter; use estimates"
     if problem.queries.size > LARGEST:
         return f"{problem.queries.size} types are too many for its master program; the limit is {LARGEST}"

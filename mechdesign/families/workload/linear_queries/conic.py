@@ -29,7 +29,7 @@ from mechdesign.solvers.convex import solve_convex
 MOST_WORST = 6
 
 
-def run(problem: LinearQueries) -> Outcome:
+def conic_program(problem: LinearQueries) -> Outcome:
     """Solve the conic program and prove its dual."""
     if problem.epsilon == 0.0:
         return infeasible("cvxpy")
@@ -144,7 +144,7 @@ def _in_use(
     return outcome(problem, sets[used], amounts[used], bound, solver, population=shares)
 
 
-def why_not(problem: LinearQueries) -> str | None:
+def why_not_conic(problem: LinearQueries) -> str | None:
     """Return why the conic program is too large, or None."""
     most = MOST_WORST if problem.is_worst else MOST_TYPES
     if problem.queries.size > most:

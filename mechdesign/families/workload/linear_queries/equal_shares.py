@@ -11,20 +11,23 @@ from collections.abc import Callable
 from mechdesign.core.method import Outcome
 from mechdesign.core.values import changed
 from mechdesign.families.workload.audit.workload_bound import MOST_ENUMERATED
-from mechdesign.families.workload.linear_queries import columns, few, mixture, symmetric
+from mechdesign.families.workload.linear_queries.columns import column_generation, why_not_columns
+from mechdesign.families.workload.linear_queries.few import few_queries, why_not_few_queries
+from mechdesign.families.workload.linear_queries.mixture import best_mixture, why_not_mixture
 from mechdesign.families.workload.linear_queries.outcomes import infeasible
 from mechdesign.families.workload.linear_queries.problem import LinearQueries
 from mechdesign.families.workload.linear_queries.simple import or_simple
+from mechdesign.families.workload.linear_queries.symmetric import symmetric_reports, why_not_symmetric
 
 DESIGNS: dict[str, tuple[Callable[[LinearQueries], Outcome], Callable[[LinearQueries], str | None]]] = {
-    "symmetric": (symmetric.run, symmetric.why_not),
-    "columns": (columns.run, columns.why_not),
-    "estimates": (few.run, few.why_not),
-    "mixture": (mixture.run, mixture.why_not),
+    "symmetric": (symmetric_reports, why_not_symmetric),
+    "columns": (column_generation, why_not_columns),
+    "estimates": (few_queries, why_not_few_queries),
+    "mixture": (best_mixture, why_not_mixture),
 }
 
 
-def run(problem: LinearQueries) -> Outcome:
+def equal_shares(problem: LinearQueries) -> Outcome:
     """Return the report for equal shares of all types, or a simple report whose worst type is better."""
     if problem.epsilon == 0.0:
         return infeasible("equal shares")
@@ -54,7 +57,7 @@ def _design(problem: LinearQueries) -> str | None:
     return next((name for name, (_, why) in DESIGNS.items() if why(averaged) is None), None)
 
 
-def why_not(problem: LinearQueries) -> str | None:
+def why_not_equal_shares(problem: LinearQueries) -> str | None:
     """Return why the average is not designed for, or None."""
     if not problem.is_worst:
         return "it is for the worst type; the problem is about an average"

@@ -163,7 +163,7 @@ def _proven(problem: LinearQueries, bound: WorkloadBound) -> float:
         return -math.inf
 
 
-def run(problem: LinearQueries, gap: float | None = None) -> Outcome:
+def few_queries(problem: LinearQueries, gap: float | None = None) -> Outcome:
     """Add estimates until the bound proves the value to within ``gap``, a part of it.
 
     Parameters
@@ -239,7 +239,7 @@ def _on_plane(problem: LinearQueries, rows: Array, size: float, gap: float) -> _
     return *group.images(plane.sets[used], last.weights[used]), bound, rounds
 
 
-def why_not(problem: LinearQueries) -> str | None:
+def why_not_few_queries(problem: LinearQueries) -> str | None:
     """Return why estimates cannot be enumerated, or None."""
     if problem.is_worst:
         return "it minimizes an average; give shares instead"

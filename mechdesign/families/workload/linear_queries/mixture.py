@@ -15,11 +15,11 @@ from functools import partial
 import numpy as np
 
 from mechdesign.core.method import Outcome
-from mechdesign.families.workload.linear_queries import sampled
 from mechdesign.families.workload.linear_queries.blocks import partitions_of
 from mechdesign.families.workload.linear_queries.designs import cell_sets
 from mechdesign.families.workload.linear_queries.outcomes import infeasible, outcome
 from mechdesign.families.workload.linear_queries.problem import LinearQueries
+from mechdesign.families.workload.linear_queries.sampled import field_patterns, why_not_sampled
 from mechdesign.families.workload.value import Array, Sets, columns_of
 from mechdesign.families.workload.weights import kept_and_repaired
 from mechdesign.solvers.interior import ProgramState, minimised
@@ -51,7 +51,7 @@ class ReportKind:
         return found
 
 
-def run(problem: LinearQueries, seed: int = 0) -> Outcome:
+def best_mixture(problem: LinearQueries, seed: int = 0) -> Outcome:
     """Return the mixture of the kinds of reports with the best chances.
 
     Parameters
@@ -62,7 +62,7 @@ def run(problem: LinearQueries, seed: int = 0) -> Outcome:
     """
     if problem.epsilon == 0.0:
         return infeasible("mixture")
-    field = sampled.field_patterns(problem, seed)
+    field = field_patterns(problem, seed)
     power = math.exp(problem.epsilon)
     kinds = [ReportKind("field", field.sets, field.amounts)]
     for name, labels in partitions_of(problem):
@@ -155,6 +155,6 @@ def _by_steps(program: _Mixing) -> Array:
     return np.asarray(chances)
 
 
-def why_not(problem: LinearQueries) -> str | None:
+def why_not_mixture(problem: LinearQueries) -> str | None:
     """Return why the mixture does not apply, or None."""
-    return sampled.why_not(problem)
+    return why_not_sampled(problem)

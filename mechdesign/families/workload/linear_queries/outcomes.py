@@ -34,7 +34,7 @@ def infeasible(solver: str) -> Outcome:
     return Outcome(status="infeasible", solver=solver, message=NOTHING)
 
 
-def variables_of(sets: Sets, amounts: Array, population: Array) -> dict[str, Any]:
+def pattern_variables(sets: Sets, amounts: Array, population: Array) -> dict[str, Any]:
     """Return the variables by their stable names."""
     return {"patterns": sets.astype(np.int8), "weights": amounts, "population": population}
 
@@ -58,7 +58,7 @@ def outcome(
     these patterns are better, so that they have prices.
     """
     shares = problem.shares if population is None else population
-    variables = {**variables_of(sets, amounts, shares), **more}
+    variables = {**pattern_variables(sets, amounts, shares), **more}
     proven = None if bound is None else problem.proven(bound)
     if proven is not None and optimal:
         value = problem.objective(variables)

@@ -23,14 +23,14 @@ from mechdesign.families.workload.value import Array, Sets
 Labels = NDArray[np.int64]
 
 
-def depth(problem: LinearQueries) -> int | None:
+def tree_depth(problem: LinearQueries) -> int | None:
     """Return h for 2^h types whose queries are about an order; None for others."""
     named, size = problem.queries.named, problem.queries.size
     ordered = named is not None and problem.queries.given["name"] in ("prefix", "likert", "ranges")
     return size.bit_length() - 1 if ordered and size & (size - 1) == 0 else None
 
 
-def reports(labels: Labels, share: float, power: float) -> tuple[Sets, Array]:
+def cell_reports(labels: Labels, share: float, power: float) -> tuple[Sets, Array]:
     """Return subset selection of the cells of a partition, or nearly so, made with this probability.
 
     Parameters
@@ -63,7 +63,7 @@ def run_tree(problem: LinearQueries) -> Outcome:
     shares = tree_shares(problem.centered, problem.epsilon)
     levels = range(1, len(shares) + 1)
     parts = [
-        reports(types >> (len(shares) - level), share, power)
+        cell_reports(types >> (len(shares) - level), share, power)
         for level, share in zip(levels, shares, strict=True)
     ]
     return _outcome(problem, parts)
@@ -92,7 +92,7 @@ def run_sampling(problem: LinearQueries) -> Outcome:
     if problem.epsilon == 0.0:
         return infeasible("formula")
     power, tables = math.exp(problem.epsilon), _tables(problem)
-    return _outcome(problem, [reports(labels, 1.0 / len(tables), power) for labels in tables])
+    return _outcome(problem, [cell_reports(labels, 1.0 / len(tables), power) for labels in tables])
 
 
 def _tables(problem: LinearQueries) -> list[Labels]:
@@ -111,7 +111,7 @@ def _why_not(problem: LinearQueries) -> str | None:
 
 def why_not_halves(problem: LinearQueries) -> str | None:
     """Return why a binary tree and its wavelets do not apply, or None."""
-    if depth(problem) is None or problem.weights is not None:
+    if tree_depth(problem) is None or problem.weights is not None:
         return "it is for cumulative shares or ranges of 2, 4, 8, ... types"
     return _why_not(problem)
 

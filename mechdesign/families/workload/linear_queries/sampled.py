@@ -31,7 +31,7 @@ MOST = 16_384
 LARGEST_FIELD = 1024
 
 
-def run(problem: LinearQueries, seed: int = 0, patterns: int | None = None) -> Outcome:
+def sampled_patterns(problem: LinearQueries, seed: int = 0, patterns: int | None = None) -> Outcome:
     """Draw patterns and weigh them nearly equally.
 
     Parameters
@@ -82,7 +82,7 @@ def field_patterns(problem: LinearQueries, seed: int, patterns: int | None = Non
     return FieldPatterns(sets, amounts, bound)
 
 
-def why_not(problem: LinearQueries) -> str | None:
+def why_not_sampled(problem: LinearQueries) -> str | None:
     """Return why the field does not apply, or None."""
     if problem.is_worst:
         return "it minimizes an average; give shares instead"

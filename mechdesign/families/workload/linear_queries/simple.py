@@ -14,16 +14,23 @@ import numpy as np
 from mechdesign.core.method import Outcome
 from mechdesign.core.values import changed
 from mechdesign.families.workload.audit.workload_bound import MOST_ENUMERATED
-from mechdesign.families.workload.linear_queries import partitions, subset
 from mechdesign.families.workload.linear_queries.outcomes import infeasible
+from mechdesign.families.workload.linear_queries.partitions import (
+    run_haar,
+    run_sampling,
+    run_tree,
+    why_not_halves,
+    why_not_sampling,
+)
 from mechdesign.families.workload.linear_queries.problem import LinearQueries
+from mechdesign.families.workload.linear_queries.subset import subset_selection, why_not_subset
 from mechdesign.families.workload.value import Array, Sets
 
 REPORTS = {
-    "subset": (subset.run, subset.why_not),
-    "tree": (partitions.run_tree, partitions.why_not_halves),
-    "haar": (partitions.run_haar, partitions.why_not_halves),
-    "marginal-sampling": (partitions.run_sampling, partitions.why_not_sampling),
+    "subset": (subset_selection, why_not_subset),
+    "tree": (run_tree, why_not_halves),
+    "haar": (run_haar, why_not_halves),
+    "marginal-sampling": (run_sampling, why_not_sampling),
 }
 
 
@@ -87,7 +94,7 @@ def or_simple(problem: LinearQueries, found: Outcome) -> Outcome:
     )
 
 
-def run(problem: LinearQueries) -> Outcome:
+def simple_report(problem: LinearQueries) -> Outcome:
     """Return the simple report whose worst type has the least error."""
     if problem.epsilon == 0.0:
         return infeasible("formula")
@@ -96,7 +103,7 @@ def run(problem: LinearQueries) -> Outcome:
     return changed(found.outcome, notes={**found.outcome.notes, "taken": found.name})
 
 
-def why_not(problem: LinearQueries) -> str | None:
+def why_not_simple(problem: LinearQueries) -> str | None:
     """Return why the simple reports are not compared, or None."""
     if not problem.is_worst:
         return "it is for the worst type; for an average columns tries these reports"

@@ -28,7 +28,7 @@ def is_histogram(problem: LinearQueries) -> bool:
     return bool(np.abs(gram - even).max() <= 1e-12 * level)
 
 
-def run(problem: LinearQueries) -> Outcome:
+def subset_selection(problem: LinearQueries) -> Outcome:
     """Return subset selection with its best size; with the trace bound where it is the optimum."""
     if problem.epsilon == 0.0:
         return infeasible("formula")
@@ -40,7 +40,7 @@ def run(problem: LinearQueries) -> Outcome:
     return outcome(problem, sets, amounts, bound, "formula", best, notes, weighed=best)
 
 
-def why_not(problem: LinearQueries) -> str | None:
+def why_not_subset(problem: LinearQueries) -> str | None:
     """Return why the sets do not apply or are too many, or None."""
     types = problem.queries.size
     if problem.epsilon == 0.0:
@@ -53,6 +53,10 @@ def why_not(problem: LinearQueries) -> str | None:
     return None
 
 
-def why_not_closed(problem: LinearQueries) -> str | None:
+def why_not_closed_form(problem: LinearQueries) -> str | None:
     """Return why subset selection is not the optimum, or None."""
-    return why_not(problem) if is_histogram(problem) else "its theorem is for a histogram with equal types"
+    return (
+        why_not_subset(problem)
+        if is_histogram(problem)
+        else "its theorem is for a histogram with equal types"
+    )

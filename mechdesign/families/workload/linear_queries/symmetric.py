@@ -259,7 +259,7 @@ class Symmetric:
         return DualPrices(directions, multiplier, rows, self.problem.shares, self.power)
 
 
-def run(problem: LinearQueries, seed: int = 0, gap: float | None = None) -> Outcome:
+def symmetric_reports(problem: LinearQueries, seed: int = 0, gap: float | None = None) -> Outcome:
     """Return base sets with all their translates, and the dual of the group.
 
     Parameters
@@ -306,7 +306,7 @@ def _written(
     return outcome(problem, sets, amounts, bound, source, notes=notes, group=group, translations=kind)
 
 
-def why_not(problem: LinearQueries) -> str | None:
+def why_not_symmetric(problem: LinearQueries) -> str | None:
     """Return why there is no group, or None."""
     named = problem.queries.named
     if named is None or named.group == "none" or problem.weights is not None:

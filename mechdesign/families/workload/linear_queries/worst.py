@@ -14,7 +14,8 @@ import numpy as np
 
 from mechdesign.core.method import Outcome
 from mechdesign.families.workload.audit.workload_bound import MOST_ENUMERATED
-from mechdesign.families.workload.linear_queries import all_columns, columns
+from mechdesign.families.workload.linear_queries.all_columns import all_columns, why_not_all_columns
+from mechdesign.families.workload.linear_queries.columns import column_generation
 from mechdesign.families.workload.linear_queries.outcomes import infeasible, outcome
 from mechdesign.families.workload.linear_queries.problem import LinearQueries
 from mechdesign.families.workload.linear_queries.simple import or_simple
@@ -41,8 +42,8 @@ class _Ascent:
 
     def __init__(self, problem: LinearQueries) -> None:
         self.problem = problem
-        exact = all_columns.why_not(_averaged(problem, problem.shares)) is None
-        self.inner = all_columns.run if exact else columns.run
+        exact = why_not_all_columns(_averaged(problem, problem.shares)) is None
+        self.inner = all_columns if exact else column_generation
         self.error, self.best = math.inf, (Outcome(status="failed", solver=""), problem.shares)
         self.proven, self.bound = -math.inf, self.best[0]
         self.populations = 0
@@ -67,7 +68,7 @@ class _Ascent:
         return self.error - self.proven <= CLOSE * self.error
 
 
-def run(problem: LinearQueries, steps: int = STEPS) -> Outcome:
+def worst_type(problem: LinearQueries, steps: int = STEPS) -> Outcome:
     """Raise the best average error over the populations; return the channel with the best worst type."""
     if problem.epsilon == 0.0:
         return infeasible("populations")
@@ -86,7 +87,7 @@ def run(problem: LinearQueries, steps: int = STEPS) -> Outcome:
     return or_simple(problem, best)
 
 
-def why_not(problem: LinearQueries) -> str | None:
+def why_not_worst_type(problem: LinearQueries) -> str | None:
     """Return why the method does not apply, or None."""
     if not problem.is_worst:
         return "it minimizes the error of the worst type; the problem is about an average"

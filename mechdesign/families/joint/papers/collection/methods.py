@@ -11,7 +11,7 @@ from mechdesign.families.joint.collection.variances import coordinates
 KEEP, ADD = 0.75, 0.5
 
 
-def run(problem: JointCollection) -> Outcome:
+def published_choice(problem: JointCollection) -> Outcome:
     """Return the least redraw that keeps the promises with keep = 0.75, add = 0.5; it claims no optimum."""
     reason = impossible(problem)
     if reason is not None:
@@ -25,5 +25,5 @@ def run(problem: JointCollection) -> Outcome:
 
 METHODS = (
     Method("paper", JointCollection, "published",
-           "the paper's keep = 0.75 and add = 0.5 with the least redraw that meets the guarantees", run),
+           "the paper's keep = 0.75 and add = 0.5 with the least redraw that meets the guarantees", published_choice),
 )  # fmt: skip

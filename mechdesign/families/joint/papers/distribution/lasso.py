@@ -27,7 +27,7 @@ STILL = 1e-4
 """Coordinate descent ends when a sweep moves no cell by more than this part of the largest."""
 
 
-def design(sizes: Sequence[int]) -> Array:
+def one_hot_design(sizes: Sequence[int]) -> Array:
     """Return the bits of every joint cell, one column per cell, the last attribute fastest.
 
     Examples
@@ -92,13 +92,13 @@ def lasso(problem: JointDistribution) -> Array:
     return shares_of(coordinate_descent(problem.attributes, problem.debiased, penalty))
 
 
-def run(problem: JointDistribution) -> Outcome:
+def run_lasso(problem: JointDistribution) -> Outcome:
     """Return the shares of the cells by LASSO."""
     found = lasso(problem)
     return outcome(problem, found, "coordinate descent", {"cells": int((found > 0.0).sum())})
 
 
-def why_not(problem: JointDistribution) -> str | None:
+def why_not_lasso(problem: JointDistribution) -> str | None:
     """Return why the method does not apply, or None."""
     numbers = math.prod(problem.attributes) * sum(problem.attributes)
     if numbers > MOST_NUMBERS:

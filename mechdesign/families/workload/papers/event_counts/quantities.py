@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mechdesign.core.solution import Solution
-from mechdesign.families.workload.event_counts import kary
+from mechdesign.families.workload.event_counts.kary import kary_response, why_not_kary
 from mechdesign.families.workload.event_counts.problem import EventCounts
 
 
@@ -19,7 +19,7 @@ def quantities(problem: EventCounts, solution: Solution[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"states": float(problem.states.size)}
     if solution.bound:
         found |= {"bound": solution.bound, "left": solution.value / solution.bound - 1.0}
-    if kary.why_not(problem) is None:
-        other = problem.objective(kary.run(problem).variables)
+    if why_not_kary(problem) is None:
+        other = problem.objective(kary_response(problem).variables)
         found |= {"kary": other, "kary_ratio": other / solution.value}
     return found
