@@ -17,7 +17,7 @@ from mechdesign.core.errors import MechDesignError
 from mechdesign.core.guarantee import VACUOUS, Guarantee, Proof
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.joint import JointResponse
-from mechdesign.families.joint.audit.repeated import RepeatedBits, audit_repeated
+from mechdesign.families.joint.repeated import RepeatedBits, audit_repeated
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,

@@ -1,4 +1,7 @@
-"""The client of joint distributions: one-hot bits, flipped once and kept, then drawn for reports (RR-LDP)."""
+"""The mechanism of joint distributions: one-hot bits, flipped once, then drawn for every report (RR-LDP).
+
+The server counts how many users sent each pattern of bits, mergeable in any order.
+"""
 
 from __future__ import annotations
 
@@ -13,32 +16,104 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.collecting import marked
+from mechdesign.collect.counts import require_users
 from mechdesign.collect.door import on_table
 from mechdesign.collect.generator import rng_alone
 from mechdesign.collect.labels import Codes
 from mechdesign.collect.of_attributes import AttributeMechanism
 from mechdesign.collect.operations import Operation
 from mechdesign.collect.recipes import Answer, Recipe, plain_report, whole_hex
+from mechdesign.collect.server import Server
 from mechdesign.collect.written import require_total
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.data.frames import is_table
 from mechdesign.exact.draw.draws import bernoulli_words
-from mechdesign.exact.draw.packed import Packed, as_texts, padding, read_sets
-from mechdesign.exact.numbers import rational, shown
+from mechdesign.exact.draw.packed import Packed, as_texts, padding, read_sets, width
+from mechdesign.exact.numbers import plain, rational, shown
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.exact.weights import weight
-from mechdesign.families.joint.audit.repeated import RepeatedAudit, RepeatedBits, audit_repeated
 from mechdesign.families.joint.client import PermanentResponse
 from mechdesign.families.joint.estimate import JointEstimate
-from mechdesign.families.joint.layout import one_hot
-from mechdesign.families.joint.linked import linked_counts
-from mechdesign.families.joint.patterns import PatternCounts
-from mechdesign.families.joint.spreads import joint_spread, single_spreads
+from mechdesign.families.joint.one_hot import grouped, joint_spread, one_hot, single_spreads
+from mechdesign.families.joint.repeated import RepeatedAudit, RepeatedBits, audit_repeated, linked_counts
 from mechdesign.families.joint.tables import joint_operations
+
+PIECES = 32
+"""Blocks of reports that are kept apart before they are counted together."""
+
+
+class PatternCounts(Server["JointResponse"]):
+    """Counts of patterns: add reports, merge with others, estimate.
+
+    Examples
+    --------
+    >>> from mechdesign.families.joint import JointResponse
+    >>> mechanism = JointResponse.of([2, 3], 4.0, redraw=0.2, keep=0.75, add=0.25)
+    >>> here, there = mechanism.aggregator(), mechanism.aggregator()
+    >>> here.update(mechanism.randomize([[0, 2]] * 30, rng=1)); there.update(["x88", "x88"])
+    >>> here.merge(there); here.users
+    32
+    """
+
+    def __init__(self, mechanism: JointResponse) -> None:
+        super().__init__(mechanism)
+        self.users = 0
+        self._parts: list[tuple[Packed, Codes]] = []
+
+    def _count(self, reports: Any) -> None:
+        """Count reports; nothing is counted when one of them is impossible."""
+        packed = read_sets(reports, self.mechanism.bits)
+        self._add(*grouped(packed, np.ones(len(packed), dtype=np.int64)))
+
+    def _add(self, patterns: Packed, counts: Codes) -> None:
+        users = self.users + int(counts.sum())
+        require_users(users)
+        if len(counts):
+            self._parts.append((patterns, counts))
+        self.users = users
+        if len(self._parts) > PIECES:
+            self._parts = [self.patterns()]
+
+    def patterns(self) -> tuple[Packed, Codes]:
+        """Return the different patterns as packed bits, and how many users sent each."""
+        if not self._parts:
+            return np.zeros((0, width(self.mechanism.bits)), dtype=np.uint8), np.zeros(0, dtype=np.int64)
+        if len(self._parts) > 1:
+            rows, counts = zip(*self._parts, strict=True)
+            self._parts = [grouped(np.concatenate(rows), np.concatenate(counts))]
+        return self._parts[0]
+
+    def _merge(self, other: Self) -> None:
+        self._add(*other.patterns())
+
+    def estimate(self, population: bool = False, **options: Any) -> JointEstimate:
+        """Return the estimate from all counted reports; ``options`` are its estimator, penalty, reference."""
+        self.require_some()
+        return JointEstimate(self.mechanism, *self.patterns(), population, **options)
+
+    def _written(self) -> dict[str, Any]:
+        patterns, counts = self.patterns()
+        return {
+            "patterns": as_texts(patterns).tolist(),
+            "counts": counts.tolist(),
+        }
+
+    def _read(self, document: Mapping[str, Any]) -> None:
+        texts, given = document.get("patterns"), document.get("counts")
+        if not isinstance(texts, list) or not isinstance(given, list) or len(texts) != len(given):
+            raise DataError("aggregator", "the counts are damaged: not one for each pattern", "count again")
+        counts = [plain(count) for count in given]
+        whole = [count for count in counts if isinstance(count, int) and 0 < count < 1 << 62]
+        if len(whole) < len(counts):
+            raise DataError("aggregator", "the counts are damaged: not integers above 0", "count again")
+        require_users(sum(whole))
+        packed = read_sets(np.array(texts, dtype=object), self.mechanism.bits)
+        self._add(*grouped(packed, np.array(whole, dtype=np.int64)))
+
 
 MOST_BITS = 1 << 16
 """Longer reports are refused."""

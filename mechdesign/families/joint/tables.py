@@ -30,10 +30,9 @@ from mechdesign.core.tables import Block, Source
 from mechdesign.exact.draw.packed import Packed, as_texts, width
 from mechdesign.exact.numbers import shown
 from mechdesign.exact.randomness import bit_source
-from mechdesign.families.joint.counted import begin_count, count_report, promised, require_fresh
-from mechdesign.families.joint.estimate import ESTIMATORS, JointEstimate
-from mechdesign.families.joint.layout import titles
-from mechdesign.families.joint.table import JointTable
+from mechdesign.families.joint.client import begin_count, count_report, promised, require_fresh
+from mechdesign.families.joint.estimate import ESTIMATORS, JointEstimate, JointTable
+from mechdesign.families.joint.one_hot import titles
 
 if TYPE_CHECKING:
     from mechdesign.families.joint.response import JointResponse

@@ -11,8 +11,8 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted, table
 from mechdesign.core.validation import integer
-from mechdesign.families.workload import WorkloadRelease
 from mechdesign.families.workload.linear_queries.problem import LinearQueries
+from mechdesign.families.workload.release import WorkloadRelease
 
 MOST_USERS = 10**18
 

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechdesign.families.workload.value import Array
 from mechdesign.solvers.interior import ProgramState, minimised
-
-Array = NDArray[np.float64]
 
 CLOSE = 1e-11
 """Complementarity, as a part of the objective, at which the method stops."""

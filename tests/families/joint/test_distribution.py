@@ -11,9 +11,9 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, UnknownNameError
 from mechdesign.families.joint import Likelihood, most_likely
-from mechdesign.families.joint.distribution.expectation import climb
-from mechdesign.families.joint.distribution.problem import GAP
-from mechdesign.families.joint.papers.distribution.lasso import coordinate_descent, one_hot_design
+from mechdesign.families.joint.distribution import GAP
+from mechdesign.families.joint.likelihood import climb
+from mechdesign.families.joint.papers.distribution import coordinate_descent, one_hot_design
 from mechdesign.solvers.nonnegative import nonnegative_least_squares
 
 

@@ -14,7 +14,7 @@ from mechdesign.families.workload import WorkloadRelease
 from mechdesign.families.workload.audit.event_patterns import OneEventBound
 from mechdesign.families.workload.event_counts.balanced import balanced_sets
 from mechdesign.families.workload.event_counts.symmetric import best_classes
-from mechdesign.families.workload.events import EventRelease
+from mechdesign.families.workload.events.release import EventRelease
 
 RARE = [0.9, 0.1]
 

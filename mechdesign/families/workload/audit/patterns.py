@@ -17,8 +17,8 @@ from mechdesign.core.validation import privacy_epsilon
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.numbers import wholes
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.workload.value import Sets
 
-Sets = NDArray[np.bool_]
 Weights = NDArray[np.int64]
 
 

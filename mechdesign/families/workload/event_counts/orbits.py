@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.method import Outcome
@@ -24,8 +23,7 @@ from mechdesign.families.workload.event_counts.prices import EventPrices
 from mechdesign.families.workload.event_counts.problem import EventCounts
 from mechdesign.families.workload.event_counts.program import Decoding, EventMaster
 from mechdesign.families.workload.events.channel import EventChannel, EventOrbit
-
-Array = NDArray[np.float64]
+from mechdesign.families.workload.value import Array
 
 ROUNDS = 120
 NEW = 12

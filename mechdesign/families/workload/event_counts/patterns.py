@@ -22,8 +22,8 @@ from mechdesign.families.workload.event_counts.program import (
     solved_program,
 )
 from mechdesign.families.workload.events.channel import EventOrbit
+from mechdesign.families.workload.value import Array
 
-Array = NDArray[np.float64]
 Pattern = NDArray[np.bool_]
 
 ROUNDS = 60

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
@@ -20,18 +19,17 @@ from mechdesign.core.types import Vector
 from mechdesign.core.validation import privacy_epsilon, probability_vector
 from mechdesign.core.values import changed
 from mechdesign.exact.exponential import float_down
-from mechdesign.families.workload import WorkloadRelease
 from mechdesign.families.workload.audit.event_bound import EventBound
 from mechdesign.families.workload.audit.event_classes import EventStates
 from mechdesign.families.workload.audit.event_patterns import OneEventBound
 from mechdesign.families.workload.audit.workload_bound import WorkloadBound
-from mechdesign.families.workload.events import EventRelease
 from mechdesign.families.workload.events.channel import EventChannel, EventOrbit
-from mechdesign.families.workload.events.release import slot_names, state_names
+from mechdesign.families.workload.events.release import EventRelease, slot_names, state_names
 from mechdesign.families.workload.events.weights import integer_weights_of, listed_states
 from mechdesign.families.workload.linear_queries.problem import LinearQueries
+from mechdesign.families.workload.release import WorkloadRelease
+from mechdesign.families.workload.value import Array
 
-Array = NDArray[np.float64]
 Bound = EventBound | OneEventBound | WorkloadBound
 
 LIMITS = (0.1, 16.0)

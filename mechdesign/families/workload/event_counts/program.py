@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
 from mechdesign.families.workload.audit.event_bound import EventBound
 from mechdesign.families.workload.audit.event_classes import EventStates
 from mechdesign.families.workload.events.channel import EventOrbit
+from mechdesign.families.workload.value import Array
 
 if TYPE_CHECKING:
     from mechdesign.solvers.linear import LinearProgram
 
-Array = NDArray[np.float64]
 Decoding = tuple[int, Array]
 """The number of named slots, and the estimates of these and of the others."""
 

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.families.workload.audit.event_patterns import OneEventBound
+from mechdesign.families.workload.value import Array
 from mechdesign.solvers.interior import ProgramState, minimised
-
-Array = NDArray[np.float64]
 
 ACCURACY = 1e-11
 

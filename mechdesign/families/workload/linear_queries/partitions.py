@@ -41,7 +41,7 @@ def cell_reports(labels: Labels, share: float, power: float) -> tuple[Sets, Arra
 
     Examples
     --------
-    >>> sets, amounts = reports(np.array([0, 0, 1]), 1.0, 3.0)
+    >>> sets, amounts = cell_reports(np.array([0, 0, 1]), 1.0, 3.0)
     >>> sets.astype(int).tolist(), amounts.tolist()
     ([[1, 1, 0], [0, 0, 1]], [0.25, 0.25])
     """

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
@@ -18,14 +17,12 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector
 from mechdesign.exact.numbers import frozen, shown
-from mechdesign.families.workload import Workload, WorkloadRelease
 from mechdesign.families.workload.audit.workload_bound import TraceBound, WorkloadBound
 from mechdesign.families.workload.orbits import OrbitValue, Translations
-from mechdesign.families.workload.queries import query_matrix
-from mechdesign.families.workload.value import ChannelValue, columns_of
+from mechdesign.families.workload.queries import Workload, query_matrix
+from mechdesign.families.workload.release import WorkloadRelease
+from mechdesign.families.workload.value import Array, ChannelValue, columns_of
 from mechdesign.families.workload.weights import in_order, integer_orbits, integer_weights, kept_and_repaired
-
-Array = NDArray[np.float64]
 
 LIMITS = (0.01, 16.0)
 """Between these epsilons the moment matrix of a channel can be inverted in doubles."""

@@ -16,11 +16,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mechdesign.families.workload.value import Array
 from mechdesign.solvers.quasi_newton import descend
-
-Array = NDArray[np.float64]
 
 REFUSED = 1e6
 """The value of a point outside of the domain: the line search turns back."""

@@ -1,4 +1,4 @@
-"""Further numbers of a collection: what reports reveal, the paper's epsilons, and reports of joint cells."""
+"""What the sources state of ``joint-collection``: their choice, their epsilons, and simulated users."""
 
 from __future__ import annotations
 
@@ -7,13 +7,39 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from mechdesign.core.method import Method, Outcome
 from mechdesign.core.solution import Solution
+from mechdesign.exact.draw.packed import member_counts
 from mechdesign.exact.randomness import TOTAL
-from mechdesign.families.joint import JointResponse
-from mechdesign.families.joint.audit.repeated import RepeatedBits
-from mechdesign.families.joint.collection.closed_form import value_lower_bound
-from mechdesign.families.joint.collection.problem import JointCollection
-from mechdesign.families.joint.spreads import single_spreads
+from mechdesign.families.joint.collection import JointCollection, coordinates, impossible
+from mechdesign.families.joint.collection_methods import value_lower_bound
+from mechdesign.families.joint.one_hot import single_spreads
+from mechdesign.families.joint.repeated import RepeatedBits
+from mechdesign.families.joint.response import JointResponse
+
+KEEP, ADD = 0.75, 0.5
+
+
+def published_choice(problem: JointCollection) -> Outcome:
+    """Return the least redraw that keeps the promises with keep = 0.75, add = 0.5; it claims no optimum."""
+    reason = impossible(problem)
+    if reason is not None:
+        return Outcome(status="infeasible", solver="formula", message=reason)
+    x, y = coordinates(KEEP, ADD)
+    flip = float(problem.least_flip(np.float64(x), np.float64(y)))
+    return Outcome(
+        status="feasible", variables={"redraw": 2.0 * flip, "keep": KEEP, "add": ADD}, solver="formula"
+    )
+
+
+METHODS = (
+    Method("paper", JointCollection, "published",
+           "the paper's keep = 0.75 and add = 0.5 with the least redraw that meets the guarantees",
+           published_choice),
+)  # fmt: skip
+
 
 MOST_EXPONENT = 300.0
 
@@ -138,3 +164,28 @@ def _unary(epsilon: float) -> tuple[float, float]:
     """Return the variances of a debiased bit of optimised unary encoding, for a true 1 and a true 0."""
     other = 1.0 / (math.exp(min(epsilon, MOST_EXPONENT)) + 1.0)
     return 0.25 / (0.5 - other) ** 2, other * (1.0 - other) / (0.5 - other) ** 2
+
+
+def simulation(
+    problem: JointCollection, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
+) -> dict[str, float]:
+    """Return users times the measured mean squared error of bits of frequency 0, scaled to all bits.
+
+    Everybody has the first value of every attribute. ``standard_error`` is that of the measured value.
+    """
+    mechanism = solution.mechanism()
+    own, other = (float(share) for share in mechanism.shares)
+    starts = np.concatenate([[0], np.cumsum(problem.attributes)[:-1]])
+    absent = np.setdiff1d(np.arange(problem.bits), starts)
+    values = np.zeros((users, len(problem.attributes)), dtype=np.int64)
+    squares = []
+    for _ in range(repetitions):
+        client = mechanism.remember(values, rng=rng)
+        counts = sum(
+            member_counts(client.report(rng=rng), problem.bits) for _ in range(problem.reports_per_user)
+        )
+        shares = np.asarray(counts) / (users * problem.reports_per_user)
+        errors = ((shares - other) / (own - other))[absent]
+        squares.append(users * problem.bits * float(np.mean(errors**2)))
+    spread = float(np.std(squares, ddof=1)) / math.sqrt(repetitions) if repetitions > 1 else math.nan
+    return {"measured_value": float(np.mean(squares)), "standard_error": spread}

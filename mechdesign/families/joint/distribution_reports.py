@@ -17,7 +17,7 @@ from mechdesign.core.errors import DataError, ParameterError, unread
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, probability_vector
 from mechdesign.exact.draw.packed import Packed, read_sets
-from mechdesign.families.joint.layout import grouped
+from mechdesign.families.joint.one_hot import grouped
 from mechdesign.work.files import read_text
 
 Array = NDArray[np.float64]

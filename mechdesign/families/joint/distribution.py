@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,19 +17,29 @@ from mechdesign.collect.base import Mechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.fields import checked, choice, frozen_problem, related
+from mechdesign.core.method import Outcome
 from mechdesign.core.parameters import call_named
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import rational, shown, wholes
-from mechdesign.families.joint import Likelihood, LikelihoodMaximum, judged
-from mechdesign.families.joint.choosing import LEAST_PENALTY, MOST_PENALTY, REFERENCES
-from mechdesign.families.joint.distribution.reports import GENERATORS, FileReports, SimulatedReports
-from mechdesign.families.joint.layout import Codes, Packed, bits_of, grouped
-from mechdesign.families.joint.moments import FLOOR
-from mechdesign.families.joint.penalized import DISTANCE, Penalized, judged_penalized, relative_entropy
+from mechdesign.families.joint.distribution_reports import GENERATORS, FileReports, SimulatedReports
+from mechdesign.families.joint.likelihood import FLOOR, Likelihood
+from mechdesign.families.joint.maximum import LikelihoodMaximum, judged
+from mechdesign.families.joint.one_hot import Codes, Packed, bits_of, grouped
+from mechdesign.families.joint.penalized import (
+    DISTANCE,
+    LEAST_PENALTY,
+    MOST_PENALTY,
+    REFERENCES,
+    Penalized,
+    judged_penalized,
+    relative_entropy,
+)
 from mechdesign.families.joint.response import channel
+from mechdesign.show.figure import Figure, Panel
+from mechdesign.show.marks import Bars
 
 Array = NDArray[np.float64]
 
@@ -398,3 +409,48 @@ class JointDistribution(Problem[Mechanism]):
                 note="bound from the largest mean likelihood ratio of a cell",
             ),
         )
+
+
+def outcome(
+    problem: JointDistribution, distribution: Array, solver: str, notes: Mapping[str, Any] | None = None
+) -> Outcome:
+    """Return a distribution: ``optimal`` where its likelihood ratios prove it, else ``feasible``."""
+    distribution = distribution / distribution.sum()
+    if problem.penalty:
+        near = problem.judge_penalized({"distribution": distribution})
+        return Outcome(
+            status="optimal" if near.distance <= DISTANCE else "feasible",
+            variables={"distribution": distribution},
+            bound=near.value - near.gap,
+            bound_source="the mean likelihood ratios and the penalty",
+            solver=solver,
+            notes={"distance": near.distance, **(notes or {})},
+        )
+    judged = problem.judge({"distribution": distribution})
+    return Outcome(
+        status="optimal" if judged.ratio <= 1.0 + GAP else "feasible",
+        variables={"distribution": distribution},
+        bound=judged.bound,
+        bound_source="the largest mean likelihood ratio of a cell",
+        solver=solver,
+        notes={"largest_ratio": judged.ratio, **(notes or {})},
+    )
+
+
+def no_penalty(problem: JointDistribution) -> str | None:
+    """Return why a method does not apply that knows no penalty, if so."""
+    return "it has no penalty" if problem.penalty else None
+
+
+MOST_BARS = 40
+
+
+def figures(problem: JointDistribution, solution: Solution[Any]) -> list[Figure]:
+    """Return the share of each cell; nothing of many cells."""
+    shares = np.asarray(solution.variables["distribution"], dtype=np.float64).ravel()
+    if len(shares) > MOST_BARS:
+        return []
+    names = [" ".join(map(str, cell)) for cell in product(*(range(size) for size in problem.attributes))]
+    marks = [Bars(x=np.arange(len(shares)), y=shares, label="estimated share")]
+    panel = Panel("values of the attributes, from 0", "share of the users", marks, x_names=names)
+    return [Figure("The estimated joint distribution", [panel])]

@@ -1,5 +1,6 @@
-"""The exact audit of one-hot bits that are randomized twice: once and kept, then again for every report.
+"""Bits that are randomized once and then again for every report: exact audit, and linked reports.
 
+**The two extreme outcomes.**
 Of an attribute, two users differ in two bits: a 1 and a 0. With h the chance that the kept bit is flipped, q
 and p those of reporting 1 for a kept 1 and a kept 0, all R reports of a bit are 1 with chance
 A1 = (1-h) q^R + h p^R for a true 1 and A0 = h q^R + (1-h) p^R for a true 0; all are 0 with chance
@@ -10,20 +11,24 @@ Z1))^d: a rational number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
+from mechdesign.core.text import counted
 from mechdesign.core.values import changed, frozen_value
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio, true_bound
+from mechdesign.families.joint.one_hot import Codes, Packed, grouped
 
 MOST_BITS = 1 << 22
 """Bits of the integers that are compared; more reports or attributes are refused."""
@@ -226,3 +231,63 @@ def _within(odds: tuple[int, int], attributes: int, epsilon: Fraction) -> bool:
     above, below = odds
     bound = exp_lower(epsilon)
     return below > 0 and above**attributes * bound.denominator <= bound.numerator * below**attributes
+
+
+Array = NDArray[np.float64]
+
+MOST_REPORTS = 255
+"""Ones are counted in bytes."""
+
+
+def sequence_chances(weights: RepeatedBits, reports: int) -> Array:
+    """Return the chance of each sequence of reports of a bit with 0, 1, ... ones, for a true 1 and a true 0.
+
+    Examples
+    --------
+    >>> sequence_chances(RepeatedBits(8, 1, 6, 2), 1)  # 1 - q*, q* and 1 - p*, p*
+    array([[0.3125, 0.6875],
+           [0.6875, 0.3125]])
+    """
+    flip, keep, add = (weight / weights.total for weight in (weights.flip, weights.keep, weights.add))
+    ones = np.arange(reports + 1)
+    kept, added = (share**ones * (1.0 - share) ** (reports - ones) for share in (keep, add))
+    return np.stack([(1.0 - flip) * kept + flip * added, flip * kept + (1.0 - flip) * added])
+
+
+def linked_counts(tables: Sequence[Packed], bits: int, weights: RepeatedBits) -> tuple[Packed, Codes]:
+    """Return the different numbers of ones of users, one number a bit, and how many users have each.
+
+    Parameters
+    ----------
+    tables : sequence of (n, bytes) array
+        The reports of the same users in the same order, one table a request.
+    bits : int
+    weights : RepeatedBits
+
+    Raises
+    ------
+    DataError
+        For tables of unequal length, none, or reports that contradict each other.
+    """
+    if not tables or not len(tables[0]):
+        raise DataError("reports", "there are none", "give at least one report")
+    if len(tables) > MOST_REPORTS:
+        raise DataError("reports", f"{len(tables)} of each user", f"give at most {MOST_REPORTS}")
+    for number, table in enumerate(tables):
+        if len(table) != len(tables[0]):
+            raise DataError(
+                "reports",
+                f"table {number + 1} has {counted(len(table), 'user')}, the first {len(tables[0])}",
+                "give the same users in the same order",
+            )
+    ones = np.zeros((len(tables[0]), bits), dtype=np.uint8)
+    for table in tables:
+        ones += np.unpackbits(table, axis=1, count=bits)
+    impossible = (sequence_chances(weights, len(tables)).max(axis=0) == 0.0)[ones].any(axis=1)
+    if impossible.any():
+        raise DataError(
+            "reports",
+            f"those of user {int(np.argmax(impossible)) + 1} contradict each other",
+            "give the same users in the same order",
+        )
+    return grouped(ones, np.ones(len(ones), dtype=np.int64))
