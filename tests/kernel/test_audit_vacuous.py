@@ -27,7 +27,7 @@ from mechdesign.families.marginals.oracles import (
 )
 from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Laplace
 from mechdesign.families.survey import Question, Survey
-from mechdesign.families.workload.audit.patterns import audit_patterns
+from mechdesign.families.workload.weights import audit_patterns
 
 ONE_ROW = np.array([[TOTAL]])
 NOTHING = np.array([], dtype=np.int64)

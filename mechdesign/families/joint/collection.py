@@ -95,6 +95,9 @@ def coordinates(q: float, p: float) -> tuple[float, float]:
 LEAST, LARGEST = 1e-6, 300.0
 """Epsilon of one attribute: below, variances are beyond 10^12; above, they are below 10^-120."""
 
+SAFETY = 1e-12
+"""More than the roundings of the formula, relative."""
+
 UNITS = 8.0
 """By how many units out of 2^62 rounding moves the variance of a bit, at most."""
 
@@ -291,3 +294,28 @@ def impossible(problem: JointCollection) -> str | None:
     if problem.epsilon == 0.0 or problem.report_epsilon == 0.0:
         return "with epsilon = 0 reports contain no information; give a larger epsilon"
     return None
+
+
+def value_lower_bound(problem: JointCollection) -> float:
+    """Return a lower bound of the value: all reports' ratio bounds it, and so does one report's divided by R.
+
+    Examples
+    --------
+    >>> round(value_lower_bound(JointCollection(attributes=[2, 2], epsilon=2.0)), 6)
+    14.730778
+    """
+    each = max(
+        _least_variance(problem.ratio), _least_variance(problem.report_ratio) / problem.reports_per_user
+    )
+    return problem.bits * each * (1.0 - SAFETY)
+
+
+def _least_variance(ratio: float) -> float:
+    """Return 4 E / (E - 1)^2: no unbiased estimate from data of this likelihood ratio has less variance.
+
+    Examples
+    --------
+    >>> _least_variance(3.0)
+    3.0
+    """
+    return 4.0 / (ratio - 2.0 + 1.0 / ratio)

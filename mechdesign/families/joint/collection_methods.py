@@ -19,10 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.families.joint.collection import JointCollection, impossible, probabilities, variance
-
-SAFETY = 1e-12
-"""More than the roundings of the formula, relative."""
+from mechdesign.families.joint.collection import (
+    JointCollection,
+    impossible,
+    probabilities,
+    value_lower_bound,
+    variance,
+)
 
 
 def closed_form(problem: JointCollection) -> Outcome:
@@ -38,31 +41,6 @@ def closed_form(problem: JointCollection) -> Outcome:
         bound_source="the likelihood ratio of one report",
         solver="formula",
     )
-
-
-def value_lower_bound(problem: JointCollection) -> float:
-    """Return a lower bound of the value: all reports' ratio bounds it, and so does one report's divided by R.
-
-    Examples
-    --------
-    >>> round(value_lower_bound(JointCollection(attributes=[2, 2], epsilon=2.0)), 6)
-    14.730778
-    """
-    each = max(
-        _least_variance(problem.ratio), _least_variance(problem.report_ratio) / problem.reports_per_user
-    )
-    return problem.bits * each * (1.0 - SAFETY)
-
-
-def _least_variance(ratio: float) -> float:
-    """Return 4 E / (E - 1)^2: no unbiased estimate from data of this likelihood ratio has less variance.
-
-    Examples
-    --------
-    >>> _least_variance(3.0)
-    3.0
-    """
-    return 4.0 / (ratio - 2.0 + 1.0 / ratio)
 
 
 def why_not_closed_form(problem: JointCollection) -> str | None:

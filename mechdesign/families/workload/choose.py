@@ -11,7 +11,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted, table
 from mechdesign.core.validation import integer
-from mechdesign.families.workload.linear_queries.problem import LinearQueries
+from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.release import WorkloadRelease
 
 MOST_USERS = 10**18

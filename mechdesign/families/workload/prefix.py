@@ -16,13 +16,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.families.workload.audit.workload_bound import patterns_from
-from mechdesign.families.workload.master import Basis, Master
+from mechdesign.families.workload.master import Basis, Master, PatternWorth
 from mechdesign.families.workload.named import prefix
+from mechdesign.families.workload.patterns import Array, Sets, columns_of
 from mechdesign.families.workload.release import WorkloadRelease
-from mechdesign.families.workload.value import Array, Sets, columns_of
 from mechdesign.families.workload.weights import integer_weights, kept_and_repaired
-from mechdesign.families.workload.worth import PatternWorth
+from mechdesign.families.workload.workload_bound import patterns_from
 
 FILE = Path(__file__).with_name("prefix_ladder.npz")
 
@@ -125,15 +124,15 @@ def weighed(sets: Sets, epsilon: float) -> tuple[Sets, Array, float]:
     shares = np.full(size, 1.0 / size)
     gram = _centered(size)
     columns = columns_of(sets, power)
-    found = Master(columns / columns.mean(axis=1, keepdims=True), gram, shares, Basis.of(gram, shares)).solve(
-        ACCURACY
-    )
-    used = found.weights > 1e-9 * float(found.weights.max())
-    kept, weights = sets[used], found.weights[used] / columns[used].mean(axis=1)
-    alone = (kept == kept[:, ::-1]).all(axis=1)
+    best = Master(
+        columns / columns.mean(axis=1, keepdims=True), gram, shares, Basis.of(gram, shares)
+    ).best_weights(ACCURACY)
+    used = best.weights > 1e-9 * float(best.weights.max())
+    heavy, weights = sets[used], best.weights[used] / columns[used].mean(axis=1)
+    alone = (heavy == heavy[:, ::-1]).all(axis=1)
     halves = np.where(alone, weights, weights / 2.0)
-    both = np.vstack([kept, kept[~alone][:, ::-1]])
-    return both, np.concatenate([halves, halves[~alone]]), found.value - float(np.trace(gram)) / size
+    both = np.vstack([heavy, heavy[~alone][:, ::-1]])
+    return both, np.concatenate([halves, halves[~alone]]), best.value - float(np.trace(gram)) / size
 
 
 def _centered(size: int) -> Array:

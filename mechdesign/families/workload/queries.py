@@ -20,8 +20,8 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
 from mechdesign.core.values import frozen_value, kept, kept_after
 from mechdesign.exact.numbers import frozen
-from mechdesign.families.workload.audit.workload_bound import is_dominated
 from mechdesign.families.workload.named import NAMED, Named
+from mechdesign.families.workload.workload_bound import is_dominated
 
 Array = NDArray[np.float64]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -23,6 +24,8 @@ from mechdesign.collect.intervals import tail_of
 from mechdesign.collect.labels import Codes, Labels
 from mechdesign.collect.operations import ANYWAY, CLIP, Column, Operation, Settings
 from mechdesign.collect.plausible import implausible
+from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, Steps
+from mechdesign.collect.report_counts import ReportMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -34,14 +37,37 @@ from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Intake
 from mechdesign.exact.numbers import frozen, number_of_text, wholes
 from mechdesign.exact.randomness import BITS, BitSource, Rng, bit_source
-from mechdesign.families.workload.audit.patterns import audit_patterns
-from mechdesign.families.workload.client import PatternClient
-from mechdesign.families.workload.estimate import QueryEstimate
-from mechdesign.families.workload.limits import QueryScores, users_within
-from mechdesign.families.workload.orbits import OrbitValue, OrbitWeights, Translations
+from mechdesign.families.workload.estimate import QueryEstimate, QueryScores, users_within
+from mechdesign.families.workload.patterns import Array, ChannelValue, OrbitValue, OrbitWeights, Translations
 from mechdesign.families.workload.queries import Workload
-from mechdesign.families.workload.value import Array, ChannelValue
-from mechdesign.families.workload.weights import PatternWeights
+from mechdesign.families.workload.weights import PatternWeights, audit_patterns
+
+
+class PatternClient(ReportMechanism[QueryEstimate]):
+    """Texts of a workload for the author of its client; with a range a number is asked, for its bin."""
+
+    weights: PatternWeights | OrbitWeights
+    domain: Domain | None
+
+    def _client_steps(self) -> Steps:
+        """Return how a report is drawn, as plain values; ``bins``: the answer is a number of a range."""
+        return {**self.weights.client_steps(), "bins": self.domain is not None}
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws a report of one answer, or of one number of the range."""
+        found = super().recipe()
+        if self.domain is None:
+            return found
+        return replace(found, inputs=(AskedNumber(found.inputs[0].name, self.domain.low, self.domain.high),))
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return the number of one report, from the bits of a source."""
+        return int(self.draw(self._codes([answer]), source)[0])
+
+    @abstractmethod
+    def _codes(self, answers: Any, clip: bool = False) -> Codes:
+        """Return the number of the type of each answer."""
+
 
 BIASED = 2.0**-31
 """The largest bias that is allowed, as a part of the standard error of one report: that of 2^62 users."""

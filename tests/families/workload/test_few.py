@@ -7,12 +7,9 @@ import pytest
 
 import mechdesign as md
 from mechdesign.exact.enclosure import Enclosure
-from mechdesign.families.workload.audit.few_queries import largest_excess
-from mechdesign.families.workload.audit.workload_bound import WorkloadBound, patterns_from
-from mechdesign.families.workload.linear_queries.estimates import cell_patterns
-from mechdesign.families.workload.linear_queries.few import few_queries
-from mechdesign.families.workload.linear_queries.pricing import DualPrices
-from mechdesign.families.workload.linear_queries.reflections import Reflections
+from mechdesign.families.workload.few_queries import few_queries
+from mechdesign.families.workload.pricing import DualPrices, Reflections, cell_patterns
+from mechdesign.families.workload.workload_bound import WorkloadBound, largest_excess, patterns_from
 
 
 def numbers(rng: np.random.Generator, rows: int, size: int, whole: bool):

@@ -13,8 +13,7 @@ from mechdesign.core.method import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.exact.draw.packed import member_counts
 from mechdesign.exact.randomness import TOTAL
-from mechdesign.families.joint.collection import JointCollection, coordinates, impossible
-from mechdesign.families.joint.collection_methods import value_lower_bound
+from mechdesign.families.joint.collection import JointCollection, coordinates, impossible, value_lower_bound
 from mechdesign.families.joint.one_hot import single_spreads
 from mechdesign.families.joint.repeated import RepeatedBits
 from mechdesign.families.joint.response import JointResponse
