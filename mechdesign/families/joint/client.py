@@ -75,8 +75,8 @@ def read_kept(path: str | os.PathLike[str], kind: str, what: str, mechanism: Has
     if document.get("mechanism") != mechanism.survey_digest:
         owner = other_owner(mechanism, document.get("survey"), document.get("mechanism"))
         raise DataError(path, f"belongs to {owner}", "load the one it was made with")
-    made = plain(document.get("made"))
-    if not isinstance(made, int) or isinstance(made, bool) or not 0 <= made < MOST_MADE:
+    reports = plain(document.get("made"))
+    if not isinstance(reports, int) or isinstance(reports, bool) or not 0 <= reports < MOST_MADE:
         raise ModelFileError(path, DAMAGED)
     _require_home(path, document, kind, what)
     return document
@@ -219,8 +219,10 @@ class PermanentResponse:
         self.path: Path | None = None
 
     def __repr__(self) -> str:
-        made = counted(self.made, "report")
-        return f"PermanentResponse({counted(len(self.bits), 'client')}, {made} made, of {self.mechanism!r})"
+        reports = counted(self.made, "report")
+        return (
+            f"PermanentResponse({counted(len(self.bits), 'client')}, {reports} made, of {self.mechanism!r})"
+        )
 
     def __copy__(self) -> Self:
         raise MethodError(
@@ -329,9 +331,9 @@ class PermanentResponse:
         if document.get(COMING) and cls._is_open(mechanism, document[COMING]):
             origin = document[COMING]
             raise DataError(path, "its move was interrupted", f"load {origin} and save it here again")
-        made = cls(mechanism, mechanism.read(np.array(document["bits"], dtype=object)), document["made"])
-        made.path = Path(path)
-        return made
+        response = cls(mechanism, mechanism.read(np.array(document["bits"], dtype=object)), document["made"])
+        response.path = Path(path)
+        return response
 
     @staticmethod
     def _document(mechanism: JointResponse, path: str | os.PathLike[str]) -> dict[str, Any]:

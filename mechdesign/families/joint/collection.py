@@ -41,9 +41,9 @@ def variance(h: Array, x: Array, y: Array, reports: int) -> Array:
     >>> variance(np.array(0.0), np.array(0.5), np.array(0.5), 1).round(12)  # q = 2/3, p = 1/3
     np.float64(2.0)
     """
-    drawn = (h * y + (1.0 - h) * x) / (reports * (1.0 - x) * (1.0 - y))
-    found: Array = (h * (1.0 - h) + drawn) / (1.0 - 2.0 * h) ** 2
-    return found
+    redrawn = (h * y + (1.0 - h) * x) / (reports * (1.0 - x) * (1.0 - y))
+    together: Array = (h * (1.0 - h) + redrawn) / (1.0 - 2.0 * h) ** 2
+    return together
 
 
 def least_flip(x: Array, y: Array, ratio: float, reports: int) -> Array:
@@ -65,8 +65,8 @@ def least_flip(x: Array, y: Array, ratio: float, reports: int) -> Array:
     middle = (ratio + 1.0) * cross
     root = np.sqrt(np.maximum(middle**2 - 4.0 * e**2 * minus * plus, 0.0))
     gain = 2.0 * e * plus / (middle + root)
-    found: Array = np.maximum(0.0, 0.5 * (1.0 - np.minimum(gain, 1.0)))
-    return found
+    flip: Array = np.maximum(0.0, 0.5 * (1.0 - np.minimum(gain, 1.0)))
+    return flip
 
 
 def probabilities(x: float, y: float) -> tuple[float, float]:

@@ -83,9 +83,9 @@ def branch_and_bound(problem: JointCollection) -> Outcome:
     left = np.inf
     while low.shape[1] and levels < MOST_LEVELS:
         boxes, levels = boxes + low.shape[1], levels + 1
-        found, where = _best_of(problem, *(_on_curve(problem, low, high) if single else (low, high)))
-        if found < best:
-            best, place = found, where
+        least, where = _best_of(problem, *(_on_curve(problem, low, high) if single else (low, high)))
+        if least < best:
+            best, place = least, where
         bounds = bounding(problem, low, high)
         keep = bounds < best * (1.0 - TOLERANCE)
         if 4 * int(keep.sum()) > MOST_BOXES:
@@ -111,14 +111,14 @@ def branch_and_bound(problem: JointCollection) -> Outcome:
 def _variance(problem: JointCollection, h: Array, x: Array, y: Array) -> Array:
     """Return the variance of a bit, infinite where reports say nothing."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = variance(h, x, y, problem.reports_per_user)
-    return np.where((h < 0.5) & (x < 1.0) & (y < 1.0), found, np.inf)
+        variances = variance(h, x, y, problem.reports_per_user)
+    return np.where((h < 0.5) & (x < 1.0) & (y < 1.0), variances, np.inf)
 
 
 def _least_flip(problem: JointCollection, x: Array, y: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: Array = np.nan_to_num(problem.least_flip(x, y), nan=0.0)
-    return found
+        flips: Array = np.nan_to_num(problem.least_flip(x, y), nan=0.0)
+    return flips
 
 
 def _best_of(problem: JointCollection, low: Array, high: Array) -> tuple[float, tuple[float, float]]:

@@ -307,8 +307,8 @@ class JointDistribution(Problem[Mechanism]):
         for start in range(0, len(packed), 1 << 16):
             rows = slice(start, start + (1 << 16))
             ones += counts[rows] @ np.unpackbits(packed[rows], axis=1, count=len(ones)).astype(np.float64)
-        found: Array = (ones / self.users - other) / (own - other)
-        return found
+        debiased: Array = (ones / self.users - other) / (own - other)
+        return debiased
 
     @cached_property
     def shares_drawn_to(self) -> Array:
@@ -397,13 +397,13 @@ class JointDistribution(Problem[Mechanism]):
                     note="bound from the mean likelihood ratios and the penalty",
                 ),
             )
-        found = self.judge(solution.variables)
-        figures = {"largest_ratio": found.ratio, "log_likelihood_gap": found.value - found.bound}
+        judgement = self.judge(solution.variables)
+        figures = {"largest_ratio": judgement.ratio, "log_likelihood_gap": judgement.value - judgement.bound}
         return (
             Certificate("distribution", max(residuals.values()) <= 1e-9, False, residuals),
             Certificate(
                 "optimality",
-                found.ratio <= 1.0 + GAP,
+                judgement.ratio <= 1.0 + GAP,
                 False,
                 figures,
                 note="bound from the largest mean likelihood ratio of a cell",

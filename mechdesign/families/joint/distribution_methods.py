@@ -51,8 +51,8 @@ def expectation_maximization(problem: JointDistribution) -> Outcome:
     model = problem.model
     steps = max(1, min(MOST_STEPS, int(WORK / _work(problem))))
     start = np.full(model.cells, 1.0 / model.cells)
-    found, taken, _ = climb(model, start, steps, gap=GAP / 2.0)
-    return outcome(problem, found, "expectation maximisation", {"steps": taken})
+    distribution, taken, _ = climb(model, start, steps, gap=GAP / 2.0)
+    return outcome(problem, distribution, "expectation maximisation", {"steps": taken})
 
 
 def _work(problem: JointDistribution) -> float:
@@ -70,8 +70,8 @@ def proximal_newton(problem: JointDistribution) -> Outcome:
 
     Quadratic models of the likelihood in the effects, with the penalty as it is.
     """
-    found = penalized_likelihood(problem.model, problem.shares_drawn_to, problem.penalty, distance=NEAR)
-    return outcome(problem, found.distribution, "proximal Newton", {"steps": found.steps})
+    nearest = penalized_likelihood(problem.model, problem.shares_drawn_to, problem.penalty, distance=NEAR)
+    return outcome(problem, nearest.distribution, "proximal Newton", {"steps": nearest.steps})
 
 
 def why_no_effects(problem: JointDistribution) -> str | None:
@@ -84,8 +84,8 @@ def active_set(problem: JointDistribution) -> Outcome:
 
     Newton's method on a working set of cells: some ten steps, whatever the noise.
     """
-    found = most_likely(problem.model, gap=GAP / 2.0)
-    return outcome(problem, found.distribution, "active-set Newton", {"steps": found.steps})
+    maximum = most_likely(problem.model, gap=GAP / 2.0)
+    return outcome(problem, maximum.distribution, "active-set Newton", {"steps": maximum.steps})
 
 
 METHODS = (

@@ -85,8 +85,8 @@ class SimulatedReports:
 
     def as_json(self) -> dict[str, Any]:
         """Return the generator that names it."""
-        given = self.distribution
-        listed = given if isinstance(given, str) else np.asarray(given).tolist()
+        distribution = self.distribution
+        listed = distribution if isinstance(distribution, str) else np.asarray(distribution).tolist()
         return {"name": "simulated", "distribution": listed, "users": self.users, "seed": self.seed}
 
     def values(self, sizes: Sequence[int]) -> Codes:
@@ -122,15 +122,15 @@ def _mixture(sizes: Sequence[int], users: int, rng: np.random.Generator) -> Code
     columns = []
     for size in sizes:
         limits = np.cumsum(rng.dirichlet(np.full(size, 0.5), size=CLASSES), axis=1)
-        drawn = (rng.random(users)[:, None] > limits[classes, :-1]).sum(axis=1)
-        columns.append(drawn)
+        values = (rng.random(users)[:, None] > limits[classes, :-1]).sum(axis=1)
+        columns.append(values)
     return np.stack(columns, axis=1).astype(np.int64)
 
 
 def from_file(path: str) -> FileReports:
     """Return the reports of a CSV file with one column."""
-    given: Any = path
-    if not isinstance(given, str) or not given:
+    name: Any = path
+    if not isinstance(name, str) or not name:
         raise ParameterError("reports", "'path' is not a string", "give the path of a CSV file")
     return FileReports(path)
 

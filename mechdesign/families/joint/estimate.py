@@ -139,7 +139,7 @@ class JointTable(CrossTable):
         columns = [self.value, self.spread, self.unbiased, self.standard_error, low, high]
         first = "likeliest" if self.penalty is None else "estimate"
         names = [first, "spread", "unbiased", "std error", "95% low", "95% high"]
-        shown = [
+        lines = [
             (name, column.ravel()) for name, column in zip(names, columns, strict=True) if column is not None
         ]
         order = np.arange(self.value.size)
@@ -148,10 +148,10 @@ class JointTable(CrossTable):
         cells = list(product(*self.values))
         errors = self.standard_error.ravel()
         rows = [
-            [*cells[cell], *(_figure(column[cell], errors[cell]) for _, column in shown)]
+            [*cells[cell], *(_figure(column[cell], errors[cell]) for _, column in lines)]
             for cell in order.tolist()
         ]
-        header = [*self.attributes, *(f"given {name}" for name in self.given), *(name for name, _ in shown)]
+        header = [*self.attributes, *(f"given {name}" for name in self.given), *(name for name, _ in lines)]
         rest = self.value.size - len(order)
         more = f"\n... and {rest} more cells of smaller shares" if rest else ""
         head = f"{self.title}: {counted(self.users, 'report')}, {self._proof()}"
@@ -386,8 +386,8 @@ class JointEstimate(CrossTable):
     @property
     def value(self) -> Array:
         """The estimated distribution, one axis an attribute."""
-        found = self.penalized if self.is_penalized else self.maximum
-        return found.distribution.reshape(self.shape)
+        estimate = self.penalized if self.is_penalized else self.maximum
+        return estimate.distribution.reshape(self.shape)
 
     @property
     def standard_error(self) -> Array:
@@ -405,21 +405,21 @@ class JointEstimate(CrossTable):
         if number not in self._spread:
             generator, model = np.random.default_rng(rng), self.model
             chances = model.counts / model.counts.sum()
-            found = np.empty((number, model.cells))
+            resamplings = np.empty((number, model.cells))
             for row in range(number):
-                drawn = model.with_counts(generator.multinomial(self.users, chances))
-                found[row] = self._resampled(drawn)
-            self._spread[number] = found.reshape(number, *self.shape)
+                resampled = model.with_counts(generator.multinomial(self.users, chances))
+                resamplings[row] = self._resampled(resampled)
+            self._spread[number] = resamplings.reshape(number, *self.shape)
         return self._spread[number]
 
-    def _resampled(self, drawn: Likelihood) -> Array:
+    def _resampled(self, model: Likelihood) -> Array:
         """Return the distribution of other counts of the same reports."""
         if not self.is_penalized:
-            return most_likely(drawn, BOOTSTRAP_GAP, start=self.maximum.distribution).distribution
-        reference = reference_of(self.moments, self.moments.mean(drawn.counts), self.choice.reference)
+            return most_likely(model, BOOTSTRAP_GAP, start=self.maximum.distribution).distribution
+        reference = reference_of(self.moments, self.moments.mean(model.counts), self.choice.reference)
         start = self.penalized.distribution
         return penalized_likelihood(
-            drawn, reference, self.choice.penalty, self.moments, start, BOOTSTRAP_DISTANCE
+            model, reference, self.choice.penalty, self.moments, start, BOOTSTRAP_DISTANCE
         ).distribution
 
     # Tables
@@ -471,11 +471,11 @@ class JointEstimate(CrossTable):
 
     def _summed(self, tables: Array, places: tuple[int, ...]) -> Array:
         """Return the marginals of tables (first axis) on attributes, in their order."""
-        kept = [self.view.index(place) for place in places]
-        others = tuple(axis + 1 for axis in range(len(self.view)) if axis not in kept)
+        axes = [self.view.index(place) for place in places]
+        others = tuple(axis + 1 for axis in range(len(self.view)) if axis not in axes)
         summed = tables.sum(axis=others)
-        rest = sorted(kept)
-        ordered: Array = summed.transpose(0, *(rest.index(axis) + 1 for axis in kept))
+        rest = sorted(axes)
+        ordered: Array = summed.transpose(0, *(rest.index(axis) + 1 for axis in axes))
         return ordered
 
     def _unbiased(
@@ -494,8 +494,8 @@ class JointEstimate(CrossTable):
             base = np.where(usable, below, 1.0)
         share = np.where(usable, value / base, 0.0)
         limits = self._limits(places, share, base, len(given))
-        found = np.where(usable, share, np.nan), np.where(usable, limits.standard_error(), np.nan)
-        return *found, limits
+        estimates = np.where(usable, share, np.nan), np.where(usable, limits.standard_error(), np.nan)
+        return *estimates, limits
 
     def _shares(self, places: tuple[int, ...]) -> Array:
         own, other = (float(share) for share in self.mechanism.shares)

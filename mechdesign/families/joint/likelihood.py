@@ -90,8 +90,8 @@ class Likelihood:
     ) -> None:
         self.sizes, self.own, self.other = tuple(sizes), own, other
         single = np.array([[1.0 - own, own], [1.0 - other, other]])
-        given = single if chances is None else chances
-        self.chances = np.where(given[1] > 0.0, given, 1.0)  # what cannot be seen does not matter
+        weights = single if chances is None else chances
+        self.chances = np.where(weights[1] > 0.0, weights, 1.0)  # what cannot be seen does not matter
         self.users = int(counts.sum())
         if self.users == 0:
             raise DataError("reports", "there are none", "give at least one report")
@@ -174,13 +174,13 @@ class Likelihood:
     def densities(self, distribution: Array) -> Array:
         """Return sum_v P(v) Pr[T | v] for every distinct report T, without the factor of :attr:`constant`."""
         table = self.first @ distribution.reshape(self.first.shape[1], -1)
-        found = np.empty(len(self.counts))
+        densities = np.empty(len(self.counts))
         step = max(1, BLOCK // self.second.shape[1])
-        for start in range(0, len(found), step):
+        for start in range(0, len(densities), step):
             block = slice(start, start + step)
             rows, columns = table[self.place_1[block]], self.second[self.place_2[block]]
-            np.einsum("ij,ij->i", rows, columns, out=found[block])
-        return found
+            np.einsum("ij,ij->i", rows, columns, out=densities[block])
+        return densities
 
     def ratios(self, densities: Array) -> Array:
         """Return for every cell the mean over users of Pr[T | cell] / sum_v P(v) Pr[T | v].
@@ -190,8 +190,8 @@ class Likelihood:
         """
         table = copy(self._pattern)
         table.data = self.counts / densities / self.users
-        found: Array = np.asarray(self.first.T @ (table @ self.second)).ravel()
-        return found
+        ratios: Array = np.asarray(self.first.T @ (table @ self.second)).ravel()
+        return ratios
 
     def value(self, densities: Array) -> float:
         """Return the negative log-likelihood per user, in natural logarithms."""
@@ -202,8 +202,8 @@ class Likelihood:
         width = self.second.shape[1]
         left = self.first[np.ix_(self.place_1[reports], cells // width)]
         right = self.second[np.ix_(self.place_2[reports], cells % width)]
-        found: Array = left * right
-        return found
+        products: Array = left * right
+        return products
 
 
 FLOOR = 1e-4
@@ -262,8 +262,8 @@ class EffectMoments:
         table = csr_matrix(
             (weights, (self.model.place_1, self.model.place_2)), shape=(len(first), len(second))
         )
-        found: Array = np.asarray(first.T @ (table @ second)).ravel()[1:]
-        return found
+        effects: Array = np.asarray(first.T @ (table @ second)).ravel()[1:]
+        return effects
 
     def _at_even_data(self) -> Array:
         """Return the second moments where all cells are equally frequent, for one report of each bit."""
@@ -273,8 +273,8 @@ class EffectMoments:
             np.concatenate([[1.0], np.full(size - 1, (1.0 + true + (size - 1) * false) / size)])
             for size in self.model.sizes
         ]
-        found: Array = reduce(np.multiply.outer, axes).ravel()[1:]
-        return found
+        variances: Array = reduce(np.multiply.outer, axes).ravel()[1:]
+        return variances
 
     def mean(self, counts: Array) -> Array:
         """Return the mean coordinates of the users, ``counts`` of whom sent each distinct report."""
@@ -289,8 +289,8 @@ class EffectMoments:
             place = tuple(slice(1, None) if other == axis else 0 for other in range(len(sizes)))
             shares = np.maximum(1.0 / size + table[place] @ contrasts(size)[1:], FLOOR)
             singles.append(shares / shares.sum())
-        found: Array = reduce(np.multiply.outer, singles).ravel()
-        return found
+        products: Array = reduce(np.multiply.outer, singles).ravel()
+        return products
 
 
 def climb(

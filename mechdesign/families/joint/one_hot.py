@@ -97,8 +97,8 @@ def bits_of(packed: Packed, sizes: Sequence[int], view: Sequence[int]) -> Bits:
     starts = np.concatenate([[0], np.cumsum(sizes)])
     unpacked = np.unpackbits(packed, axis=1, count=int(starts[-1]))
     places = np.concatenate([np.arange(starts[place], starts[place + 1]) for place in view])
-    found: Bits = np.ascontiguousarray(unpacked[:, places])
-    return found
+    bits: Bits = np.ascontiguousarray(unpacked[:, places])
+    return bits
 
 
 Array = NDArray[np.float64]

@@ -251,20 +251,20 @@ def penalized_likelihood(
             transform, target, metric, reference, penalty, multipliers, near, INNER_STEPS
         )
         aim = np.maximum(fit.shares, LEAST)
-        found = judged_penalized(model, aim, reference, penalty, step)
-        if found.gap >= best.gap:
+        judged = judged_penalized(model, aim, reference, penalty, step)
+        if judged.gap >= best.gap:
             moved = _shortened(model, point, aim, densities, reference, tau)
             if moved is None:
                 steeper *= STEEPER
                 continue
-            found = judged_penalized(model, moved, reference, penalty, step)
+            judged = judged_penalized(model, moved, reference, penalty, step)
         steeper = max(1.0, steeper / STEEPER)
-        multipliers, point = fit.multipliers, found.distribution
-        best = found if found.gap < best.gap else best
+        multipliers, point = fit.multipliers, judged.distribution
+        best = judged if judged.gap < best.gap else best
     if best.distance > distance and is_small(model):
         polished = newton(model, np.maximum(best.distribution, 1e-12), reference, tau)
-        found = judged_penalized(model, polished, reference, penalty, best.steps)
-        best = found if found.gap < best.gap else best
+        judged = judged_penalized(model, polished, reference, penalty, best.steps)
+        best = judged if judged.gap < best.gap else best
     return best
 
 

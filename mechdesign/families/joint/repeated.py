@@ -128,10 +128,10 @@ class RepeatedAudit(PrivacyFinding):
 
     def certificate(self) -> Certificate:
         """Return the audit as a certificate of the property ``privacy``."""
-        found = super().certificate()
+        certificate = super().certificate()
         if self.single is None or self.single.holds:
-            return found
-        return changed(found, holds=False, note=f"of one report {self.single.reason}")
+            return certificate
+        return changed(certificate, holds=False, note=f"of one report {self.single.reason}")
 
     def _figures(self) -> dict[str, Any]:
         return {

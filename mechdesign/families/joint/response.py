@@ -103,10 +103,10 @@ class PatternCounts(Server["JointResponse"]):
         }
 
     def _read(self, document: Mapping[str, Any]) -> None:
-        texts, given = document.get("patterns"), document.get("counts")
-        if not isinstance(texts, list) or not isinstance(given, list) or len(texts) != len(given):
+        texts, users = document.get("patterns"), document.get("counts")
+        if not isinstance(texts, list) or not isinstance(users, list) or len(texts) != len(users):
             raise DataError("aggregator", "the counts are damaged: not one for each pattern", "count again")
-        counts = [plain(count) for count in given]
+        counts = [plain(count) for count in users]
         whole = [count for count in counts if isinstance(count, int) and 0 < count < 1 << 62]
         if len(whole) < len(counts):
             raise DataError("aggregator", "the counts are damaged: not integers above 0", "count again")
@@ -293,9 +293,9 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         """Return a report for permanent bits, drawn again."""
         reports = np.empty_like(permanent)
         for rows in self._pieces(permanent):
-            kept = self._words(permanent[rows], self.weights.keep, source)
+            ones = self._words(permanent[rows], self.weights.keep, source)
             added = self._words(permanent[rows], self.weights.add, source)
-            reports[rows] = (permanent[rows] & kept) | (~permanent[rows] & added)
+            reports[rows] = (permanent[rows] & ones) | (~permanent[rows] & added)
             reports[rows, -1] &= 255 ^ padding(self.bits)
         return reports
 
@@ -382,9 +382,9 @@ class JointResponse(AttributeMechanism[JointEstimate]):
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the unbiased share of one attribute's value, with ``users`` users."""
         count = integer("users", users, 1)
-        found = [(single_spreads(*self.spreads, size), size) for size in set(self.attributes.sizes)]
-        largest = max(max(pair) for pair, _ in found)
-        typical = max((own + (size - 1) * other) / size for (own, other), size in found)
+        spreads = [(single_spreads(*self.spreads, size), size) for size in set(self.attributes.sizes)]
+        largest = max(max(pair) for pair, _ in spreads)
+        typical = max((own + (size - 1) * other) / size for (own, other), size in spreads)
         return Forecast.of_shares(
             count,
             math.sqrt(largest / count),
@@ -435,9 +435,9 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         """Build the mechanism from plain values, auditing it again."""
         require_total(content)
         own = ("total", "attributes", "reports")
-        given = {name: value for name, value in content.items() if name not in own}
+        arguments = {name: value for name, value in content.items() if name not in own}
         named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
-        return cls(Attributes(**named), reports_per_user=content["reports"], **given)
+        return cls(Attributes(**named), reports_per_user=content["reports"], **arguments)
 
 
 def channel(redraw: Any, keep: Any, add: Any) -> tuple[Fraction, Fraction, Fraction]:
@@ -448,11 +448,11 @@ def channel(redraw: Any, keep: Any, add: Any) -> tuple[Fraction, Fraction, Fract
     >>> channel(0.5, 0.75, 0.5)
     (Fraction(1, 2), Fraction(3, 4), Fraction(1, 2))
     """
-    given = {"redraw": redraw, "keep": keep, "add": add}
-    read = {name: rational(name, value) for name, value in given.items()}
+    numbers = {"redraw": redraw, "keep": keep, "add": add}
+    read = {name: rational(name, value) for name, value in numbers.items()}
     for name, value in read.items():
         if not 0 <= value <= 1:
-            raise ParameterError(name, f"{shown(given[name])} is outside [0, 1]", "give a probability")
+            raise ParameterError(name, f"{shown(numbers[name])} is outside [0, 1]", "give a probability")
     if read["redraw"] == 1:
         raise ParameterError("redraw", "with 1 the permanent response is pure noise", "give a number below 1")
     if read["add"] >= read["keep"]:

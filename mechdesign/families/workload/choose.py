@@ -66,7 +66,7 @@ class OrderedRanking:
         return self.best.solution.mechanism()
 
     def __str__(self) -> str:
-        rows = [[found.name, f"{found.error:.4g}", found.reason] for found in self.candidates]
+        rows = [[report.name, f"{report.error:.4g}", report.reason] for report in self.candidates]
         head = (
             f"cumulative shares of {self.levels} ordered levels, epsilon = {self.epsilon:g}, "
             f"{counted(self.users, 'user')}\n"
@@ -80,8 +80,8 @@ class OrderedRanking:
             "users": self.users,
             "levels": self.levels,
             "candidates": [
-                {"report": found.name, "error": found.error, "reason": found.reason}
-                for found in self.candidates
+                {"report": report.name, "error": report.error, "reason": report.reason}
+                for report in self.candidates
             ],
         }
 
@@ -110,13 +110,15 @@ def choose_ordered(epsilon: float, users: int, levels: int) -> OrderedRanking:
     if problem.epsilon == 0.0:
         raise ParameterError("epsilon", "a report contains no information at 0", "set epsilon > 0")
     best = solve(problem)
-    found = [_ranked("linear-queries", best, number, levels, f"made for cumulative shares, {_proven(best)}")]
+    reports = [
+        _ranked("linear-queries", best, number, levels, f"made for cumulative shares, {_proven(best)}")
+    ]
     for method, reason in REASONS.items():
         try:
-            found.append(_ranked(method, solve(problem, method), number, levels, reason))
+            reports.append(_ranked(method, solve(problem, method), number, levels, reason))
         except MethodError:
             continue
-    ranked = sorted(found, key=lambda candidate: candidate.error)
+    ranked = sorted(reports, key=lambda candidate: candidate.error)
     return OrderedRanking(problem.epsilon, number, levels, tuple(ranked))
 
 

@@ -127,11 +127,11 @@ def users_within(half: float, scores: QueryScores, tail: float) -> int:
 
 def _mixed(parts: Array, ends: Sequence[NDArray[np.bool_]], shares: Array) -> Array:
     """Return the averages of parts (3, n, p) over all types and over those at the ends, (3, 3, p)."""
-    found = [shares @ parts]
+    means = [shares @ parts]
     for end in ends:
         weights = np.where(end, shares[:, None], 0.0)
-        found.append(np.einsum("knp,np->kp", parts, weights / weights.sum(axis=0)))
-    return np.stack(found, axis=1)
+        means.append(np.einsum("knp,np->kp", parts, weights / weights.sum(axis=0)))
+    return np.stack(means, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,8 +168,8 @@ class QueryLimits(MixtureLimits):
     @cached_property
     def _middle(self) -> Array:
         """The answers at the likely shares."""
-        found: Array = self.scores.rows @ self.shares
-        return found
+        answers: Array = self.scores.rows @ self.shares
+        return answers
 
     @property
     def _known(self) -> Array:
@@ -266,8 +266,8 @@ class QueryEstimate(ListedEstimate):
 
     def answers(self, rows: Any) -> tuple[Array, Array]:
         """Return unbiased estimates and standard errors of other queries, (p, n) or (n,)."""
-        asked = np.atleast_2d(np.asarray(rows, dtype=np.float64))
-        return asked @ self.shares, self.mechanism.spread(asked, self.shares, self.users, self.population)
+        queries = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+        return queries @ self.shares, self.mechanism.spread(queries, self.shares, self.users, self.population)
 
     def distribution(self) -> Array:
         """Return a cumulative distribution: increasing, from 0 to 1; biased where the estimate was not.
@@ -305,13 +305,13 @@ class QueryEstimate(ListedEstimate):
         together : int
             Number of quantiles that the level is for (Bonferroni).
         """
-        wanted = in_range("share", share, 0.0, 1.0, low_open=True, high_open=True)
+        target = in_range("share", share, 0.0, 1.0, low_open=True, high_open=True)
         scores = self.mechanism.cumulative_scores
         values = scores.rows @ self.shares
         limits = scores.limits(values, self.shares, self.users, self.population)
-        first, last = quantile_ends(values, limits, wanted, tail_of(level, together))
-        middle = int(np.argmax(self.distribution() >= wanted))
-        return Quantile(wanted, *self.mechanism._named_ends(middle, first, last))
+        first, last = quantile_ends(values, limits, target, tail_of(level, together))
+        middle = int(np.argmax(self.distribution() >= target))
+        return Quantile(target, *self.mechanism._named_ends(middle, first, last))
 
     def projected(self) -> Array:
         """Return shares that are >= 0 and sum to 1, nearest to the estimate in the norm of the workload.
@@ -323,8 +323,8 @@ class QueryEstimate(ListedEstimate):
         size = len(gram)
         metric = gram + RIDGE * float(np.trace(gram)) / size * np.eye(size)
         anchor = 1e4 * float(np.abs(metric).max())
-        found = nonnegative_quadratic(metric + anchor, -(metric @ self.shares + anchor))
-        whole: Array = found / float(found.sum())
+        shares = nonnegative_quadratic(metric + anchor, -(metric @ self.shares + anchor))
+        whole: Array = shares / float(shares.sum())
         return whole
 
     def figures(self) -> list[Figure]:

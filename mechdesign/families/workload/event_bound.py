@@ -64,14 +64,14 @@ class EventForms:
     def values(self, points: Array) -> Array:
         """Return c_x for each point and class, shape (B, C)."""
         norms = (points * points) @ self.sizes
-        found: Array = points @ self.linear.T - norms[:, None] * self.square + self.constant
-        return found
+        values: Array = points @ self.linear.T - norms[:, None] * self.square + self.constant
+        return values
 
     def heights(self, points: Array, power: float) -> Array:
         """Return h at points, shape (B,)."""
         values = self.values(points)
-        found: Array = np.maximum(values, power * values) @ self.counts
-        return found
+        heights: Array = np.maximum(values, power * values) @ self.counts
+        return heights
 
     def climbed(self, points: Array, power: float, steps: int = 60) -> Array:
         """Return points no lower than these: each goes to the maximum of its quadratic, again and again."""

@@ -47,8 +47,8 @@ def _epsilon(field: str, value: Any) -> float:
 def _prior(problem: EventCounts, field: str, value: Any) -> Array:
     shares = probability_vector(field, value)
     if len(shares) != problem.most + 1:
-        wanted = f"expected {problem.most + 1} shares, for 0 to {problem.most} events"
-        raise ParameterError(field, f"{wanted}, got {len(shares)}", "give one each")
+        expected = f"expected {problem.most + 1} shares, for 0 to {problem.most} events"
+        raise ParameterError(field, f"{expected}, got {len(shares)}", "give one each")
     if float(shares.min()) < LEAST_SHARE:
         raise ParameterError(
             field,

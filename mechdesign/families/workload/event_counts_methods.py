@@ -154,8 +154,8 @@ def _single(problem: EventCounts, classes: PatternClasses, used: list[int]) -> E
         own = rest if inside in (0, problem.slots) else (power if inside == 1 else 1.0)
         size = inside * power + (problem.slots - inside)
         unit = float(classes.chances[number]) / (problem.prior[0] * first + share * size)
-        found = states.classes(1)
-        masses = np.where(found.kinds == 0, first, np.where(found.named[:, 0] == 1, own, rest)) * unit
+        single = states.classes(1)
+        masses = np.where(single.kinds == 0, first, np.where(single.named[:, 0] == 1, own, rest)) * unit
         orbits.append(EventOrbit(1, np.zeros(2), masses))
     return EventChannel(states, tuple(orbits))
 
@@ -163,9 +163,11 @@ def _single(problem: EventCounts, classes: PatternClasses, used: list[int]) -> E
 def _few_states(problem: EventCounts) -> Outcome:
     """Return the best of all patterns of at most 20 states, as linear queries."""
     queries = problem.queries
-    found = all_columns(queries) if why_not_all_columns(queries) is None else column_generation(queries)
+    solved = all_columns(queries) if why_not_all_columns(queries) is None else column_generation(queries)
     return changed(
-        found, prices=own_prices(problem, found.prices), notes={"states": problem.states.size, **found.notes}
+        solved,
+        prices=own_prices(problem, solved.prices),
+        notes={"states": problem.states.size, **solved.notes},
     )
 
 
@@ -253,14 +255,14 @@ class _Prices:
 
     def decoded(self, sets: Sets) -> Array:
         """Return the estimates Bv/(pi.v) of every slot."""
-        found: Array = self.users.columns(sets) @ self.directions.T
-        return found
+        decoded: Array = self.users.columns(sets) @ self.directions.T
+        return decoded
 
     def best(self, decoded: Array) -> Sets:
         """Return the patterns that gain most with these estimates."""
         squares = (decoded**2).sum(axis=1)[:, None] * self.users.shares
-        found: Sets = 2.0 * decoded @ self.directions - squares > self.multiplier
-        return found
+        best: Sets = 2.0 * decoded @ self.directions - squares > self.multiplier
+        return best
 
     def climbed(self, decoded: Array) -> Sets:
         """Return patterns that are best with their own estimates."""
@@ -274,8 +276,8 @@ class _Prices:
     def gains(self, sets: Sets) -> Array:
         """Return what each pattern gains, divided by pi.v: by so much the error may be above the least."""
         columns = self.users.columns(sets)
-        found: Array = ((columns @ self.directions.T) ** 2).sum(axis=1) - columns @ self.multiplier
-        return found
+        gains: Array = ((columns @ self.directions.T) ** 2).sum(axis=1) - columns @ self.multiplier
+        return gains
 
 
 def event_columns(problem: EventCounts, seed: int = 0) -> Outcome:
@@ -291,9 +293,9 @@ def event_columns(problem: EventCounts, seed: int = 0) -> Outcome:
         return Outcome(status="infeasible", solver="interior point", message=NOTHING)
     queries, power = problem.queries, math.exp(problem.epsilon)
     users = ExchangedUsers(Exchanges(problem.states), queries.shares, power)
-    patterns, found, rounds = _generated(users, np.random.default_rng(seed))
-    used = np.flatnonzero(found.weights > IDLE * found.weights.max())
-    sets, amounts = _listed_images(users, patterns[used], found.weights[used])
+    patterns, best, rounds = _generated(users, np.random.default_rng(seed))
+    used = np.flatnonzero(best.weights > IDLE * best.weights.max())
+    sets, amounts = _listed_images(users, patterns[used], best.weights[used])
     notes: dict[str, Any] = {"states": problem.states.size, "patterns": len(sets), "rounds": rounds}
     solver = "column generation, patterns priced by local search modulo exchanges of slots"
     judged = outcome(queries, sets, amounts, None, solver, notes=notes)
@@ -334,16 +336,16 @@ def _generated(users: ExchangedUsers, rng: np.random.Generator) -> tuple[_Patter
     patterns, rounds = _distinct(users, _first(users, ways, rng)), 0
     while True:
         rounds += 1
-        found = ExchangedMaster(users, patterns.sets).best_weights(1e-7)
-        prices = _Prices.of(users, found)
-        fresh = _reached(prices, patterns, found.weights, ways, rng)
+        weighed = ExchangedMaster(users, patterns.sets).best_weights(1e-7)
+        prices = _Prices.of(users, weighed)
+        fresh = _reached(prices, patterns, weighed.weights, ways, rng)
         gains = prices.gains(fresh.sets)
         best = np.argsort(-gains)[:NEW]
-        best = best[gains[best] > CLOSE * found.state.value]
+        best = best[gains[best] > CLOSE * weighed.state.value]
         if not len(best) or rounds >= ROUNDS:
             return patterns, ExchangedMaster(users, patterns.sets).best_weights(1e-9), rounds
-        kept = np.flatnonzero(found.weights > UNUSED * found.weights.max())
-        patterns = _distinct(users, patterns[kept].joined(fresh[best]))
+        used = np.flatnonzero(weighed.weights > UNUSED * weighed.weights.max())
+        patterns = _distinct(users, patterns[used].joined(fresh[best]))
 
 
 def _first(users: ExchangedUsers, ways: list[Codes], rng: np.random.Generator) -> _Patterns:

@@ -176,8 +176,8 @@ class PatternMaster:
             self._points = points
             return first
         place = {id(point): number for number, point in enumerate(points)}
-        kept = ((place.get(id(self._points[number])), pattern) for number, pattern in self._patterns)
-        self._patterns = [(number, pattern) for number, pattern in kept if number is not None]
+        remaining = ((place.get(id(self._points[number])), pattern) for number, pattern in self._patterns)
+        self._patterns = [(number, pattern) for number, pattern in remaining if number is not None]
         self._points = points
         return self._generated()
 
@@ -226,7 +226,7 @@ class PatternMaster:
         for amount, (number, pattern) in zip(amounts.tolist(), self._patterns, strict=True):
             masses[number] += max(amount, 0.0) * self._weights(pattern)
         pairs = zip(self._points, masses, strict=True)
-        orbits = tuple(EventOrbit(named, decoded, found) for (named, decoded), found in pairs)
+        orbits = tuple(EventOrbit(named, decoded, mass) for (named, decoded), mass in pairs)
         kinds = len(self._states.kinds)
         bound = EventBound(self._states, self._prior, -prices[:kinds], -prices[kinds:])
         return EventMaster(orbits, bound, value, "HiGHS simplex")
@@ -351,9 +351,9 @@ def _generated(problem: EventCounts, rng: np.random.Generator) -> tuple[EventMas
             return master, left, rounds
         idle = [orbit.masses.max() <= NEGLIGIBLE for orbit in master.orbits]
         ages = [age + 1 if unused else 0 for age, unused in zip(ages, idle, strict=True)]
-        kept = [age < PATIENCE for age in ages]
-        points = [point for point, keep in zip(points, kept, strict=True) if keep] + fresh
-        ages = [age for age, keep in zip(ages, kept, strict=True) if keep] + [0] * len(fresh)
+        young = [age < PATIENCE for age in ages]
+        points = [point for point, keep in zip(points, young, strict=True) if keep] + fresh
+        ages = [age for age, keep in zip(ages, young, strict=True) if keep] + [0] * len(fresh)
 
 
 def _first(problem: EventCounts) -> list[Decoding]:
@@ -374,7 +374,7 @@ def _priced(
 ) -> tuple[list[Decoding], float]:
     """Return decodings that lower the error, and by how much the sum of all prices is to be lowered."""
     states, power = problem.states, math.exp(problem.epsilon)
-    found: list[Decoding] = []
+    decodings: list[Decoding] = []
     left = 0.0
     for named in range(states.most_named + 1):
         forms, classes = prices.forms(named), states.classes(named)
@@ -392,21 +392,21 @@ def _priced(
             if (np.abs(seen - point).max(axis=1) > SAME).all():
                 seen[len(known) + len(new)] = point
                 new.append(point)
-        found += [(named, point) for point in new]
-    return found, left * len(states.kinds)
+        decodings += [(named, point) for point in new]
+    return decodings, left * len(states.kinds)
 
 
 def _starts(problem: EventCounts, known: list[Array], named: int, rng: np.random.Generator) -> Array:
     """Return points to climb from: known decodings shaken, and drawn ones of several sizes."""
     reach = float(problem.most)
-    drawn = [rng.uniform(-0.2, 1.4, size=(STARTS, named + 1)) * reach * size for size in (1.0, 4.0)]
-    for points in drawn:
+    random = [rng.uniform(-0.2, 1.4, size=(STARTS, named + 1)) * reach * size for size in (1.0, 4.0)]
+    for points in random:
         points[:, -1] *= rng.choice([0.003, 0.05, 0.5], size=STARTS)
     if not known:
-        return np.vstack(drawn)
+        return np.vstack(random)
     shape = (len(known), named + 1)
     shaken = [np.array(known) * (1.0 + size * rng.normal(size=shape)) for size in (0.01, 0.3)]
-    return np.vstack([*drawn, *shaken])
+    return np.vstack([*random, *shaken])
 
 
 def _lowered(problem: EventCounts, prices: EventBound, left: float) -> tuple[EventBound | None, float | None]:

@@ -195,8 +195,8 @@ class EventEstimate(ListedEstimate):
     @property
     def counts(self) -> Array:
         """The estimated number of events of all users, for each slot."""
-        found: Array = np.asarray(self.value) * self.users
-        return found
+        counts: Array = np.asarray(self.value) * self.users
+        return counts
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""
@@ -220,19 +220,19 @@ class EventTally(Aggregator[EventEstimate]):
     """
 
     def _written(self) -> dict[str, Any]:
-        made = np.flatnonzero(self.counts)
-        return {"made": made.tolist(), "counts": self.counts[made].tolist()}
+        seen = np.flatnonzero(self.counts)
+        return {"made": seen.tolist(), "counts": self.counts[seen].tolist()}
 
     def _read(self, document: Mapping[str, Any]) -> None:
-        made, counts = document["made"], document["counts"]
-        (places,) = whole_rows([made], len(made), 1)
-        (numbers,) = whole_rows([counts], len(made), 1)
+        seen, counts = document["made"], document["counts"]
+        (places,) = whole_rows([seen], len(seen), 1)
+        (numbers,) = whole_rows([counts], len(seen), 1)
         require_users(sum(numbers))
         if len(set(places)) < len(places):
             raise DataError("made", "names a report twice", "count the reports again")
-        found = np.zeros(len(self.counts), dtype=np.int64)
-        found[self.mechanism.read(np.array(places, dtype=np.int64))] = np.array(numbers, dtype=np.int64)
-        self.counts = found
+        tally = np.zeros(len(self.counts), dtype=np.int64)
+        tally[self.mechanism.read(np.array(places, dtype=np.int64))] = np.array(numbers, dtype=np.int64)
+        self.counts = tally
 
 
 MOST_SLOTS, MOST_EVENTS = 64, 3
@@ -406,9 +406,9 @@ class EventRelease(ReportMechanism[EventEstimate]):
 
     def read(self, reports: Any) -> Codes:
         """Return the numbers of reports; one that names a slot twice is refused."""
-        found = self._reports.encode(reports, "reports")
-        self._reports._refuse(np.asarray(reports), ~self.possible_reports()[found], "reports")
-        return found
+        codes = self._reports.encode(reports, "reports")
+        self._reports._refuse(np.asarray(reports), ~self.possible_reports()[codes], "reports")
+        return codes
 
     @cached_property
     def _reports(self) -> Labels:
@@ -444,14 +444,14 @@ class EventRelease(ReportMechanism[EventEstimate]):
         count = user_count(users)
         largest = math.sqrt(float(self.weights.channel.variances.max()) / count)
         typical = math.sqrt(self.average_error / self.states.slots / count)
-        told = (largest, typical, "if the prior is right")
+        assumption = (largest, typical, "if the prior is right")
         if largest <= self.states.most:
-            return Forecast("events per user", count, True, *told, of="a slot")
+            return Forecast("events per user", count, True, *assumption, of="a slot")
         reason = (
             f"with {counted(count, 'user')} the standard error of a slot is up to {largest:.4g}, and a user "
             f"has at most {self.states.most} events; collect from more users, or build with a larger epsilon"
         )
-        return Forecast("events per user", count, False, *told, reason, of="a slot")
+        return Forecast("events per user", count, False, *assumption, reason, of="a slot")
 
     # Tables
 

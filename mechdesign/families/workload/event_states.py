@@ -99,8 +99,8 @@ class EventStates:
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds of states, by the number of events."""
-        found = [kind for total in range(self.most + 1) for kind in partitions(total)]
-        return tuple(kind for kind in found if placements(kind, self.slots))
+        kinds = [kind for total in range(self.most + 1) for kind in partitions(total)]
+        return tuple(kind for kind in kinds if placements(kind, self.slots))
 
     @cached_property
     def counts(self) -> Array:
@@ -120,19 +120,19 @@ class EventStates:
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
         """The pairs of a kind and a number of events that a slot of such a state holds."""
-        found = []
+        pairs = []
         for number, kind in enumerate(self.kinds):
             held = sorted(set(kind)) if len(kind) == self.slots else [0, *sorted(set(kind))]
-            found += [(number, events) for events in held]
-        return tuple(found)
+            pairs += [(number, events) for events in held]
+        return tuple(pairs)
 
     @cached_property
     def holding(self) -> Array:
         """The number of slots that each pair is about, over all states of the kind."""
-        found: Array = np.array(
+        numbers: Array = np.array(
             [self.counts[kind] * self._held(self.kinds[kind], events) for kind, events in self.pairs]
         )
-        return frozen(found)
+        return frozen(numbers)
 
     def _held(self, kind: Kind, events: int) -> int:
         return kind.count(events) if events else self.slots - len(kind)
@@ -151,8 +151,8 @@ class EventStates:
         """Return the shares of the kinds: those of each number of events, spread evenly over its states."""
         totals = np.array([sum(kind) for kind in self.kinds])
         alike = np.bincount(totals, weights=self.counts)
-        found: Array = prior[totals] * self.counts / alike[totals]
-        return found
+        shares: Array = prior[totals] * self.counts / alike[totals]
+        return shares
 
     def sizes(self, named: int) -> Array:
         """Return the number of slots that each entry of a decoding stands for: 1 each, then the rest."""
@@ -169,13 +169,13 @@ class EventStates:
     def _made(self, named: int) -> EventClasses:
         places = {kind: number for number, kind in enumerate(self.kinds)}
         pairs = {pair: number for number, pair in enumerate(self.pairs)}
-        found = []
+        states = []
         for held in _vectors(named, self.most):
             for total in range(self.most - sum(held) + 1):
-                found += [(held, rest) for rest in partitions(total) if placements(rest, self.slots - named)]
-        kinds = [places[tuple(sorted([*filter(None, held), *rest], reverse=True))] for held, rest in found]
-        parts = np.zeros((len(pairs), len(found), named + 1))
-        for number, ((held, rest), kind) in enumerate(zip(found, kinds, strict=True)):
+                states += [(held, rest) for rest in partitions(total) if placements(rest, self.slots - named)]
+        kinds = [places[tuple(sorted([*filter(None, held), *rest], reverse=True))] for held, rest in states]
+        parts = np.zeros((len(pairs), len(states), named + 1))
+        for number, ((held, rest), kind) in enumerate(zip(states, kinds, strict=True)):
             for slot, events in enumerate(held):
                 parts[pairs[kind, events], number, slot] = 1.0
             for events, count in Counter(rest).items():
@@ -183,10 +183,10 @@ class EventStates:
             empty = self.slots - named - len(rest)
             if empty:
                 parts[pairs[kind, 0], number, -1] = empty
-        counts = [placements(rest, self.slots - named) for _, rest in found]
+        counts = [placements(rest, self.slots - named) for _, rest in states]
         return EventClasses(
-            frozen(np.array([held for held, _ in found], dtype=np.int64).reshape(len(found), named)),
-            tuple(rest for _, rest in found),
+            frozen(np.array([held for held, _ in states], dtype=np.int64).reshape(len(states), named)),
+            tuple(rest for _, rest in states),
             frozen(np.array(counts, dtype=np.float64)),
             frozen(np.array(kinds, dtype=np.int64)),
             frozen(parts),
@@ -232,21 +232,21 @@ class EventChannel:
     def _parts(self) -> tuple[Array, ...]:
         """For each orbit, the probability that a slot of a pair gets an entry of the decoding."""
         states = self.states
-        found = []
+        parts = []
         for orbit in self.orbits:
             classes = states.classes(orbit.named)
             weights = orbit.masses * classes.counts
-            found.append(frozen(np.einsum("pck,c->pk", classes.parts, weights) / states.holding[:, None]))
-        return tuple(found)
+            parts.append(frozen(np.einsum("pck,c->pk", classes.parts, weights) / states.holding[:, None]))
+        return tuple(parts)
 
     @property
     def sums(self) -> Array:
         """The row sums of each kind of state."""
-        found = np.zeros(len(self.states.kinds))
+        sums = np.zeros(len(self.states.kinds))
         for orbit in self.orbits:
             classes = self.states.classes(orbit.named)
-            np.add.at(found, classes.kinds, orbit.masses * classes.counts)
-        return found / self.states.counts
+            np.add.at(sums, classes.kinds, orbit.masses * classes.counts)
+        return sums / self.states.counts
 
     @property
     def means(self) -> Array:
@@ -256,8 +256,8 @@ class EventChannel:
     def moment(self, order: int) -> Array:
         """Return the moment about 0 of the estimate for a slot of each pair."""
         parts = zip(self._parts, self.orbits, strict=True)
-        found: Array = np.sum([part @ orbit.decoded**order for part, orbit in parts], axis=0)
-        return found
+        moment: Array = np.sum([part @ orbit.decoded**order for part, orbit in parts], axis=0)
+        return moment
 
     @property
     def variances(self) -> Array:

@@ -75,8 +75,8 @@ class Exchanges:
     @cached_property
     def plain(self) -> Array:
         """Orthonormal vectors of the kinds, (kinds, n)."""
-        found = (self.kinds == np.arange(len(self.states.kinds))[:, None]).astype(np.float64)
-        return np.asarray(found / np.sqrt(found.sum(axis=1, keepdims=True)))
+        membership = (self.kinds == np.arange(len(self.states.kinds))[:, None]).astype(np.float64)
+        return np.asarray(membership / np.sqrt(membership.sum(axis=1, keepdims=True)))
 
     @cached_property
     def slotwise(self) -> Array:
@@ -110,7 +110,7 @@ class Exchanges:
         """Return the images of a set whose slots with the same label can be exchanged without effect."""
         padded, table = self._places
         powers = (self.states.slots + 1) ** np.arange(self.states.most)
-        found = []
+        images = []
         for arranged in arrangements(labels.tolist()):
             # the slot that had label l goes where label l is now, the first one to the first
             moved = np.empty(self.states.slots + 1, dtype=np.int64)
@@ -118,8 +118,8 @@ class Exchanges:
             moved[-1] = self.states.slots
             image = np.empty(len(states), dtype=bool)
             image[table[np.sort(moved[padded], axis=1) @ powers]] = states
-            found.append(image)
-        return np.unique(np.array(found), axis=0)
+            images.append(image)
+        return np.unique(np.array(images), axis=0)
 
 
 def arrangements(labels: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -153,11 +153,11 @@ def groupings(slots: int, most: int) -> list[Codes]:
     >>> [labels.tolist() for labels in groupings(4, 6)]
     [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 1]]
     """
-    found = []
+    labels = []
     for parts in partitions(slots):
         if arrangement_count(parts) <= most:
-            found.append(np.repeat(np.arange(len(parts)), parts))
-    return found
+            labels.append(np.repeat(np.arange(len(parts)), parts))
+    return labels
 
 
 def arrangement_count(parts: Sequence[int]) -> int:
@@ -196,8 +196,8 @@ class ExchangedUsers:
     def columns(self, sets: Sets) -> Array:
         """Return the patterns z with pi.z = 1."""
         columns = columns_of(sets, self.power)
-        found: Array = columns / (columns @ self.shares)[:, None]
-        return found
+        scaled: Array = columns / (columns @ self.shares)[:, None]
+        return scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,8 +258,8 @@ class ExchangedMaster:
 def slotwise_moments(exchanges: Exchanges, columns: Array) -> Array:
     """Return the blocks of mean moment matrices that are about single slots, one for each column."""
     held = np.einsum("asn,kn->kas", exchanges.slotwise, columns)
-    found: Array = np.einsum("kas,kbs->kab", held, held) / (exchanges.states.slots - 1.0)
-    return found
+    moments: Array = np.einsum("kas,kbs->kab", held, held) / (exchanges.states.slots - 1.0)
+    return moments
 
 
 def _factor(turned: list[tuple[_Block, Array, Array]]) -> Array:
@@ -397,17 +397,17 @@ def best_classes(slots: int, prior: Array, epsilon: float) -> PatternClasses:
     epsilon : float
     """
     program = _Program(slots, prior, math.exp(epsilon))
-    found = minimised(program, len(program.none), ACCURACY)
-    (inverse,) = found.state.more
-    level = float(program.spread @ found.weights)
+    best = minimised(program, len(program.none), ACCURACY)
+    (inverse,) = best.state.more
+    level = float(program.spread @ best.weights)
     ahead = inverse @ program.asked
     b1 = 1.0 / level
     b2 = float(ahead[1]) / math.sqrt(slots) - b1 / slots
-    mu = -found.multiplier
+    mu = -best.multiplier
     bound = OneEventBound(
         slots,
         (float(prior[0]), float(prior[1])),
         (float(ahead[0]), b1, b2),
         (float(mu[0]), float(mu[1]) / math.sqrt(slots)),
     )
-    return PatternClasses(program.none, program.inside, found.weights, bound)
+    return PatternClasses(program.none, program.inside, best.weights, bound)

@@ -66,12 +66,12 @@ class EventWeights:
     @cached_property
     def blanks(self) -> tuple[int, ...]:
         """The weights of the blank report, for each kind of state."""
-        found = [TOTAL] * len(self.states.kinds)
+        blanks = [TOTAL] * len(self.states.kinds)
         for named, weights in zip(self.named, self.weights, strict=True):
             classes = self.states.classes(named)
             for number, kind in enumerate(classes.kinds.tolist()):
-                found[kind] -= met(self.states, classes, number) * int(weights[number])
-        return tuple(found)
+                blanks[kind] -= met(self.states, classes, number) * int(weights[number])
+        return tuple(blanks)
 
     def audit(self, epsilon: float) -> ClassAudit:
         """Return the exact audit: the largest ratio of the weights of any report."""
@@ -128,15 +128,15 @@ class EventWeights:
         Shape (kinds, (most + 1)^k), the first named slot running fastest; 0 where no state holds them so.
         """
         classes, base = self.states.classes(self.named[orbit]), self.states.most + 1
-        found = np.zeros((len(self.states.kinds), base ** self.named[orbit]), dtype=np.int64)
+        weights = np.zeros((len(self.states.kinds), base ** self.named[orbit]), dtype=np.int64)
         held = classes.named @ base ** np.arange(self.named[orbit])
-        found[classes.kinds, held] = self.weights[orbit]
-        return found
+        weights[classes.kinds, held] = self.weights[orbit]
+        return weights
 
     @cached_property
     def _rows(self) -> tuple[Codes, ...]:
         """The cumulative weights of all reports for a state of each kind, its fullest slots first."""
-        base, found = self.states.most + 1, []
+        base, rows = self.states.most + 1, []
         tables = [self.held_weights(orbit) for orbit in range(len(self.named))]
         for number, kind in enumerate(self.states.kinds):
             events = np.zeros(self.states.slots, dtype=np.int64)
@@ -146,8 +146,8 @@ class EventWeights:
                 slots = self.slots_of(orbit)
                 held = events[slots] @ base ** np.arange(named)
                 parts.append(np.where(_differ(slots), tables[orbit][number, held], 0))
-            found.append(frozen(np.cumsum(np.concatenate(parts))))
-        return tuple(found)
+            rows.append(frozen(np.cumsum(np.concatenate(parts))))
+        return tuple(rows)
 
     def client_steps(self) -> Steps:
         """Return how a report is drawn for the number of a state, as plain values."""
@@ -165,21 +165,21 @@ class EventWeights:
     def draw(self, codes: Codes, uniform: Codes) -> Codes:
         """Return the number of a report for the number of each state, from one uniform integer each."""
         kinds, orders = self._states_in_order
-        found = np.zeros(len(codes), dtype=np.int64)
+        reports = np.zeros(len(codes), dtype=np.int64)
         for number, row in enumerate(self._rows):
             mine = np.flatnonzero(kinds[codes] == number)
             report = np.searchsorted(row, uniform[mine], side="right")
-            found[mine] = self._moved(report, orders[codes[mine]])
-        return found
+            reports[mine] = self._moved(report, orders[codes[mine]])
+        return reports
 
     def row(self, code: int) -> Codes:
         """Return the weights of all reports for the state with this number."""
         kinds, orders = self._states_in_order
         places = np.arange(self.reports)
-        found = np.zeros(self.reports, dtype=np.int64)
+        row = np.zeros(self.reports, dtype=np.int64)
         moved = self._moved(places, np.broadcast_to(orders[code], (self.reports, self.states.slots)))
-        found[moved] = np.diff(self._rows[kinds[code]], prepend=0)
-        return found
+        row[moved] = np.diff(self._rows[kinds[code]], prepend=0)
+        return row
 
     def _moved(self, reports: Codes, orders: Codes) -> Codes:
         """Return reports about a state in order as reports about the state itself."""
@@ -224,8 +224,8 @@ class EventWeights:
 
 def _differ(slots: Codes) -> NDArray[np.bool_]:
     ordered = np.sort(slots, axis=1)
-    found: NDArray[np.bool_] = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)
-    return found
+    distinct: NDArray[np.bool_] = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)
+    return distinct
 
 
 def met(states: EventStates, classes: EventClasses, number: int) -> int:
@@ -240,12 +240,12 @@ def met(states: EventStates, classes: EventClasses, number: int) -> int:
     """
     kind = states.kinds[int(classes.kinds[number])]
     held = classes.named[number].tolist()
-    found, left = 1, {events: kind.count(events) for events in set(held)}
+    ways, left = 1, {events: kind.count(events) for events in set(held)}
     left[0] = states.slots - len(kind)
     for events in held:
-        found *= left[events]
+        ways *= left[events]
         left[events] -= 1
-    return found
+    return ways
 
 
 def listed_states(states: EventStates) -> list[tuple[int, ...]]:
@@ -282,20 +282,20 @@ def integer_weights_of(channel: EventChannel, epsilon: float) -> EventWeights:
     spare = SPARE
     while spare < 1e-3:
         scale = (1.0 - spare) / largest * float(TOTAL)
-        found = _rounded(states, raised, scale, limit)
-        if min(found.blanks) >= 0 and found.audit(epsilon).holds:
-            return found
+        weights = _rounded(states, raised, scale, limit)
+        if min(weights.blanks) >= 0 and weights.audit(epsilon).holds:
+            return weights
         spare *= 4.0
     raise CertificateError("channel", "it is too far from a private one")
 
 
 def _rounded(states: EventStates, orbits: list[EventOrbit], scale: float, limit: Fraction) -> EventWeights:
     blank = next(orbit for orbit in orbits if orbit.named == 0)
-    kept = [orbit for orbit in orbits if orbit.named > 0]
+    naming = [orbit for orbit in orbits if orbit.named > 0]
     weights = []
-    for orbit in kept:
+    for orbit in naming:
         each = np.rint(orbit.masses * (scale / math.perm(states.slots, orbit.named))).astype(np.int64)
         weights.append(np.maximum(each, math.ceil(int(each.max()) / limit)))
-    named = tuple(orbit.named for orbit in kept)
-    decoded = tuple(orbit.decoded for orbit in kept)
+    named = tuple(orbit.named for orbit in naming)
+    decoded = tuple(orbit.decoded for orbit in naming)
     return EventWeights(states, named, tuple(weights), decoded, float(blank.decoded[0]))

@@ -123,15 +123,15 @@ class Plane:
         none = sparse.csr_array((0, len(costs)))
         equal = sparse.csr_array(everything)
         program = LinearProgram(-costs, none, np.zeros(0), equal, self.sides, np.zeros(len(costs)), high)
-        found = solve_linear(program)
-        if found.status != "optimal":
+        solution = solve_linear(program)
+        if solution.status != "optimal":
             return None
-        prices = -found.equal_multipliers
+        prices = -solution.equal_multipliers
         parts = (self.basis @ prices).reshape(1 + len(self.rows), -1)
         return _Found(
-            found.variables[: len(cost)],
+            solution.variables[: len(cost)],
             Duals(parts[1:] / 2.0, -parts[0]),
-            float(costs @ found.variables) - 1.0,
+            float(costs @ solution.variables) - 1.0,
             cost - table.T @ prices,
         )
 
@@ -142,14 +142,14 @@ class Plane:
         order = np.argsort(-excess)[:PLANE_NEWEST]
         return sets[order], places[order], float(excess.max(initial=0.0))
 
-    def _grow(self, found: _Found, sets: Sets, places: Array) -> None:
-        kept = np.ones(len(self.sets), dtype=bool)
-        if len(kept) > MOST_REPORTS:
-            kept = found.reduced <= np.partition(found.reduced, KEPT)[KEPT]
-            kept |= found.weights > 0.0
-            kept[: self.first] = True
-        self.sets = np.vstack([self.sets[kept], sets])
-        self.places = np.vstack([self.places[kept], places])
+    def _grow(self, solved: _Found, sets: Sets, places: Array) -> None:
+        used = np.ones(len(self.sets), dtype=bool)
+        if len(used) > MOST_REPORTS:
+            used = solved.reduced <= np.partition(solved.reduced, KEPT)[KEPT]
+            used |= solved.weights > 0.0
+            used[: self.first] = True
+        self.sets = np.vstack([self.sets[used], sets])
+        self.places = np.vstack([self.places[used], places])
 
     def repaired(self, duals: Duals, excess: float) -> Duals:
         """Return multipliers that no pattern violates: mu + excess pi."""
@@ -162,19 +162,19 @@ class Plane:
         while rounds < PLANE_ROUNDS:
             rounds += 1
             width = radius * np.repeat([np.abs(part).mean() for part in _parts(best)], len(self.shares))
-            found = self.solved((best.vector, width))
-            if found is None:
+            solved = self.solved((best.vector, width))
+            if solved is None:
                 break
-            sets, places, excess = self.priced(found.duals)
-            reached = self.repaired(found.duals, excess)
+            sets, places, excess = self.priced(solved.duals)
+            reached = self.repaired(solved.duals, excess)
             gained, before = reached.value(self.rows) - best.value(self.rows), best.value(self.rows)
             if gained > 0.0:
                 best = reached
-                radius = min(2.0 * radius, WIDEST) if gained > 0.5 * (found.value - before) else radius
+                radius = min(2.0 * radius, WIDEST) if gained > 0.5 * (solved.value - before) else radius
             else:
                 radius *= 0.6
-            self._grow(found, sets, places)
-            if found.value <= (1.0 + gap) * best.value(self.rows):
+            self._grow(solved, sets, places)
+            if solved.value <= (1.0 + gap) * best.value(self.rows):
                 free = self.solved(None)
                 if free is None or free.value <= (1.0 + gap) * best.value(self.rows):
                     break
@@ -254,11 +254,11 @@ def _weighed(
         np.zeros(kinds),
         np.ones(kinds),
     )
-    found = solve_linear(program)
-    if found.status != "optimal":
+    solution = solve_linear(program)
+    if solution.status != "optimal":
         return None
-    values = found.variables[alike]
-    prices = -(basis @ found.equal_multipliers).reshape(1 + len(rows), size)
+    values = solution.variables[alike]
+    prices = -(basis @ solution.equal_multipliers).reshape(1 + len(rows), size)
     low, more = values[:count], values[count:].reshape(size, count)
     return _Weighed(low, more, prices[1:] / 2.0, -prices[0], float(cost @ values))
 
@@ -267,8 +267,8 @@ def _first(rows: Array, power: float) -> Array:
     """Return a grid of estimates, wide enough for each user to report one coordinate at random."""
     width = 1.3 * len(rows) * float(np.abs(rows).max()) * (power + 1.0) / (power - 1.0)
     axis = np.linspace(-width, width, FIRST[len(rows) - 1])
-    found: Array = np.stack(np.meshgrid(*[axis] * len(rows), indexing="ij"), axis=-1).reshape(-1, len(rows))
-    return found
+    grid: Array = np.stack(np.meshgrid(*[axis] * len(rows), indexing="ij"), axis=-1).reshape(-1, len(rows))
+    return grid
 
 
 def _layers(low: Array, more: Array, power: float) -> tuple[Sets, Array, NDArray[np.int64]]:
@@ -333,14 +333,14 @@ def few_queries(problem: LinearQueries, gap: float | None = None) -> Outcome:
     plain = problem.directions(np.eye(problem.queries.size))
     size = math.sqrt(float(problem.shares @ (plain**2).sum(axis=0)))
     if len(plain) == 1:
-        found = _on_line(problem, plain / size, size, CLOSE if gap is None else gap)
+        reports = _on_line(problem, plain / size, size, CLOSE if gap is None else gap)
     else:
-        found = _on_plane(problem, plain / size, size, problem.optimal_within if gap is None else gap)
-    if found is None:
+        reports = _on_plane(problem, plain / size, size, problem.optimal_within if gap is None else gap)
+    if reports is None:
         return Outcome(
             status="failed", solver="linear programs", message="the first estimates do not suffice"
         )
-    sets, amounts, bound, rounds = found
+    sets, amounts, bound, rounds = reports
     power = math.exp(problem.epsilon)
     sets, amounts = _known(*_merged(sets, amounts, power), problem.shares, power)
     notes = {"patterns": len(sets), "rounds": rounds}
@@ -354,7 +354,7 @@ _Reports = tuple[Sets, Array, WorkloadBound | None, int]
 def _on_line(problem: LinearQueries, rows: Array, size: float, gap: float) -> _Reports | None:
     """Return patterns, weights, bound and rounds for one query."""
     shares, power = problem.shares, math.exp(problem.epsilon)
-    estimates, found = _first(rows, power), None
+    estimates, weighed = _first(rows, power), None
     bound: WorkloadBound | None = None
     proven, rounds = -math.inf, 0
     while rounds < LINE_ROUNDS:
@@ -362,18 +362,20 @@ def _on_line(problem: LinearQueries, rows: Array, size: float, gap: float) -> _R
         again = _weighed(rows, shares, power, estimates)
         if again is None:
             break
-        found, used = again, estimates
-        stored = WorkloadBound(shares, found.directions * size, found.multiplier * size**2)
+        weighed, used = again, estimates
+        stored = WorkloadBound(shares, weighed.directions * size, weighed.multiplier * size**2)
         value = _proven(problem, stored)
         if value > proven:
             bound, proven = stored, value
-        if (found.value - 1.0) * size**2 <= proven * (1.0 + gap):
+        if (weighed.value - 1.0) * size**2 <= proven * (1.0 + gap):
             break
-        prices = DualPrices(found.directions, found.multiplier, rows, shares, power)
-        estimates = np.unique(np.vstack([used[found.low > 0.0], cell_estimates(prices, LINE_NEWEST)]), axis=0)
-    if found is None:
+        prices = DualPrices(weighed.directions, weighed.multiplier, rows, shares, power)
+        estimates = np.unique(
+            np.vstack([used[weighed.low > 0.0], cell_estimates(prices, LINE_NEWEST)]), axis=0
+        )
+    if weighed is None:
         return None
-    sets, amounts, _ = _layers(found.low, found.more, power)
+    sets, amounts, _ = _layers(weighed.low, weighed.more, power)
     return sets, amounts, bound, rounds
 
 
@@ -381,12 +383,12 @@ def _on_plane(problem: LinearQueries, rows: Array, size: float, gap: float) -> _
     """Return patterns, weights, bound and rounds for two queries."""
     shares, power = problem.shares, math.exp(problem.epsilon)
     estimates, group = _first(rows, power), Reflections.of(rows, shares)
-    found = _weighed(rows, shares, power, estimates, group)
-    if found is None:
+    weighed = _weighed(rows, shares, power, estimates, group)
+    if weighed is None:
         return None
-    sets, _, whose = _layers(found.low, found.more, power)
+    sets, _, whose = _layers(weighed.low, weighed.more, power)
     plane = Plane(rows, shares, power, group, sets, estimates[whose])
-    best, rounds = plane.improved(Duals(found.directions, found.multiplier), gap)
+    best, rounds = plane.improved(Duals(weighed.directions, weighed.multiplier), gap)
     bound = WorkloadBound(shares, best.directions * size, best.multiplier * size**2)
     last = plane.solved(None)
     if last is None:

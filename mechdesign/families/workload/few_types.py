@@ -42,8 +42,8 @@ def one_of_each_pair(sets: Sets) -> Sets:
     differs = packed != mirrored
     first = np.argmax(differs, axis=1)
     rows = np.arange(len(sets))
-    found: Sets = sets[~differs.any(axis=1) | (packed[rows, first] < mirrored[rows, first])]
-    return found
+    halves: Sets = sets[~differs.any(axis=1) | (packed[rows, first] < mirrored[rows, first])]
+    return halves
 
 
 def with_mirror_images(sets: Sets, weights: Array) -> tuple[Sets, Array]:
@@ -60,23 +60,23 @@ def weighted(problem: LinearQueries, sets: Sets, accuracy: float = 1e-12) -> tup
     if basis.is_mirrored:
         sets = one_of_each_pair(sets)
     columns = columns_of(sets, math.exp(problem.epsilon))
-    found = Master(columns / (columns @ shares)[:, None], centered, shares, basis).best_weights(accuracy)
-    weights = found.weights
+    best = Master(columns / (columns @ shares)[:, None], centered, shares, basis).best_weights(accuracy)
+    weights = best.weights
     if basis.is_mirrored:
         sets, weights = with_mirror_images(sets, weights)
     amounts = weights / (columns_of(sets, math.exp(problem.epsilon)) @ shares)
-    return sets, amounts, found
+    return sets, amounts, best
 
 
 def all_columns(problem: LinearQueries) -> Outcome:
     """Return the optimum over all patterns, with the dual checked for all of them."""
     if problem.epsilon == 0.0:
         return infeasible("interior point")
-    sets, amounts, found = weighted(problem, all_sets(problem.queries.size))
-    kept = amounts > 1e-9 * float(amounts.max())
-    notes = {"patterns": int(kept.sum()), "steps": found.steps}
-    bound = lifted_bound(problem, found)
-    return outcome(problem, sets[kept], amounts[kept], bound, "interior point", notes=notes)
+    sets, amounts, best = weighted(problem, all_sets(problem.queries.size))
+    used = amounts > 1e-9 * float(amounts.max())
+    notes = {"patterns": int(used.sum()), "steps": best.steps}
+    bound = lifted_bound(problem, best)
+    return outcome(problem, sets[used], amounts[used], bound, "interior point", notes=notes)
 
 
 def why_not_all_columns(problem: LinearQueries) -> str | None:
@@ -108,8 +108,8 @@ def closed(amounts: Array, patterns: Array) -> Array:
     """
     missing = 1.0 - patterns.T @ amounts
     moved = patterns.T @ (patterns * amounts[:, None])
-    found: Array = amounts * (1.0 + patterns @ np.linalg.lstsq(moved, missing, rcond=1e-14)[0])
-    return found
+    corrected: Array = amounts * (1.0 + patterns @ np.linalg.lstsq(moved, missing, rcond=1e-14)[0])
+    return corrected
 
 
 def _average(problem: LinearQueries) -> Outcome:
@@ -120,9 +120,9 @@ def _average(problem: LinearQueries) -> Outcome:
     patterns = columns_of(sets, math.exp(problem.epsilon))
     columns = (patterns / (patterns @ shares)[:, None]).T
     levels, vectors = np.linalg.eigh(problem.design_gram)
-    kept = levels > 1e-13 * levels[-1]
-    scale = float(levels[kept].sum())
-    root = np.sqrt(levels[kept] / scale)[:, None] * vectors[:, kept].T
+    positive = levels > 1e-13 * levels[-1]
+    scale = float(levels[positive].sum())
+    root = np.sqrt(levels[positive] / scale)[:, None] * vectors[:, positive].T
     weights = cp.Variable(columns.shape[1], nonneg=True)
     spread = cp.Variable((len(root), len(root)), symmetric=True)
     moment = columns @ cp.diag(weights) @ columns.T
@@ -132,11 +132,11 @@ def _average(problem: LinearQueries) -> Outcome:
     done = solve_convex(program)
     if weights.value is None:
         return Outcome(status="failed", solver=done.solver, message=done.message)
-    found = np.maximum(np.asarray(weights.value), 0.0)
+    positive_weights = np.maximum(np.asarray(weights.value), 0.0)
     dual = np.asarray(block.dual_value)
     outer = -2.0 * dual[size:, :size]  # B of the scaled root
     bound = _from_dual(problem, root, outer / 2.0, np.asarray(sums.dual_value), scale)
-    amounts = found / (patterns @ shares)
+    amounts = positive_weights / (patterns @ shares)
     kept_sets = amounts > 1e-10 * float(amounts.max())
     amounts[kept_sets] = closed(amounts[kept_sets], patterns[kept_sets])
     best = best_bound(problem, bound)
@@ -150,12 +150,12 @@ def _from_dual(
 ) -> list[WorkloadBound]:
     """Return the bounds of both signs of the multipliers: conventions differ between solvers."""
     shares, back = problem.shares, root.T @ np.linalg.inv(root @ root.T)
-    found = []
+    bounds = []
     for sign in (1.0, -1.0):
         for other in (1.0, -1.0):
             directions = problem.directions(sign * back @ outer / math.sqrt(scale))
-            found.append(WorkloadBound(shares, directions, other * sums))
-    return found
+            bounds.append(WorkloadBound(shares, directions, other * sums))
+    return bounds
 
 
 def _worst(problem: LinearQueries) -> Outcome:
@@ -163,8 +163,8 @@ def _worst(problem: LinearQueries) -> Outcome:
 
     size = problem.queries.size
     levels, vectors = np.linalg.eigh(problem.queries.gram)
-    kept = levels > 1e-10 * levels[-1]
-    rows = np.sqrt(levels[kept])[:, None] * vectors[:, kept].T
+    positive = levels > 1e-10 * levels[-1]
+    rows = np.sqrt(levels[positive])[:, None] * vectors[:, positive].T
     sets = all_sets(size)
     patterns = columns_of(sets, math.exp(problem.epsilon))
     amounts = cp.Variable(len(sets), nonneg=True)
@@ -185,14 +185,14 @@ def _worst(problem: LinearQueries) -> Outcome:
     averaged = LinearQueries(
         workload=problem.workload, epsilon=problem.epsilon, weights=problem.weights, population=shares
     )
-    kept_sets, found, dual = weighted(averaged, sets)
+    kept_sets, first, dual = weighted(averaged, sets)
     bound = lifted_bound(averaged, dual)
     own = np.maximum(np.asarray(amounts.value), 0.0)
     used = own > 1e-10 * float(own.max())
     own[used] = closed(own[used], patterns[used])
     solver = f"cvxpy, {done.solver}"
     judged = [  # the best for the shares of the dual need not be the only one: the program's own as well
-        _in_use(problem, kept_sets, found, bound, shares, solver),
+        _in_use(problem, kept_sets, first, bound, shares, solver),
         _in_use(problem, sets, own, bound, shares, solver),
     ]
     return min(judged, key=lambda item: problem.objective(item.variables))

@@ -62,10 +62,10 @@ def _plain(value: Any) -> Any:
 
 
 def _weights(problem: LinearQueries, field: str, value: Any) -> Array:
-    found: Array = Workload(problem.workload, finite_array(field, value, 1)).weights
-    if found.max() > HEAVIEST:
-        raise ParameterError(field, f"{found.max():g} is too large", f"give at most {HEAVIEST:g}")
-    return found
+    weights: Array = Workload(problem.workload, finite_array(field, value, 1)).weights
+    if weights.max() > HEAVIEST:
+        raise ParameterError(field, f"{weights.max():g} is too large", f"give at most {HEAVIEST:g}")
+    return weights
 
 
 def _population(problem: LinearQueries, field: str, value: Any) -> str | Array:
@@ -184,8 +184,8 @@ class LinearQueries(Problem[WorkloadRelease]):
         """Return B = F~ X for a bound, F~ the centered rows of :attr:`Workload.factor`."""
         rows = self.queries.factor[0]
         shares = self.shares if population is None else population
-        found: Array = (rows - (rows @ shares)[:, None]) @ matrix
-        return found
+        directions: Array = (rows - (rows @ shares)[:, None]) @ matrix
+        return directions
 
     @cached_property
     def design_gram(self) -> Array:
@@ -249,8 +249,8 @@ class LinearQueries(Problem[WorkloadRelease]):
             return WorkloadRelease(
                 self.queries, self.epsilon, integer_orbits(sets, whole, group, self.epsilon)
             )
-        kept, amounts = kept_and_repaired(sets, amounts, power)
-        weights = integer_weights(kept, amounts, self.epsilon)
+        patterns, amounts = kept_and_repaired(sets, amounts, power)
+        weights = integer_weights(patterns, amounts, self.epsilon)
         return WorkloadRelease(self.queries, self.epsilon, weights, variables["population"])
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:

@@ -84,14 +84,14 @@ class _Ascent:
         """Return the negative average error at the shares softmax(levels), and its slope."""
         raised = np.maximum(np.exp(levels - levels.max()), LEAST)
         shares = raised / raised.sum()
-        found = self.inner(_at_shares(self.problem, shares))
-        value = self.problem.channel_value(found.variables)
+        outcome_here = self.inner(_at_shares(self.problem, shares))
+        value = self.problem.channel_value(outcome_here.variables)
         errors = value.type_errors(self.problem.queries.centered(shares))
         self.populations += 1
         if float(errors.max()) < self.error:
-            self.error, self.best = float(errors.max()), (found, shares)
-        if found.bound is not None and found.bound > self.proven:
-            self.proven, self.bound = found.bound, found
+            self.error, self.best = float(errors.max()), (outcome_here, shares)
+        if outcome_here.bound is not None and outcome_here.bound > self.proven:
+            self.proven, self.bound = outcome_here.bound, outcome_here
         mean = float(shares @ errors)
         return -mean, -shares * (errors - mean)
 
@@ -106,11 +106,11 @@ def worst_type(problem: LinearQueries, steps: int = STEPS) -> Outcome:
         return infeasible("populations")
     ascent = _Ascent(problem)
     descend(ascent.lowered, np.log(problem.shares), None, steps, 0.0, ascent.is_close)
-    found, shares = ascent.best
+    outcome_there, shares = ascent.best
     best = outcome(
         problem,
-        np.asarray(found.variables["patterns"], dtype=bool),
-        np.asarray(found.variables["weights"]),
+        np.asarray(outcome_there.variables["patterns"], dtype=bool),
+        np.asarray(outcome_there.variables["weights"]),
         ascent.bound.realisation,
         "quasi-Newton steps over populations",
         notes={"populations": ascent.populations},
@@ -143,13 +143,13 @@ def equal_shares(problem: LinearQueries) -> Outcome:
     averaged = _at_equal_shares(problem)
     name = _design(problem)
     assert name is not None, "one applies"
-    found = DESIGNS[name][0](averaged)
-    value = problem.objective(found.variables)
-    proven = found.bound is not None and value - found.bound <= problem.optimal_within * value
+    solved = DESIGNS[name][0](averaged)
+    value = problem.objective(solved.variables)
+    proven = solved.bound is not None and value - solved.bound <= problem.optimal_within * value
     worst = changed(
-        found,
+        solved,
         status="optimal" if proven else "feasible",
-        notes={**found.notes, "design": name},
+        notes={**solved.notes, "design": name},
         prices=None,
     )
     return or_simple(problem, worst)

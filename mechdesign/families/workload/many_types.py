@@ -126,8 +126,8 @@ class ReportKind:
     def moment(self, problem: LinearQueries) -> Array:
         """Return its moment matrix M = sum q_y z_y z_y'."""
         columns = columns_of(self.sets, math.exp(problem.epsilon))
-        found: Array = (columns * (self.amounts / (columns @ problem.shares))[:, None]).T @ columns
-        return found
+        moment: Array = (columns * (self.amounts / (columns @ problem.shares))[:, None]).T @ columns
+        return moment
 
 
 def best_mixture(problem: LinearQueries, seed: int = 0) -> Outcome:
@@ -210,8 +210,8 @@ class _Mixing:
         turned = [np.ascontiguousarray(part.T).ravel() for part in self.moments]
         hessian = 2.0 * np.array([[float(side @ part) for part in turned] for side in sides])
         levels, vectors = np.linalg.eigh((hessian + hessian.T) / 2.0)
-        found: Array = (vectors * np.sqrt(np.maximum(levels, 0.0))).T
-        return found
+        factor: Array = (vectors * np.sqrt(np.maximum(levels, 0.0))).T
+        return factor
 
 
 def _by_steps(program: _Mixing) -> Array:

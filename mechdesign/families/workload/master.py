@@ -139,16 +139,16 @@ class Master:
 
     def best_weights(self, accuracy: float = CLOSE) -> Weighted:
         """Return the optimal weights and multipliers."""
-        found = minimised(self, len(self.parts[0]), accuracy)
-        whole = self.basis.moment(found.state.more)
+        solution = minimised(self, len(self.parts[0]), accuracy)
+        whole = self.basis.moment(solution.state.more)
         even = self.basis.blocks[0]
         return Weighted(
-            found.weights,
-            -(even @ found.multiplier),
+            solution.weights,
+            -(even @ solution.multiplier),
             whole,
-            found.state.value,
-            found.complementarity,
-            found.steps,
+            solution.state.value,
+            solution.complementarity,
+            solution.steps,
         )
 
 
@@ -213,8 +213,8 @@ class PatternWorth:
             inverse = pseudo_inverse((moment + moment.T) / 2.0)
         else:
             inverse = OrbitValue(self.group, columns * self.amounts[:, None]).inverse
-        found: Array = inverse @ self.centered @ inverse
-        return found
+        form: Array = inverse @ self.centered @ inverse
+        return form
 
     @cached_property
     def multiplier(self) -> Array:
@@ -224,8 +224,8 @@ class PatternWorth:
         if self.group is not None:  # every type has the same price, and all prices add up to the value
             return np.full(len(self.population), float(self.amounts @ (squares / masses)))
         roots = np.sqrt(self.amounts / masses)
-        found = np.linalg.lstsq(columns * roots[:, None], roots * squares / masses, rcond=1e-9)[0]
-        return np.asarray(found, dtype=np.float64)
+        multiplier = np.linalg.lstsq(columns * roots[:, None], roots * squares / masses, rcond=1e-9)[0]
+        return np.asarray(multiplier, dtype=np.float64)
 
     def _columns(self, epsilon: float) -> Array:
         return columns_of(self.sets, math.exp(epsilon))
@@ -238,8 +238,8 @@ class PatternWorth:
     def _each(self) -> Array:
         """How often each pattern counts."""
         copies = 1 if self.group is None else self.group.size
-        found: Array = copies * self.amounts
-        return found
+        weights: Array = copies * self.amounts
+        return weights
 
     def lagrangian(self, epsilon: float) -> float:
         """Return the Lagrangian at another epsilon."""
@@ -262,5 +262,5 @@ class PatternWorth:
         columns = self._columns(self.epsilon)
         squares, masses = self._earned(columns)
         slopes = (2.0 * columns @ self.form - (squares / masses)[:, None] * self.population) / masses[:, None]
-        found: Array = self._each @ np.where(self.sets, slopes - self.multiplier, 0.0)
-        return found
+        worth: Array = self._each @ np.where(self.sets, slopes - self.multiplier, 0.0)
+        return worth

@@ -51,11 +51,11 @@ def partitions_of(problem: LinearQueries) -> list[tuple[str, Labels]]:
         chosen = [part for part in chosen if sum(count > 1 for count in part) == order or part == whole]
     chosen = sorted((part for part in chosen if math.prod(part) > 1), key=math.prod)[-MOST_KINDS:]
     places = np.unravel_index(np.arange(math.prod(sizes)), sizes)
-    found = []
+    partitions = []
     for part in chosen:
         blocks = [place * count // size for place, count, size in zip(places, part, sizes, strict=True)]
-        found.append((f"{'x'.join(map(str, part))} blocks", np.ravel_multi_index(tuple(blocks), part)))
-    return found
+        partitions.append((f"{'x'.join(map(str, part))} blocks", np.ravel_multi_index(tuple(blocks), part)))
+    return partitions
 
 
 def _sizes(problem: LinearQueries) -> tuple[int, ...]:
@@ -81,12 +81,12 @@ def block_patterns(problem: LinearQueries) -> Sets:
     [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     """
     power, most = math.exp(problem.epsilon), MOST_PATTERNS * problem.queries.size
-    found = [np.zeros((0, problem.queries.size), dtype=bool)]
+    patterns = [np.zeros((0, problem.queries.size), dtype=bool)]
     for _, labels in partitions_of(problem):
         cells = int(labels.max()) + 1
         if math.comb(cells, best_subset_size(cells, power)) <= most:
-            found.append(cell_sets(cells, power)[0][:, labels])
-    return np.vstack(found)
+            patterns.append(cell_sets(cells, power)[0][:, labels])
+    return np.vstack(patterns)
 
 
 POINTS = 24
@@ -116,8 +116,8 @@ def field_sets(
     root = turn * np.sqrt(np.maximum(levels, 0.0))
     root /= np.sqrt((root**2).sum(axis=1, keepdims=True))
     field = rng.standard_normal((count, len(root))) @ root.T - threshold
-    wanted = float(single.sum())
-    sizes = np.floor(wanted + rng.random(count)).astype(int)
+    mean = float(single.sum())
+    sizes = np.floor(mean + rng.random(count)).astype(int)
     return top_entries(field, np.clip(sizes, 1, len(root) - 1))
 
 
@@ -132,16 +132,16 @@ def top_entries(values: Array, sizes: np.ndarray[tuple[int], np.dtype[np.int64]]
     order = np.argsort(-values, axis=1)
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(values.shape[1])[None, :], axis=1)
-    found: Sets = rank < sizes[:, None]
-    return found
+    sets: Sets = rank < sizes[:, None]
+    return sets
 
 
 def _normal_quantiles(shares: Array) -> Array:
     """Return the quantiles of the normal distribution."""
     from scipy.special import ndtri
 
-    found: Array = ndtri(shares)
-    return found
+    quantiles: Array = ndtri(shares)
+    return quantiles
 
 
 def tetrachoric(threshold: Array, both: Array) -> Array:
@@ -164,7 +164,7 @@ def tetrachoric(threshold: Array, both: Array) -> Array:
     first, last = np.triu_indices(size, 1)
     a, b = threshold[first], threshold[last]
     start = ndtr(-a) * ndtr(-b)
-    wanted = both[first, last] - start
+    target = both[first, last] - start
     nodes, weights = leggauss(POINTS)
     squares, product = a**2 + b**2, 2.0 * a * b
     low, high = np.full(len(a), -1.0), np.full(len(a), 1.0)
@@ -176,8 +176,8 @@ def tetrachoric(threshold: Array, both: Array) -> Array:
         shape = np.exp(
             -(squares[:, None] - product[:, None] * sine) / (2.0 * np.maximum(1.0 - sine**2, 1e-12))
         )
-        found = (shape @ weights) * end / 2.0 / (2.0 * np.pi)
-        above = found > wanted
+        reached = (shape @ weights) * end / 2.0 / (2.0 * np.pi)
+        above = reached > target
         high, low = np.where(above, middle, high), np.where(above, low, middle)
     matrix = np.eye(size)
     matrix[first, last] = matrix[last, first] = (low + high) / 2.0
@@ -193,10 +193,10 @@ def arcs(size: int) -> Sets:
     [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 1]]
     """
     place = np.arange(size)
-    found = [np.eye(size, dtype=bool)]
+    sets = [np.eye(size, dtype=bool)]
     for length in sorted({max(2, size // 4), (size + 1) // 2}):
-        found.append((place[None, :] - place[:, None]) % size < length)
-    return np.unique(np.vstack(found), axis=0)[::-1] if size > 3 else np.vstack(found[:2])
+        sets.append((place[None, :] - place[:, None]) % size < length)
+    return np.unique(np.vstack(sets), axis=0)[::-1] if size > 3 else np.vstack(sets[:2])
 
 
 TRIED = 24
@@ -205,7 +205,7 @@ TRIED = 24
 Spans = NDArray[np.int64]
 
 
-def spans(asked: NDArray[np.bool_], dimension: int, count: int, rng: np.random.Generator) -> Spans:
+def spans(queried: NDArray[np.bool_], dimension: int, count: int, rng: np.random.Generator) -> Spans:
     """Return generators of random spans of characters, most of them asked for; shape (count, dimension).
 
     Parameters
@@ -221,14 +221,14 @@ def spans(asked: NDArray[np.bool_], dimension: int, count: int, rng: np.random.G
     >>> sorted(set(found[:, 0].tolist()))
     [1, 2, 4]
     """
-    characters = np.flatnonzero(asked)
+    characters = np.flatnonzero(queried)
     generators = np.zeros((count, dimension), dtype=np.int64)
     spanned = np.zeros((count, 1), dtype=np.int64)
     rows = np.arange(count)
     for step in range(dimension):
         tried = rng.choice(characters, (count, TRIED if step else 1))
         moved = tried[:, :, None] ^ spanned[:, None, :]
-        worth = asked[moved].sum(axis=2).astype(np.float64) + 0.5 * rng.random(tried.shape)
+        worth = queried[moved].sum(axis=2).astype(np.float64) + 0.5 * rng.random(tried.shape)
         worth[(moved == 0).any(axis=2)] = -1.0  # in the span already
         generators[:, step] = tried[rows, worth.argmax(axis=1)]
         spanned = np.hstack([spanned, spanned ^ generators[:, step, None]])
@@ -249,18 +249,18 @@ def cosets(size: int, generators: Spans, number: int, rng: np.random.Generator) 
     for step in range(dimension):
         checks += _parities(generators[:, step, None] & types) << step
     chosen = rng.permuted(np.tile(np.arange(1 << dimension), (count, 1)), axis=1)[:, :number]
-    found: Sets = (checks[:, None, :] == chosen[:, :, None]).any(axis=1)
-    return found
+    sets: Sets = (checks[:, None, :] == chosen[:, :, None]).any(axis=1)
+    return sets
 
 
 def _parities(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    found = numbers.copy()
+    bits = numbers.copy()
     for shift in (16, 8, 4, 2, 1):
-        found ^= found >> shift
-    return found & 1
+        bits ^= bits >> shift
+    return bits & 1
 
 
-def code_sets(asked: NDArray[np.bool_], share: float, count: int, rng: np.random.Generator) -> Sets:
+def code_sets(queried: NDArray[np.bool_], share: float, count: int, rng: np.random.Generator) -> Sets:
     """Return base sets of about this share of the types, shape (at most 4 count, n).
 
     Parameters
@@ -272,12 +272,12 @@ def code_sets(asked: NDArray[np.bool_], share: float, count: int, rng: np.random
         Sets of each kind: one coset of the two nearest codes, and three cosets of the nearest one.
     rng : numpy Generator
     """
-    size = len(asked)
+    size = len(queried)
     bits = size.bit_length() - 1
-    found = []
+    sets = []
     for number in (1, 3):
         exact = np.log2(number / share)
         for dimension in sorted({int(np.floor(exact)), int(np.ceil(exact))}):
-            if number < (1 << dimension) and dimension < bits and asked.any():
-                found.append(cosets(size, spans(asked, dimension, count, rng), number, rng))
-    return np.unique(np.vstack(found), axis=0) if found else np.zeros((0, size), dtype=bool)
+            if number < (1 << dimension) and dimension < bits and queried.any():
+                sets.append(cosets(size, spans(queried, dimension, count, rng), number, rng))
+    return np.unique(np.vstack(sets), axis=0) if sets else np.zeros((0, size), dtype=bool)

@@ -42,8 +42,8 @@ BLOCK = 1 << 22
 
 def columns_of(sets: Sets, exponential: float) -> Array:
     """Return the patterns as rows of 1 and e^epsilon, shape (K, n)."""
-    found: Array = np.where(sets, exponential, 1.0)
-    return found
+    columns: Array = np.where(sets, exponential, 1.0)
+    return columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,20 +71,20 @@ class ChannelValue:
     @cached_property
     def totals(self) -> Array:
         """The probability q(y) of each report in the population."""
-        found: Array = self.channel @ self.population
-        return frozen(found)
+        totals: Array = self.channel @ self.population
+        return frozen(totals)
 
     @cached_property
     def ratios(self) -> Array:
         """The likelihood ratios z, shape (K, n)."""
-        found: Array = self.channel / self.totals[:, None]
-        return frozen(found)
+        ratios: Array = self.channel / self.totals[:, None]
+        return frozen(ratios)
 
     @cached_property
     def moment(self) -> Array:
         """The moment matrix M."""
-        found: Array = self.channel.T @ self.ratios
-        return frozen((found + found.T) / 2.0)
+        moment: Array = self.channel.T @ self.ratios
+        return frozen((moment + moment.T) / 2.0)
 
     @cached_property
     def inverse(self) -> Array:
@@ -94,52 +94,52 @@ class ChannelValue:
     @cached_property
     def solver(self) -> Array:
         """The matrix A with estimated shares = A (shares of the reports), shape (n, K)."""
-        found: Array = self.inverse @ self.ratios.T
+        solver: Array = self.inverse @ self.ratios.T
         # one step of Newton's iteration for the inverse: what rounding leaves as bias is squared
-        refined: Array = found - (found @ self.channel - np.eye(len(found))) @ found
+        refined: Array = solver - (solver @ self.channel - np.eye(len(solver))) @ solver
         return frozen(refined)
 
     def shares_from(self, counts: NDArray[np.int64]) -> Array:
         """Return the unbiased estimate of the shares of the types, from the counts of the reports."""
-        found: Array = self.solver @ (counts / counts.sum())
-        return found
+        shares: Array = self.solver @ (counts / counts.sum())
+        return shares
 
     def bias(self, gram: Array) -> float:
         """Return the largest bias of a single type's estimate in the norm of the queries."""
         off = self.solver @ self.channel - np.eye(self.channel.shape[1])
         levels, directions = np.linalg.eigh(gram)
         # What no query asks for has a level of 0, up to rounding, and its bias may be large.
-        asked = levels > len(levels) * np.finfo(float).eps * float(levels.max())
-        lengths = np.sqrt(levels[asked])[:, None] * (directions[:, asked].T @ off)
+        queried = levels > len(levels) * np.finfo(float).eps * float(levels.max())
+        lengths = np.sqrt(levels[queried])[:, None] * (directions[:, queried].T @ off)
         return float(np.linalg.norm(lengths, axis=0).max())
 
     def errors(self, rows: Array) -> Array:
         """Return t_u, the expected squared error of one report of a user of type u, shape (n,)."""
-        found: Array = self.query_errors(rows).sum(axis=1)
-        return found
+        errors: Array = self.query_errors(rows).sum(axis=1)
+        return errors
 
     def query_errors(self, rows: Array) -> Array:
         """Return the variance of the score of each query for each type, shape (n, p)."""
-        found: Array = np.maximum(self.query_moments(rows, (2,))[0] - rows.T**2, 0.0)
-        return found
+        errors: Array = np.maximum(self.query_moments(rows, (2,))[0] - rows.T**2, 0.0)
+        return errors
 
     def query_moments(self, rows: Array, orders: tuple[int, ...] = ORDERS) -> Array:
         """Return the moments about 0 of the score of each query for each type, shape (orders, n, p)."""
-        found = np.empty((len(orders), self.channel.shape[1], len(rows)))
+        moments = np.empty((len(orders), self.channel.shape[1], len(rows)))
         step = max(1, BLOCK // max(1, len(self.channel)))
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             scores = (part @ self.solver).T
             for place, order in enumerate(orders):
-                found[place, :, start : start + step] = self.channel.T @ scores**order
-        return found
+                moments[place, :, start : start + step] = self.channel.T @ scores**order
+        return moments
 
     def type_errors(self, gram: Array) -> Array:
         """Return t_u from the Gram matrix alone, shape (n,)."""
         sandwich = self.inverse @ gram @ self.inverse
         lengths = np.einsum("kn,kn->k", self.ratios @ sandwich, self.ratios)
-        found: Array = self.channel.T @ lengths - np.diag(gram)
-        return found
+        errors: Array = self.channel.T @ lengths - np.diag(gram)
+        return errors
 
     def average(self, centered: Array) -> float:
         """Return pi.t, given the centered Gram matrix."""
@@ -149,9 +149,9 @@ class ChannelValue:
 def pseudo_inverse(matrix: Array) -> Array:
     """Return the inverse on the span of the eigenvectors that are not negligible."""
     values, vectors = np.linalg.eigh(matrix)
-    kept = values > SINGULAR * values[-1]
-    found: Array = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
-    return found
+    nonzero = values > SINGULAR * values[-1]
+    inverse: Array = (vectors[:, nonzero] / values[nonzero]) @ vectors[:, nonzero].T
+    return inverse
 
 
 def pattern_tables(sets: Sets, low: NDArray[np.int64], high: NDArray[np.int64]) -> Steps:
@@ -189,8 +189,8 @@ class Translations:
     def spectrum(self, rows: Array) -> Array:
         """Return the squared absolute values of the transform of each row, over n; (k, n)."""
         if self.kind == "cycle":
-            found: Array = np.abs(np.fft.fft(rows, axis=1)) ** 2 / self.size
-            return found
+            spectrum: Array = np.abs(np.fft.fft(rows, axis=1)) ** 2 / self.size
+            return spectrum
         whole: Array = self._walsh(rows) ** 2 / self.size
         return whole
 
@@ -200,38 +200,40 @@ class Translations:
 
     def back(self, rows: NDArray[Any]) -> Array:
         """Return the rows that have these transforms."""
-        found = np.real(np.fft.ifft(rows, axis=1)) if self.kind == "cycle" else self._walsh(rows) / self.size
-        return np.asarray(found)
+        transformed = (
+            np.real(np.fft.ifft(rows, axis=1)) if self.kind == "cycle" else self._walsh(rows) / self.size
+        )
+        return np.asarray(transformed)
 
     def eigenvalues(self, row: Array) -> Array:
         """Return the eigenvalues of the invariant symmetric matrix with this first row."""
         if self.kind == "cycle":
-            found: Array = np.real(np.fft.fft(row))
-            return found
+            eigenvalues: Array = np.real(np.fft.fft(row))
+            return eigenvalues
         whole: Array = self._walsh(row[None, :])[0]
         return whole
 
     def first_row(self, eigenvalues: Array) -> Array:
         """Return the first row of the invariant matrix with these eigenvalues."""
         if self.kind == "cycle":
-            found: Array = np.real(np.fft.ifft(eigenvalues))
-            return found
+            row: Array = np.real(np.fft.ifft(eigenvalues))
+            return row
         whole: Array = self._walsh(eigenvalues[None, :])[0] / self.size
         return whole
 
     def matrix(self, row: Array) -> Array:
         """Return the invariant matrix with this first row."""
-        found: Array = row[self.moved]
-        return found
+        matrix: Array = row[self.moved]
+        return matrix
 
     def _walsh(self, rows: Array) -> Array:
-        found, width = rows.astype(np.float64).copy(), 1
+        transformed, width = rows.astype(np.float64).copy(), 1
         while width < self.size:
-            parts = found.reshape(len(rows), -1, 2, width)
-            found = np.stack([parts[:, :, 0] + parts[:, :, 1], parts[:, :, 0] - parts[:, :, 1]], axis=2)
-            found = found.reshape(len(rows), self.size)
+            parts = transformed.reshape(len(rows), -1, 2, width)
+            transformed = np.stack([parts[:, :, 0] + parts[:, :, 1], parts[:, :, 0] - parts[:, :, 1]], axis=2)
+            transformed = transformed.reshape(len(rows), self.size)
             width *= 2
-        return found
+        return transformed
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
@@ -259,22 +261,22 @@ class OrbitValue:
     @cached_property
     def ratios(self) -> Array:
         """The likelihood ratios z of the base sets."""
-        found: Array = self.columns / self.columns.mean(axis=1, keepdims=True)
-        return frozen(found)
+        ratios: Array = self.columns / self.columns.mean(axis=1, keepdims=True)
+        return frozen(ratios)
 
     @cached_property
     def eigenvalues(self) -> Array:
         """The eigenvalues of M, one per character."""
         size = self.group.size
-        found: Array = self.columns.sum(axis=1) @ self.group.spectrum(self.ratios)
-        found[0] = size
-        return frozen(found)
+        eigenvalues: Array = self.columns.sum(axis=1) @ self.group.spectrum(self.ratios)
+        eigenvalues[0] = size
+        return frozen(eigenvalues)
 
     @property
     def inverse(self) -> Array:
         """The inverse of M."""
-        found: Array = self.group.matrix(self.group.first_row(1.0 / self.eigenvalues))
-        return found
+        inverse: Array = self.group.matrix(self.group.first_row(1.0 / self.eigenvalues))
+        return inverse
 
     def shares_from(self, counts: Codes) -> Array:
         """Return the unbiased estimate of the shares of the types, from counts with the blank report last."""
@@ -282,8 +284,8 @@ class OrbitValue:
         by_base = self.group.transformed(counts[:-1].reshape(-1, size).astype(np.float64))
         total = (by_base * self.group.transformed(self.ratios)).sum(axis=0)
         total[0] += size * float(counts[-1])
-        found: Array = self.group.back((total / self.eigenvalues)[None, :])[0] / float(counts.sum())
-        return found
+        shares: Array = self.group.back((total / self.eigenvalues)[None, :])[0] / float(counts.sum())
+        return shares
 
     def bias(self, gram: Array) -> float:
         """Return the bias of a single type's estimate in the norm of the queries."""
@@ -295,8 +297,8 @@ class OrbitValue:
 
     def query_errors(self, rows: Array) -> Array:
         """Return the variance of the score of each query for each type, shape (n, p)."""
-        found: Array = np.maximum(self.query_moments(rows, (2,))[0] - rows.T**2, 0.0)
-        return found
+        errors: Array = np.maximum(self.query_moments(rows, (2,))[0] - rows.T**2, 0.0)
+        return errors
 
     def query_moments(self, rows: Array, orders: tuple[int, ...] = ORDERS) -> Array:
         """Return the moments about 0 of the score of each query for each type, shape (orders, n, p)."""
@@ -305,21 +307,21 @@ class OrbitValue:
             own = self.query_moments(rows[:1], orders)[:, :, 0]
             return own[:, self.group.moved.T]
         scores = self.group.transformed(rows) / self.eigenvalues
-        found = np.zeros((len(orders), size, len(rows)))
+        moments = np.zeros((len(orders), size, len(rows)))
         mirrored = np.conj(self.group.transformed(self.ratios))
         reports = self.group.transformed(self.columns)
         for ratio, report in zip(mirrored, reports, strict=True):
-            told = self.group.back(scores * ratio)
+            answers = self.group.back(scores * ratio)
             for place, order in enumerate(orders):
-                powers = self.group.transformed(told**order)
-                found[place] += self.group.back(powers * report).T
-        return found
+                powers = self.group.transformed(answers**order)
+                moments[place] += self.group.back(powers * report).T
+        return moments
 
     def type_errors(self, gram: Array) -> Array:
         """Return t_u, the same for all types, from the Gram matrix alone."""
         levels = np.maximum(self.group.eigenvalues(gram[0])[1:], 0.0)
-        found = float((levels / self.eigenvalues[1:]).sum() - levels.sum() / self.group.size)
-        return np.full(self.group.size, found)
+        error = float((levels / self.eigenvalues[1:]).sum() - levels.sum() / self.group.size)
+        return np.full(self.group.size, error)
 
     def average(self, centered: Array) -> float:
         """Return the error of one report, which is the same for all types."""

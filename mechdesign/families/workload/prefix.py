@@ -71,8 +71,8 @@ class PrefixLadder:
         """Return the patterns of a rung, one of each pair of mirror images."""
         row = (size - int(self.sizes[0])) * len(self.epsilons) + place
         numbers = self.patterns[int(self.starts[row]) : int(self.starts[row + 1])]
-        found: Sets = (numbers[:, None] >> np.arange(size, dtype=np.uint32) & 1).astype(np.bool_)
-        return found
+        sets: Sets = (numbers[:, None] >> np.arange(size, dtype=np.uint32) & 1).astype(np.bool_)
+        return sets
 
 
 @cache
@@ -85,8 +85,8 @@ def prefix_ladder() -> PrefixLadder:
     >>> round(found.error(5, found.below(1.0)), 3), found.below(0.01)
     (9.645, -1)
     """
-    with np.load(FILE, allow_pickle=False) as kept:
-        return PrefixLadder(*(kept[name] for name in PrefixLadder.__dataclass_fields__))
+    with np.load(FILE, allow_pickle=False) as arrays:
+        return PrefixLadder(*(arrays[name] for name in PrefixLadder.__dataclass_fields__))
 
 
 def one_of_each(sets: Sets) -> Sets:
@@ -139,15 +139,15 @@ def _centered(size: int) -> Array:
     """Return the Gram matrix of the cumulative shares less their averages."""
     named = prefix(size).rows()
     rows = named - named.mean(axis=1, keepdims=True)
-    found: Array = rows.T @ rows
-    return found
+    gram: Array = rows.T @ rows
+    return gram
 
 
 def prefix_mechanism(sets: Sets, epsilon: float, promised: float) -> WorkloadRelease:
     """Return the mechanism of the best weights of sets for epsilon, exactly private at the promised one."""
     both, amounts, _ = weighed(sets, epsilon)
-    kept, repaired = kept_and_repaired(both, amounts, math.exp(epsilon))
-    weights = integer_weights(kept, repaired, promised)
+    patterns, repaired = kept_and_repaired(both, amounts, math.exp(epsilon))
+    weights = integer_weights(patterns, repaired, promised)
     return WorkloadRelease({"name": "prefix", "size": sets.shape[1]}, promised, weights)
 
 

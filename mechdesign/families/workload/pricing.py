@@ -76,8 +76,8 @@ class DualPrices:
     @property
     def form(self) -> Array:
         """The matrix B'B."""
-        found: Array = self.directions.T @ self.directions
-        return found
+        form: Array = self.directions.T @ self.directions
+        return form
 
     def ratios(self, sets: Sets) -> Array:
         """Return |Bv|^2 / ((mu.v)(pi.v)) for each set; infinite where mu.v is not positive."""
@@ -85,9 +85,9 @@ class DualPrices:
         top = np.maximum(np.einsum("kn,kn->k", columns @ self.form, columns), 0.0)
         mass = columns @ self.multiplier
         with np.errstate(over="ignore"):  # infinite where weights differ by more than doubles divide
-            found: Array = top / np.maximum(mass * (columns @ self.population), 1e-300)
-        found[mass <= 0.0] = np.inf
-        return found
+            ratios: Array = top / np.maximum(mass * (columns @ self.population), 1e-300)
+        ratios[mass <= 0.0] = np.inf
+        return ratios
 
     def climbed(self, sets: Sets) -> Sets:
         """Return local maxima of |Bv|^2 - (mu.v)(pi.v) under the exchange of one type, one per start."""
@@ -132,23 +132,23 @@ class DualPrices:
     def worst_of_all(self, count: int) -> tuple[Sets, float]:
         """Return the patterns with the largest ratios among all of them, and the largest ratio."""
         size = len(self.population)
-        kept: list[Sets] = []
+        worst: list[Sets] = []
         tops: list[Array] = []
         for first in range(0, 1 << size, CHUNK):
             sets = patterns_from(first, min(first + CHUNK, 1 << size), size)
-            found = self.ratios(sets)
-            chosen = np.argsort(-found)[:count]
-            kept.append(sets[chosen])
-            tops.append(found[chosen])
-        together, values = np.vstack(kept), np.concatenate(tops)
+            ratios = self.ratios(sets)
+            chosen = np.argsort(-ratios)[:count]
+            worst.append(sets[chosen])
+            tops.append(ratios[chosen])
+        together, values = np.vstack(worst), np.concatenate(tops)
         order = np.argsort(-values)[:count]
         return together[order], float(values[order[0]])
 
 
 def shaken(sets: Sets, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return the sets with this share of their entries flipped at random."""
-    found: Sets = sets ^ (rng.random(sets.shape) < share)
-    return found
+    flipped: Sets = sets ^ (rng.random(sets.shape) < share)
+    return flipped
 
 
 Places = NDArray[np.int64]
@@ -185,16 +185,16 @@ class Reflections:
         2
         """
         size = float(np.abs(rows).max())
-        found, maps = [], []
+        matrices, maps = [], []
         for order, signs in itertools.product(((0, 1), (1, 0)), itertools.product((1.0, -1.0), repeat=2)):
             turn = np.diag(signs)[:, order]
             image, target = turn @ rows, np.empty(rows.shape[1], dtype=np.int64)
             target[_sorted(image / size, shares)] = _sorted(rows / size, shares)
             same = np.abs(rows[:, target] - image).max() <= SAME * size
             if same and np.abs(shares[target] - shares).max() <= SAME:
-                found.append(target)
+                matrices.append(target)
                 maps.append(turn)
-        return cls(np.array(found), np.array(maps))
+        return cls(np.array(matrices), np.array(maps))
 
     @cached_property
     def basis(self) -> Array:
@@ -202,7 +202,7 @@ class Reflections:
         size, kinds = self.moved.shape[1], np.abs(self.maps).argmax(axis=1)
         whole = np.array([[0, *(1 + kind)] for kind in kinds])  # where mu and each query go
         signs = np.array([[1.0, *turn.sum(axis=0)] for turn in self.maps])
-        seen, found = np.zeros(3 * size, dtype=bool), []
+        seen, vectors = np.zeros(3 * size, dtype=bool), []
         for number in range(3 * size):
             part, place = divmod(number, size)
             if not seen[number]:
@@ -210,8 +210,8 @@ class Reflections:
                 np.add.at(column, whole[:, part] * size + self.moved[:, place], signs[:, part])
                 seen[whole[:, part] * size + self.moved[:, place]] = True
                 if column.any():
-                    found.append(np.sign(column))
-        return np.array(found).T
+                    vectors.append(np.sign(column))
+        return np.array(vectors).T
 
     def alike(self, places: Array) -> Places:
         """Return numbers of kinds: of estimates, then of pairs of a type and an estimate, type by type.
@@ -233,15 +233,15 @@ class Reflections:
         ahead = np.array([1.0, np.sqrt(2.0) - 1.0 + 1e-3])
         own = places @ ahead
         others = np.max([places @ turn.T @ ahead for turn in self.maps], axis=0)
-        found: Sets = own >= others - 1e-9 * np.abs(own).max(initial=0.0)
-        return found
+        first: Sets = own >= others - 1e-9 * np.abs(own).max(initial=0.0)
+        return first
 
     def images(self, sets: Sets, weights: Array) -> tuple[Sets, Array]:
         """Return all images of patterns, with even parts of their weights."""
-        found = np.zeros((len(self.maps), *sets.shape), dtype=bool)
-        for image, target in zip(found, self.moved, strict=True):
+        images = np.zeros((len(self.maps), *sets.shape), dtype=bool)
+        for image, target in zip(images, self.moved, strict=True):
             image[:, target] = sets
-        return found.reshape(-1, sets.shape[1]), np.tile(weights / len(self.maps), len(self.maps))
+        return images.reshape(-1, sets.shape[1]), np.tile(weights / len(self.maps), len(self.maps))
 
 
 def _sorted(*rows: Array) -> Places:
@@ -258,9 +258,9 @@ def cell_patterns(prices: DualPrices, group: Reflections | None = None) -> Sets:
     """Return the patterns of all cells, distinct, without the empty and the whole one; some image of each."""
     places, open_types = _line(prices) if len(prices.directions) == 1 else _plane(prices)
     if group is not None:  # a crossing of two circles for all its images
-        told = group.first(places) | (open_types[:, 0] == open_types[:, -1])
-        places, open_types = places[told], open_types[told]
-    found = []
+        representative = group.first(places) | (open_types[:, 0] == open_types[:, -1])
+        places, open_types = places[representative], open_types[representative]
+    patterns = []
     for first in range(0, len(places), BLOCK):
         part, types = places[first : first + BLOCK], open_types[first : first + BLOCK]
         values = 2.0 * part @ prices.directions - (part**2).sum(axis=1)[:, None] * prices.population
@@ -269,8 +269,8 @@ def cell_patterns(prices: DualPrices, group: Reflections | None = None) -> Sets:
         for sides in itertools.product((False, True), repeat=types.shape[1]):
             for column, side in zip(types.T, sides, strict=True):
                 sets[rows, column] = side
-            found.append(np.unique(sets, axis=0))
-    sets = np.unique(np.vstack(found), axis=0)
+            patterns.append(np.unique(sets, axis=0))
+    sets = np.unique(np.vstack(patterns), axis=0)
     return np.asarray(sets[sets.any(axis=1) & ~sets.all(axis=1)])
 
 
@@ -296,8 +296,8 @@ def violations(prices: DualPrices, group: Reflections | None = None) -> tuple[Se
 def cell_estimates(prices: DualPrices, count: int) -> Array:
     """Return the estimates of the patterns that violate a bound most; shape (at most count, r)."""
     _, places, excess = violations(prices)
-    found: Array = places[np.argsort(-excess)[:count]]
-    return found
+    estimates: Array = places[np.argsort(-excess)[:count]]
+    return estimates
 
 
 def _discs(prices: DualPrices) -> tuple[Array, Array]:

@@ -82,11 +82,11 @@ class Pool:
         scaled = columns / (columns @ self.shares)[:, None]
         return Master(scaled, self.centered, self.shares, self.basis).best_weights(accuracy)
 
-    def keep(self, found: Weighted, part: float = NEGLIGIBLE) -> Array:
+    def keep(self, best: Weighted, part: float = NEGLIGIBLE) -> Array:
         """Drop the columns that are hardly used; return the weights of the others."""
-        used = found.weights > part * float(found.weights.max())
+        used = best.weights > part * float(best.weights.max())
         self.sets = self.sets[used]
-        weights: Array = found.weights[used]
+        weights: Array = best.weights[used]
         return weights
 
     def amounts(self, weights: Array) -> tuple[Sets, Array]:
@@ -97,14 +97,14 @@ class Pool:
         amounts = weights / (columns_of(sets, self.power) @ self.shares)
         return kept_and_repaired(sets, amounts, self.power)
 
-    def prices(self, found: Weighted) -> DualPrices:
+    def prices(self, best: Weighted) -> DualPrices:
         """Return the dual numbers of the master program."""
-        bound = enumerated_bound(self.problem, found)
+        bound = enumerated_bound(self.problem, best)
         return DualPrices.of(bound, self.problem.directions(np.eye(len(self.shares))), self.power)
 
-    def worst(self, found: Weighted) -> tuple[Sets, float]:
+    def worst(self, best: Weighted) -> tuple[Sets, float]:
         """Return the patterns that the dual numbers price worst among all, and the largest ratio."""
-        return self.prices(found).worst_of_all(WORST)
+        return self.prices(best).worst_of_all(WORST)
 
     def reached(
         self, prices: DualPrices, weights: Array, flips: tuple[float, ...], rng: np.random.Generator
@@ -113,21 +113,21 @@ class Pool:
         size = self.problem.queries.size
         likely = self.sets[np.argsort(-weights)[: 40 * size]]
         starts = np.vstack([shaken(likely, share, rng) for share in flips])
-        found = np.unique(prices.climbed(starts), axis=0)
-        worst: Sets = found[np.argsort(-prices.ratios(found))[: 30 * size]]
+        climbed = np.unique(prices.climbed(starts), axis=0)
+        worst: Sets = climbed[np.argsort(-prices.ratios(climbed))[: 30 * size]]
         return worst
 
-    def error(self, found: Weighted) -> float:
+    def error(self, best: Weighted) -> float:
         """Return the average error of what was found."""
-        return found.value - float(self.shares @ np.diag(self.centered))
+        return best.value - float(self.shares @ np.diag(self.centered))
 
 
 def _before(sets: Sets) -> Sets:
     """Return which sets are not after their mirror image, in the order of their bits."""
     differs = sets != sets[:, ::-1]
     first = np.argmax(differs, axis=1)
-    found: Sets = ~sets[np.arange(len(sets)), first] | ~differs.any(axis=1)
-    return found
+    earlier: Sets = ~sets[np.arange(len(sets)), first] | ~differs.any(axis=1)
+    return earlier
 
 
 def column_generation(problem: LinearQueries, gap: float | None = None, seed: int = 0) -> Outcome:
@@ -151,8 +151,8 @@ def column_generation(problem: LinearQueries, gap: float | None = None, seed: in
     is_near = can_enumerate(problem) or problem.proven(bound) > FAR * best_subset(problem)[1]
     if is_near:
         count = 60 * problem.queries.size
-        drawn = field_sets(*solver.moments(dual), math.exp(problem.epsilon), count, rng)
-        first = np.vstack([drawn, first])
+        random = field_sets(*solver.moments(dual), math.exp(problem.epsilon), count, rng)
+        first = np.vstack([random, first])
     pool = Pool(problem, basis, first)
     if can_enumerate(problem):
         return _exact(problem, pool, bound)
@@ -160,19 +160,21 @@ def column_generation(problem: LinearQueries, gap: float | None = None, seed: in
 
 
 def _exact(problem: LinearQueries, pool: Pool, bound: WorkloadBound) -> Outcome:
-    found, rounds = pool.solve(1e-10), 0
+    weighed, rounds = pool.solve(1e-10), 0
     while rounds < EXACT_ROUNDS:
         rounds += 1
-        worst, ratio = pool.worst(found)
+        worst, ratio = pool.worst(weighed)
         if ratio <= 1.0 + 1e-9:
             break
-        pool.keep(found)
+        pool.keep(weighed)
         added = pool.add(worst)
-        found = pool.solve(1e-11)  # also where nothing is new: fewer columns are left than it had weights for
+        weighed = pool.solve(
+            1e-11
+        )  # also where nothing is new: fewer columns are left than it had weights for
         if not added:
             break
-    best = lifted_bound(problem, found, others=[bound])
-    sets, amounts = pool.amounts(pool.keep(found, 1e-9))
+    best = lifted_bound(problem, weighed, others=[bound])
+    sets, amounts = pool.amounts(pool.keep(weighed, 1e-9))
     notes = {"patterns": len(sets), "rounds": rounds}
     return outcome(problem, sets, amounts, best, "column generation, all patterns priced", notes=notes)
 
@@ -181,18 +183,18 @@ def _priced(
     problem: LinearQueries, pool: Pool, bound: WorkloadBound, gap: float, rng: np.random.Generator
 ) -> Outcome:
     proven = problem.proven(bound)
-    found, rounds = pool.solve(1e-3), 0
+    best, rounds = pool.solve(1e-3), 0
     if proven > FAR * best_subset(problem)[1]:
-        found, rounds = _between(pool, found, bound, gap, rng)
-    if pool.error(found) > (1.0 + gap) * proven:
-        found, more = _by_own_prices(pool, found, rng)
+        best, rounds = _between(pool, best, bound, gap, rng)
+    if pool.error(best) > (1.0 + gap) * proven:
+        best, more = _by_own_prices(pool, best, rng)
         rounds += more
-    sets, amounts = pool.amounts(pool.keep(found, 1e-6))
+    sets, amounts = pool.amounts(pool.keep(best, 1e-6))
     solver = "column generation, patterns priced by local search"
     notes: dict[str, Any] = {"rounds": rounds}
-    if pool.error(found) > (1.0 + WORTH_A_LOOK) * proven:
+    if pool.error(best) > (1.0 + WORTH_A_LOOK) * proven:
         rival = best_simple(problem)
-        if rival is not None and rival.error < pool.error(found):
+        if rival is not None and rival.error < pool.error(best):
             notes["taken"] = rival.name
             if len(rival.sets) > MOST_PATTERNS * problem.queries.size:
                 notes["patterns"] = len(rival.sets)
@@ -203,27 +205,27 @@ def _priced(
 
 
 def _between(
-    pool: Pool, found: Weighted, bound: WorkloadBound, gap: float, rng: np.random.Generator
+    pool: Pool, best: Weighted, bound: WorkloadBound, gap: float, rng: np.random.Generator
 ) -> tuple[Weighted, int]:
     """Price patterns between the master program's dual and the bound's until the gap is closed."""
     proven, rounds = pool.problem.proven(bound), 0
-    while pool.error(found) > (1.0 + gap) * proven and rounds < ROUNDS:
+    while pool.error(best) > (1.0 + gap) * proven and rounds < ROUNDS:
         rounds += 1
-        weights = pool.keep(found, 1e-4 if rounds > 1 else 1e-3)
-        prices = pool.prices(found).between(bound, 0.5)
+        weights = pool.keep(best, 1e-4 if rounds > 1 else 1e-3)
+        prices = pool.prices(best).between(bound, 0.5)
         added = pool.add(pool.reached(prices, weights, (0.1, 0.3), rng))
-        found = pool.solve(1e-4 if pool.error(found) > (1.0 + 4.0 * gap) * proven else 1e-5)
+        best = pool.solve(1e-4 if pool.error(best) > (1.0 + 4.0 * gap) * proven else 1e-5)
         if not added:  # solved in any case: fewer columns are left than the weights before were for
             break
-    return found, rounds
+    return best, rounds
 
 
-def _by_own_prices(pool: Pool, found: Weighted, rng: np.random.Generator) -> tuple[Weighted, int]:
+def _by_own_prices(pool: Pool, weighed: Weighted, rng: np.random.Generator) -> tuple[Weighted, int]:
     """Add blocks of types, then patterns that the master program's dual prices badly, while that helps.
 
     Where a bound is far from the optimum its dual says little of which patterns are good.
     """
-    pool.keep(found, 1e-4)
+    pool.keep(weighed, 1e-4)
     pool.add(block_patterns(pool.problem))
     best, rounds = pool.solve(1e-4), 0
     while rounds < ROUNDS:
@@ -231,9 +233,9 @@ def _by_own_prices(pool: Pool, found: Weighted, rng: np.random.Generator) -> tup
         weights = pool.keep(best, 1e-4)
         flips = (2.0 / pool.problem.queries.size, 0.1, 0.3)
         added = pool.add(pool.reached(pool.prices(best), weights, flips, rng))
-        found = pool.solve(1e-5)
-        gained, best = pool.error(best) - pool.error(found), found
-        if not added or gained < LITTLE * pool.error(found):
+        weighed = pool.solve(1e-5)
+        gained, best = pool.error(best) - pool.error(weighed), weighed
+        if not added or gained < LITTLE * pool.error(weighed):
             break
     return best, rounds
 

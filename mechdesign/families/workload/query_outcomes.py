@@ -81,16 +81,16 @@ class SpectralDual:
         self.power, self.pairs = math.exp(epsilon), pairs
         size = len(population)
         values, vectors = np.linalg.eigh(centered)
-        kept = values > FLAT * values[-1]
-        if int(kept.sum()) < size - 1:
+        positive = values > FLAT * values[-1]
+        if int(positive.sum()) < size - 1:
             outside = np.eye(size) - population[:, None]
             raised = centered + RIDGE * np.trace(centered) / size * (outside.T @ outside)
             values, vectors = np.linalg.eigh(raised)
-            kept = values > FLAT * RIDGE * values[-1]
-            if int(kept.sum()) > size - 1:  # the direction of pi
-                kept = np.arange(size) > 0
-        self.size = float(values[kept].sum())
-        self.root = np.sqrt(values[kept] / self.size)[:, None] * vectors[:, kept].T
+            positive = values > FLAT * RIDGE * values[-1]
+            if int(positive.sum()) > size - 1:  # the direction of pi
+                positive = np.arange(size) > 0
+        self.size = float(values[positive].sum())
+        self.root = np.sqrt(values[positive] / self.size)[:, None] * vectors[:, positive].T
         self.upper = np.triu_indices(size, 1)
 
     def start(self) -> Dual:
@@ -107,10 +107,10 @@ class SpectralDual:
             alpha = np.zeros_like(self.centered) if dual.alpha is None else dual.alpha
             start.append(alpha[self.upper])
             low = np.concatenate([low, np.zeros(len(self.upper[0]))])
-        found = descend(
+        ascent = descend(
             self._lowered, np.concatenate(start), low if self.pairs else None, iterations, tolerance
         )
-        return self._read(found)
+        return self._read(ascent)
 
     def _read(self, point: Array) -> Dual:
         size = len(self.population)
@@ -275,11 +275,11 @@ def outcome(
 
 
 def enumerated_bound(
-    problem: LinearQueries, found: Weighted, population: Array | None = None
+    problem: LinearQueries, best: Weighted, population: Array | None = None
 ) -> WorkloadBound:
     """Return the numbers that the master program's dual proves the bound by, for few types."""
     shares = problem.shares if population is None else population
-    return WorkloadBound(shares, problem.directions(found.inverse, shares), found.multiplier)
+    return WorkloadBound(shares, problem.directions(best.inverse, shares), best.multiplier)
 
 
 LIFTS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)
@@ -288,7 +288,7 @@ LIFTS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)
 
 def lifted_bound(
     problem: LinearQueries,
-    found: Weighted,
+    best: Weighted,
     population: Array | None = None,
     others: Sequence[Bound] = (),
 ) -> Bound | None:
@@ -296,7 +296,7 @@ def lifted_bound(
 
     Where a pattern tells nothing its price mu.v is 0, and rounding may make it negative: that proves nothing.
     """
-    own = enumerated_bound(problem, found, population)
+    own = enumerated_bound(problem, best, population)
     top = np.abs(own.multiplier).max()
     raised = [replace(own, multiplier=own.multiplier + part * top) for part in LIFTS]
     return best_bound(problem, [*raised, *others])
@@ -353,8 +353,8 @@ def trace_bound(problem: LinearQueries) -> TraceBound:
     """Return the trace bound with the polar factor of the centered queries; for equal shares."""
     rows = problem.directions(np.eye(problem.queries.size))
     left, values, right = np.linalg.svd(rows, full_matrices=False)
-    kept = values > 1e-12 * values[0]
-    return TraceBound(left[:, kept] @ right[kept])
+    positive = values > 1e-12 * values[0]
+    return TraceBound(left[:, positive] @ right[positive])
 
 
 def can_enumerate(problem: LinearQueries) -> bool:

@@ -65,12 +65,12 @@ def tree_matrix(types: int, epsilon: float) -> Array:
     Row l - 1 is subset selection of the 2^l nodes of level l; it tells wavelets of the levels 0 .. l - 1.
     """
     levels, power = types.bit_length() - 1, math.exp(epsilon)
-    found = np.zeros((levels, levels))
+    matrix = np.zeros((levels, levels))
     for level in range(1, levels + 1):
         nodes = 1 << level
         spread = spread_of(nodes, best_subset_size(nodes, power), power) * nodes / (nodes - 1.0)
-        found[level - 1, :level] = spread * types / nodes
-    return found
+        matrix[level - 1, :level] = spread * types / nodes
+    return matrix
 
 
 def tree_shares(centered: Array, epsilon: float) -> Array:
@@ -78,8 +78,8 @@ def tree_shares(centered: Array, epsilon: float) -> Array:
     seen = tree_matrix(len(centered), epsilon)
     weighing = Weighing(seen, wavelet_levels(centered))
     weights = minimised(weighing, len(seen), 1e-12).weights
-    found: Array = weights / weights.sum()
-    return found
+    shares: Array = weights / weights.sum()
+    return shares
 
 
 def wavelet_levels(centered: Array) -> Array:
@@ -96,8 +96,8 @@ def wavelet_levels(centered: Array) -> Array:
         width = size >> level
         blocks = centered.reshape(size // width, width, size // width, width).sum(axis=(1, 3))
         sums.append(float(np.trace(blocks)) / width)
-    found: Array = np.diff(np.array(sums))
-    return found
+    levels: Array = np.diff(np.array(sums))
+    return levels
 
 
 def subset_error(problem: LinearQueries, size: int) -> float:
@@ -134,10 +134,10 @@ def all_subsets(types: int, size: int) -> Sets:
     >>> all_subsets(3, 2).astype(int).tolist()
     [[1, 1, 0], [1, 0, 1], [0, 1, 1]]
     """
-    found = np.zeros((math.comb(types, size), types), dtype=bool)
+    sets = np.zeros((math.comb(types, size), types), dtype=bool)
     for row, chosen in enumerate(itertools.combinations(range(types), size)):
-        found[row, list(chosen)] = True
-    return found
+        sets[row, list(chosen)] = True
+    return sets
 
 
 def subset_amount(types: int, size: int, power: float) -> float:
@@ -188,13 +188,13 @@ def affine_sets(cells: int, prime: int) -> Sets:
     """
     digits = _digits(cells, prime)
     points = np.arange(cells)[:, None] // prime ** np.arange(digits) % prime
-    found = []
+    parallel = []
     for lead in range(digits):  # directions (0, .., 0, 1, any, .., any)
         rest = prime ** (digits - lead - 1)
         free = np.arange(rest)[:, None] // prime ** np.arange(digits - lead - 1) % prime
         levels = (points[:, lead] + free @ points[:, lead + 1 :].T) % prime
-        found.append((levels[:, None, :] == np.arange(prime)[None, :, None]).reshape(-1, cells))
-    sets = np.vstack(found)
+        parallel.append((levels[:, None, :] == np.arange(prime)[None, :, None]).reshape(-1, cells))
+    sets = np.vstack(parallel)
     proper: Sets = sets[sets.any(axis=1) & ~sets.all(axis=1)]
     return proper
 
@@ -405,10 +405,10 @@ def best_simple(problem: LinearQueries) -> SimpleReport | None:
     rivals = []
     for name, (run, why_not) in REPORTS.items():
         if why_not(problem) is None:
-            found = run(problem)
-            error = problem.objective(found.variables)
+            solved = run(problem)
+            error = problem.objective(solved.variables)
             if math.isfinite(error):
-                rivals.append(SimpleReport(name, error, found))
+                rivals.append(SimpleReport(name, error, solved))
     return min(rivals, key=lambda rival: rival.error, default=None)
 
 
@@ -416,20 +416,22 @@ WORTH_A_LOOK = 1e-3
 """The gap, as a part of the value, from which simple reports are tried as well."""
 
 
-def or_simple(problem: LinearQueries, found: Outcome) -> Outcome:
+def or_simple(problem: LinearQueries, searched: Outcome) -> Outcome:
     """Return what a search found, or a simple report that is better, with the bound of the search."""
-    value = problem.objective(found.variables)
-    if found.bound is not None and value - found.bound <= WORTH_A_LOOK * value:
-        return found
+    value = problem.objective(searched.variables)
+    if searched.bound is not None and value - searched.bound <= WORTH_A_LOOK * value:
+        return searched
     rival = best_simple(problem)
     if rival is None or rival.error >= value:
-        return found
-    proven = found.bound is not None and rival.error - found.bound <= problem.optimal_within * rival.error
+        return searched
+    proven = (
+        searched.bound is not None and rival.error - searched.bound <= problem.optimal_within * rival.error
+    )
     return changed(
-        found,
+        searched,
         status="optimal" if proven else "feasible",
         variables=rival.outcome.variables,
-        notes={**found.notes, "taken": rival.name},
+        notes={**searched.notes, "taken": rival.name},
         prices=None,
     )
 
@@ -438,9 +440,9 @@ def simple_report(problem: LinearQueries) -> Outcome:
     """Return the simple report whose worst type has the least error."""
     if problem.epsilon == 0.0:
         return infeasible("formula")
-    found = best_simple(problem)
-    assert found is not None, "one applies"
-    return changed(found.outcome, notes={**found.outcome.notes, "taken": found.name})
+    best = best_simple(problem)
+    assert best is not None, "one applies"
+    return changed(best.outcome, notes={**best.outcome.notes, "taken": best.name})
 
 
 def why_not_simple(problem: LinearQueries) -> str | None:

@@ -61,11 +61,11 @@ class Symmetric:
         self.levels = np.maximum(self.group.eigenvalues(self.problem.centered[0]), 0.0)
         self.levels[self.levels < 1e-10 * self.levels.max()] = 0.0
         self.levels[0] = 0.0
-        asked = self.levels > 0.0
-        self.asked = np.flatnonzero(asked)
+        queried = self.levels > 0.0
+        self.asked = np.flatnonzero(queried)
         # one of each pair of characters with equal eigenvalues
         half = np.arange(1, self.group.size) <= self.group.size // 2
-        self.kept = np.flatnonzero(asked & np.append(False, half | (self.group.kind == "cube")))
+        self.kept = np.flatnonzero(queried & np.append(False, half | (self.group.kind == "cube")))
         twice = 2.0 - (2 * self.kept == self.group.size) if self.group.kind == "cycle" else 1.0
         self.weights = self.levels[self.kept] * twice
 
@@ -77,8 +77,8 @@ class Symmetric:
     @property
     def single(self) -> Sets:
         """The base set of one type, shape (1, n)."""
-        found: Sets = np.arange(self.group.size)[None, :] == 0
-        return found
+        single: Sets = np.arange(self.group.size)[None, :] == 0
+        return single
 
     # The bound
 
@@ -115,8 +115,8 @@ class Symmetric:
         by_zero = -0.5 - size * ratio - size * size * ratio**2 / 2.0
         slopes[0] += by_zero * size / scale
         by_row = self.group.eigenvalues(slopes) if self.group.kind == "cube" else np.real(np.fft.fft(slopes))
-        found = np.bincount(self.group.classes, weights=by_row)[1:]
-        return -(2.0 * math.log(total) - math.log(scale)), -np.asarray(found, dtype=np.float64)
+        by_class = np.bincount(self.group.classes, weights=by_row)[1:]
+        return -(2.0 * math.log(total) - math.log(scale)), -np.asarray(by_class, dtype=np.float64)
 
     def _certificate(self, alpha: Array) -> tuple[WorkloadBound, Array]:
         size = self.group.size
@@ -141,31 +141,31 @@ class Symmetric:
         """Return the eigenvalues of M of each set with its translates, one per kept character."""
         columns = columns_of(sets, self.power)
         scaled = columns / columns.mean(axis=1, keepdims=True)
-        found: Array = self.group.spectrum(scaled)[:, self.kept]
-        return found
+        spectra: Array = self.group.spectrum(scaled)[:, self.kept]
+        return spectra
 
     def drawn(self, moments: Array, count: int, rng: np.random.Generator) -> Sets:
         """Return base sets: thresholds of invariant Gaussian fields, arcs, sets by the number of ones."""
         size = self.group.size
-        wanted = np.sqrt(np.maximum(moments, 1e-6 * moments.max()))
-        field = np.concatenate([self._field(wanted**power, count // 2, rng) for power in (1.0, 1.4)])
+        spectrum = np.sqrt(np.maximum(moments, 1e-6 * moments.max()))
+        field = np.concatenate([self._field(spectrum**power, count // 2, rng) for power in (1.0, 1.4)])
         share = size / (1.0 + self.power)
         sizes = np.clip(np.floor(share + rng.random(len(field))).astype(np.int64), 1, size - 1)
-        found = [top_entries(field, sizes)]
+        sets = [top_entries(field, sizes)]
         if self.group.kind == "cube":
-            found.append(self._radial())
+            sets.append(self._radial())
         else:
             place = np.arange(size)
             lengths = np.unique(np.clip(np.rint(share * np.array([0.8, 0.9, 1.0, 1.1, 1.2])), 1, size - 1))
-            found.append(place[None, :] < lengths[:, None])
-        return np.unique(np.vstack(found), axis=0)
+            sets.append(place[None, :] < lengths[:, None])
+        return np.unique(np.vstack(sets), axis=0)
 
-    def _field(self, wanted: Array, count: int, rng: np.random.Generator) -> Array:
+    def _field(self, spectrum: Array, count: int, rng: np.random.Generator) -> Array:
         noise = rng.standard_normal((count, self.group.size))
         if self.group.kind == "cycle":
-            found: Array = np.real(np.fft.ifft(np.fft.fft(noise, axis=1) * wanted, axis=1))
-            return found
-        row = self.group.first_row(wanted)
+            field: Array = np.real(np.fft.ifft(np.fft.fft(noise, axis=1) * spectrum, axis=1))
+            return field
+        row = self.group.first_row(spectrum)
         whole: Array = noise @ self.group.matrix(row)
         return whole
 
@@ -182,30 +182,30 @@ class Symmetric:
         """Return sets of the cube that depend on the number of ones, or of agreeing chosen bits, alone."""
         bits = int(self.group.classes.max())
         ones = self.group.classes
-        found = []
+        sets = []
         for kinds in itertools.islice(
             itertools.product((False, True), repeat=bits + 1), 1, (1 << bits + 1) - 1
         ):
-            found.append(np.array(kinds)[ones])
-        return np.array(found)
+            sets.append(np.array(kinds)[ones])
+        return np.array(sets)
 
     def solved(self, sets: Sets, accuracy: float) -> tuple[Array, Array, float]:
         """Return weights and moments of base sets, and the average error."""
-        found = minimised(Weighing(self.spectra(sets), self.weights), len(sets), accuracy)
+        solution = minimised(Weighing(self.spectra(sets), self.weights), len(sets), accuracy)
         moments = np.full(self.group.size, float(self.group.size))
-        moments[self.kept] = found.state.more
+        moments[self.kept] = solution.state.more
         if self.group.kind == "cycle":
-            moments[-self.kept] = found.state.more
-        error = found.state.value - float(self.levels.sum()) / self.group.size
-        return found.weights, moments, error
+            moments[-self.kept] = solution.state.more
+        error = solution.state.value - float(self.levels.sum()) / self.group.size
+        return solution.weights, moments, error
 
     def first(self, moments: Array, rng: np.random.Generator) -> Sets:
         """Return the base sets to begin with."""
-        drawn = self.drawn(moments, DRAWN, rng)
+        random = self.drawn(moments, DRAWN, rng)
         if self.group.kind == "cycle":
-            return drawn
+            return random
         codes = code_sets(self.levels > 0.0, 1.0 / (1.0 + self.power), CODES, rng)
-        return np.unique(np.vstack([drawn[:DRAWN], codes]), axis=0)
+        return np.unique(np.vstack([random[:DRAWN], codes]), axis=0)
 
     def improved(self, sets: Sets, proven: float, gap: float, rng: np.random.Generator) -> tuple[Sets, Array]:
         """Return base sets with their weights, others found by local search added until the gap is small."""
@@ -279,8 +279,8 @@ def symmetric_reports(problem: LinearQueries, seed: int = 0, gap: float | None =
         if work.is_full:
             sets = np.unique(np.vstack([sets, work.single]), axis=0)
         weights, _, _ = work.solved(sets, 1e-8)
-    kept = weights > 1e-7 * weights.max()
-    sets, weights = sets[kept], weights[kept]
+    used = weights > 1e-7 * weights.max()
+    sets, weights = sets[used], weights[used]
     if not work.is_full:
         sets, weights = np.vstack([sets, work.single]), np.append(weights, SINGLE * weights.sum())
     return _written(problem, work, sets, weights, best)

@@ -56,11 +56,11 @@ def blank_weights(sets: Sets, low: Any, high: Any) -> Weights:
     inside = sets.astype(np.int64)
     halves = ((low & 0x7FFFFFFF, high & 0x7FFFFFFF), (low >> 31, high >> 31))  # of 31 bits: no sum overflows
     bottoms, tops = ((int(outer.sum()) + (inner - outer) @ inside).tolist() for outer, inner in halves)
-    found = [TOTAL - (top << 31) - bottom for bottom, top in zip(bottoms, tops, strict=True)]
-    if min(found) < 0:
-        row = found.index(min(found))
+    blanks = [TOTAL - (top << 31) - bottom for bottom, top in zip(bottoms, tops, strict=True)]
+    if min(blanks) < 0:
+        row = blanks.index(min(blanks))
         raise CertificateError("channel", f"row {row} sums to more than 2**62")
-    return np.array(found, dtype=np.int64)
+    return np.array(blanks, dtype=np.int64)
 
 
 def audit_patterns(low: Weights, high: Weights, blank: Weights, epsilon: float) -> ClassAudit:
@@ -148,18 +148,18 @@ class PatternWeights:
         A single device goes through all reports, always to the end; for many users at once the sums of a type
         are made once and searched.
         """
-        found = np.empty(len(codes), dtype=np.int64)
+        reports = np.empty(len(codes), dtype=np.int64)
         if not len(codes):
-            return found
+            return reports
         order = np.argsort(codes, kind="stable")
         kinds, starts = np.unique(codes[order], return_index=True)
         for kind, users in zip(kinds.tolist(), np.split(order, starts[1:]), strict=True):
             ends = np.cumsum(self.row(kind))
             if len(codes) <= FEW:
-                found[users] = (ends[None, :] <= drawn[users, None]).sum(axis=1)
+                reports[users] = (ends[None, :] <= drawn[users, None]).sum(axis=1)
             else:
-                found[users] = np.searchsorted(ends, drawn[users], side="right")
-        return found
+                reports[users] = np.searchsorted(ends, drawn[users], side="right")
+        return reports
 
     def client_steps(self) -> Steps:
         """Return how a report is drawn, as plain values for clients; the blank report is what is left."""
@@ -209,8 +209,8 @@ def kept_and_repaired(sets: Sets, amounts: Array, exponential: float) -> tuple[S
     sets, amounts = in_order(sets, amounts)
     columns = columns_of(sets, exponential)
     share = amounts * columns.mean(axis=1)
-    kept = share > min(RARE, 0.01 * float(share.max()))
-    sets, columns, amounts = sets[kept], columns[kept], amounts[kept]
+    used = share > min(RARE, 0.01 * float(share.max()))
+    sets, columns, amounts = sets[used], columns[used], amounts[used]
     for _ in range(REPAIRS):
         missing = 1.0 - columns.T @ amounts
         if float(np.abs(missing).max()) <= CLOSE:
@@ -260,5 +260,5 @@ def _leading(weight: int) -> int:
 
 def integer_orbits(sets: Sets, amounts: Array, group: Translations, epsilon: float) -> OrbitWeights:
     """Return integer weights of base sets and all their translates, high <= e^epsilon low exactly."""
-    made = integer_weights(sets, amounts, epsilon)
-    return OrbitWeights(made.sets, made.low, made.high, group)
+    weights = integer_weights(sets, amounts, epsilon)
+    return OrbitWeights(weights.sets, weights.low, weights.high, group)

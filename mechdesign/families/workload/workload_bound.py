@@ -82,14 +82,14 @@ class _Terms:
     def _rounding(self, places: Array) -> Array:
         with np.errstate(invalid="ignore"):
             sizes = 2.0 * np.abs(places * self.slopes[None]) + places**2 * self.high
-        found: Array = 32.0 * UNIT * (sizes.sum(axis=1) + np.abs(self.offset))
-        return found
+        rounding: Array = 32.0 * UNIT * (sizes.sum(axis=1) + np.abs(self.offset))
+        return rounding
 
 
 def _parabola(places: Array, slopes: Array, curvature: Array) -> Array:
     with np.errstate(invalid="ignore"):
-        found: Array = np.where(np.isfinite(places), 2.0 * places * slopes - places**2 * curvature, -np.inf)
-    return found
+        heights: Array = np.where(np.isfinite(places), 2.0 * places * slopes - places**2 * curvature, -np.inf)
+    return heights
 
 
 def largest_excess(
@@ -163,9 +163,9 @@ def _excess(types: _Terms, low: Array, high: Array, power: float) -> tuple[Array
         mass_spread,
     )
     best = _peak(whole, spread, low.T, high.T)
-    found: Array = best + (power - 1.0) * missed * (1.0 + 2.0 * rounding)
+    excess: Array = best + (power - 1.0) * missed * (1.0 + 2.0 * rounding)
     own: Array = (sums**2).sum(axis=0) / whole.high - mass
-    return found + 4.0 * UNIT * (np.abs(found) + np.abs(mass)), own
+    return excess + 4.0 * UNIT * (np.abs(excess) + np.abs(mass)), own
 
 
 def _peak(whole: _Terms, spread: Array, low: Array, high: Array) -> Array:
@@ -174,8 +174,8 @@ def _peak(whole: _Terms, spread: Array, low: Array, high: Array) -> Array:
     reach = np.abs(peak) + spread / whole.low
     value = 2.0 * peak * whole.slopes - peak**2 * whole.low
     error = 2.0 * reach * spread + 32.0 * UNIT * (2.0 * reach * np.abs(whole.slopes) + reach**2 * whole.high)
-    found: Array = (value + error).sum(axis=0) - whole.offset + whole.slack
-    return found + 32.0 * UNIT * np.abs(whole.offset)
+    highest: Array = (value + error).sum(axis=0) - whole.offset + whole.slack
+    return highest + 32.0 * UNIT * np.abs(whole.offset)
 
 
 def _first_boxes(directions: Array, multiplier: Array, shares: Array) -> tuple[Array, Array]:
@@ -443,19 +443,19 @@ def _in_spins(constant: Enclosure, linear: Enclosure, inner: Enclosure, power: f
     corner = constant + middle * linear.sum() + middle * middle * sums.sum()
     side = width * (half * linear + middle * sums)
     block = width * width * inner
-    found, radius = np.empty((size + 1, size + 1)), np.empty((size + 1, size + 1))
-    for target, parts in ((found, "middle"), (radius, "radius")):
+    form, radius = np.empty((size + 1, size + 1)), np.empty((size + 1, size + 1))
+    for target, parts in ((form, "middle"), (radius, "radius")):
         target[0, 0] = getattr(corner, parts)
         target[0, 1:] = target[1:, 0] = getattr(side, parts)
         target[1:, 1:] = getattr(block, parts)
-    return Enclosure(found, radius)
+    return Enclosure(form, radius)
 
 
 def patterns_from(first: int, last: int, size: int) -> NDArray[np.bool_]:
     """Return the sets with these numbers: type u is in set s where bit u of s is 1."""
     numbers = np.arange(first, last, dtype=np.int64)
-    found: NDArray[np.bool_] = (numbers[:, None] >> np.arange(size)) & 1 == 1
-    return found
+    patterns: NDArray[np.bool_] = (numbers[:, None] >> np.arange(size)) & 1 == 1
+    return patterns
 
 
 def _largest_ratio(form: Enclosure, multiplier: Enclosure, shares: Enclosure, power: float) -> float:

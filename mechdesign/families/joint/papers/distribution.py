@@ -72,26 +72,26 @@ def coordinate_descent(sizes: Sequence[int], target: Array, penalty: float) -> A
     codes = np.unravel_index(np.arange(math.prod(sizes)), tuple(sizes))
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     places = np.stack([code + start for code, start in zip(codes, starts, strict=True)], axis=1).tolist()
-    rest, found, each = target.tolist(), [0.0] * len(places), len(sizes)
+    rest, numbers, each = target.tolist(), [0.0] * len(places), len(sizes)
     for _ in range(MOST_SWEEPS):
         moved = 0.0
         for cell, bits in enumerate(places):
-            before = found[cell]
+            before = numbers[cell]
             after = max(0.0, before + (sum([rest[bit] for bit in bits]) - penalty) / each)
             if after != before:
-                found[cell] = after
+                numbers[cell] = after
                 for bit in bits:
                     rest[bit] -= after - before
                 moved = max(moved, abs(after - before))
-        if moved <= STILL * max(found):
+        if moved <= STILL * max(numbers):
             break
-    return np.array(found)
+    return np.array(numbers)
 
 
-def shares_of(found: Array) -> Array:
+def shares_of(numbers: Array) -> Array:
     """Return a solution scaled to the sum 1; the uniform distribution where it is 0."""
-    total = float(found.sum())
-    return found / total if total > 0.0 else np.full(len(found), 1.0 / len(found))
+    total = float(numbers.sum())
+    return numbers / total if total > 0.0 else np.full(len(numbers), 1.0 / len(numbers))
 
 
 def lasso(problem: JointDistribution) -> Array:
@@ -102,8 +102,8 @@ def lasso(problem: JointDistribution) -> Array:
 
 def run_lasso(problem: JointDistribution) -> Outcome:
     """Return the shares of the cells by LASSO."""
-    found = lasso(problem)
-    return outcome(problem, found, "coordinate descent", {"cells": int((found > 0.0).sum())})
+    numbers = lasso(problem)
+    return outcome(problem, numbers, "coordinate descent", {"cells": int((numbers > 0.0).sum())})
 
 
 def why_not_lasso(problem: JointDistribution) -> str | None:
@@ -125,16 +125,16 @@ def sparse_lasso(problem: JointDistribution) -> Outcome:
     bits as well as coordinate descent does. That the two differ is the point: the counts do not say which is
     nearer to the truth.
     """
-    found = shares_of(nonnegative_least_squares(one_hot_design(problem.attributes), problem.debiased))
-    return outcome(problem, found, "non-negative least squares", {"cells": int((found > 0.0).sum())})
+    shares = shares_of(nonnegative_least_squares(one_hot_design(problem.attributes), problem.debiased))
+    return outcome(problem, shares, "non-negative least squares", {"cells": int((shares > 0.0).sum())})
 
 
 def lremh(problem: JointDistribution) -> Outcome:
     """Start from LASSO, drop its zeros, and climb until the largest change is below 0.001 (algorithm 2)."""
     start = lasso(problem)
-    found, steps, _ = climb(problem.model, start, MOST_STEPS, change=CHANGE)
+    distribution, steps, _ = climb(problem.model, start, MOST_STEPS, change=CHANGE)
     notes = {"steps": steps, "candidates": int((start > 0.0).sum())}
-    return outcome(problem, found, "LASSO, then expectation maximisation", notes)
+    return outcome(problem, distribution, "LASSO, then expectation maximisation", notes)
 
 
 def printed_em(problem: JointDistribution) -> Outcome:
@@ -143,8 +143,12 @@ def printed_em(problem: JointDistribution) -> Outcome:
     With more than some thousand cells the uniform start moves by less in its first step already.
     """
     model = problem.model
-    found, steps, moved = climb(model, np.full(model.cells, 1.0 / model.cells), MOST_STEPS, change=CHANGE)
-    return outcome(problem, found, "expectation maximisation", {"steps": steps, "largest_change": moved})
+    distribution, steps, moved = climb(
+        model, np.full(model.cells, 1.0 / model.cells), MOST_STEPS, change=CHANGE
+    )
+    return outcome(
+        problem, distribution, "expectation maximisation", {"steps": steps, "largest_change": moved}
+    )
 
 
 METHODS = (
@@ -175,7 +179,7 @@ def quantities(problem: JointDistribution, solution: Solution[Any]) -> dict[str,
     """
     distribution = np.asarray(solution.variables["distribution"]).ravel()
     judged = problem.judge(solution.variables)
-    found: dict[str, Any] = {
+    numbers: dict[str, Any] = {
         "users": problem.users,
         "cells": problem.model.cells,
         "different_reports": len(problem.model.counts),
@@ -186,14 +190,14 @@ def quantities(problem: JointDistribution, solution: Solution[Any]) -> dict[str,
         "unique": True if problem.penalty else is_unique(problem.model, distribution),
     }
     if problem.penalty:
-        found["distance"] = problem.judge_penalized(solution.variables).distance
+        numbers["distance"] = problem.judge_penalized(solution.variables).distance
     if isinstance(problem.reports, SimulatedReports):
         truth = problem.reports.truth(problem.attributes)
-        found["missed_share"] = float(truth[distribution <= 1e-9].sum())
-        found["variation_distance"] = float(np.abs(distribution - truth).sum()) / 2.0
-        found["likelihood_of_truth"] = problem.objective({"distribution": truth})
-        found["independence_distance"] = _from_independence(truth, problem.attributes)
-    return found
+        numbers["missed_share"] = float(truth[distribution <= 1e-9].sum())
+        numbers["variation_distance"] = float(np.abs(distribution - truth).sum()) / 2.0
+        numbers["likelihood_of_truth"] = problem.objective({"distribution": truth})
+        numbers["independence_distance"] = _from_independence(truth, problem.attributes)
+    return numbers
 
 
 def _from_independence(truth: Any, sizes: Any) -> float:

@@ -16,10 +16,10 @@ def quantities(problem: EventCounts, solution: Solution[Any]) -> dict[str, Any]:
     exceeds it; ``states`` their number; ``kary`` the variance of k-ary response over the states with its best
     unbiased decoding, and ``kary_ratio`` that over the value.
     """
-    found: dict[str, Any] = {"states": float(problem.states.size)}
+    numbers: dict[str, Any] = {"states": float(problem.states.size)}
     if solution.bound:
-        found |= {"bound": solution.bound, "left": solution.value / solution.bound - 1.0}
+        numbers |= {"bound": solution.bound, "left": solution.value / solution.bound - 1.0}
     if why_not_kary(problem) is None:
         other = problem.objective(kary_response(problem).variables)
-        found |= {"kary": other, "kary_ratio": other / solution.value}
-    return found
+        numbers |= {"kary": other, "kary_ratio": other / solution.value}
+    return numbers

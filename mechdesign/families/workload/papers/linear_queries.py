@@ -30,29 +30,29 @@ def quantities(problem: LinearQueries, solution: Solution[Any]) -> dict[str, Any
     ``subset_over_bound`` are these errors as parts of the bound.
     """
     mechanism = solution.mechanism()
-    found: dict[str, Any] = {
+    numbers: dict[str, Any] = {
         "worst": mechanism.worst_error,
         "worst_over_average": mechanism.worst_error / solution.value,
         "reports": mechanism.weights.reports,
     }
     if solution.bound is not None:
         left = solution.value / solution.bound - 1.0 if solution.bound else math.inf
-        found |= {"bound": solution.bound, "left": left}
+        numbers |= {"bound": solution.bound, "left": left}
     if isinstance(problem.population, str) and problem.population == "uniform":
         subset = best_subset(problem)[1]
-        found |= {
+        numbers |= {
             "subset": subset,
             "users_saved": 1.0 - solution.value / subset,
             "trace": trace_bound(problem.centered, problem.epsilon),
         }
         if why_not_halves(problem) is None:
-            found["tree"] = tree_error(problem)
+            numbers["tree"] = tree_error(problem)
     if solution.bound:
-        found["value_over_bound"] = solution.value / solution.bound
+        numbers["value_over_bound"] = solution.value / solution.bound
         for name in ("tree", "subset"):
-            if name in found:
-                found[f"{name}_over_bound"] = found[name] / solution.bound
-    return found
+            if name in numbers:
+                numbers[f"{name}_over_bound"] = numbers[name] / solution.bound
+    return numbers
 
 
 def tree_error(problem: LinearQueries) -> float:
