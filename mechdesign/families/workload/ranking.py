@@ -1,4 +1,4 @@
-"""Which report to use for an ordered question: all of them for cumulative shares, by predicted error."""
+"""The ranking of reports for an ordered question: all of them for cumulative shares, by predicted error."""
 
 from __future__ import annotations
 
