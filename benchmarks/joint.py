@@ -10,7 +10,7 @@ import mechdesign as md
 from benchmarks.measure import peak_memory
 from mechdesign.core.text import table
 from mechdesign.families.joint import most_likely
-from mechdesign.families.joint.distribution.expectation import climb
+from mechdesign.families.joint.likelihood import climb
 
 TITLE = "Joint distributions: seconds until the gap is below 1e-6, and EM as the paper stops it"
 

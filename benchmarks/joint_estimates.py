@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.text import table
 from mechdesign.families.joint import JointResponse
-from mechdesign.families.joint.choosing import reference_of
-from mechdesign.families.joint.distribution.expectation import climb
+from mechdesign.families.joint.likelihood import climb
+from mechdesign.families.joint.penalized import reference_of
 
 Array = NDArray[np.float64]
 

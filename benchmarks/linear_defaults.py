@@ -12,7 +12,7 @@ import numpy as np
 import mechdesign as md
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.text import table
-from mechdesign.families.workload.linear_queries.simple_reports import best_subset
+from mechdesign.families.workload.simple_reports import best_subset
 
 TITLE = "Linear queries of 129 types and more: the default next to its bound and to other methods"
 

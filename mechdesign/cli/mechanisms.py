@@ -176,7 +176,7 @@ def _choose_ordered(options: argparse.Namespace) -> int:
     from mechdesign.data.intake import Intake
     from mechdesign.data.outputs import require_output
     from mechdesign.data.suffixes import MECHANISM, require_suffix
-    from mechdesign.families.workload.choose import choose_ordered
+    from mechdesign.families.workload.ranking import choose_ordered
 
     if options.attributes is not None:
         raise ParameterError("--attributes", "is not for --ordered", "drop one of them")

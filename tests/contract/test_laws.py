@@ -28,7 +28,7 @@ from mechdesign.families.shuffle import Protocol
 from mechdesign.families.shuffle.batches import BatchShuffler
 from mechdesign.families.spectrum.user import SpectrumUser
 from mechdesign.families.workload import WorkloadRelease
-from mechdesign.families.workload.events import EventRelease
+from mechdesign.families.workload.event_release import EventRelease
 from tests.contract.test_every_mechanism import KINDS, USERS, made, values_for
 from tests.support.channels import dense_weights
 

@@ -17,7 +17,7 @@ from mechdesign.core.errors import MechDesignError
 from mechdesign.core.guarantee import VACUOUS, Guarantee, Proof
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.joint import JointResponse
-from mechdesign.families.joint.audit.repeated import RepeatedBits, audit_repeated
+from mechdesign.families.joint.repeated import RepeatedBits, audit_repeated
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
@@ -27,7 +27,7 @@ from mechdesign.families.marginals.oracles import (
 )
 from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Laplace
 from mechdesign.families.survey import Question, Survey
-from mechdesign.families.workload.audit.patterns import audit_patterns
+from mechdesign.families.workload.weights import audit_patterns
 
 ONE_ROW = np.array([[TOTAL]])
 NOTHING = np.array([], dtype=np.int64)

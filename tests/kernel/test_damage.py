@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import CertificateError, MechDesignError
-from mechdesign.families.workload import value
+from mechdesign.families.workload import patterns as value
 from tests.contract.test_every_mechanism import made
 
 KINDS = ["linear-queries", "event-counts", "attribute-sampling", "harmony", "shuffled"]

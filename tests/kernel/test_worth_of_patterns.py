@@ -16,9 +16,9 @@ from mechdesign.families.mean.optimal.design import ChannelDesign
 from mechdesign.families.mean.optimal.generation import refined
 from mechdesign.families.mean.optimal.grids import symmetric_grid
 from mechdesign.families.mean.optimal.worth import lagrangian_of
-from mechdesign.families.workload.audit.workload_bound import WorkloadBound
-from mechdesign.families.workload.linear_queries.prices import QueryPrices
-from mechdesign.families.workload.worth import PatternWorth
+from mechdesign.families.workload.master import PatternWorth
+from mechdesign.families.workload.query_outcomes import QueryPrices
+from mechdesign.families.workload.workload_bound import WorkloadBound
 
 SHARES = [0.3, 0.2, 0.2, 0.1, 0.1, 0.1]
 QUERIES: list[tuple[str, dict[str, Any]]] = [

@@ -35,7 +35,7 @@ from mechdesign.families.survey.ordered import OrderedPart
 from mechdesign.families.survey.parts import NumberPart, SetPart, TablePart
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.workload import WorkloadRelease
-from mechdesign.families.workload.events import EventRelease
+from mechdesign.families.workload.event_release import EventRelease
 from mechdesign.families.workload.prefix import best_prefix_channel
 from mechdesign.work.cache import Cache, key_of
 from tests.support.protocols import PROTOCOLS, made

@@ -10,30 +10,29 @@ PROBLEMS: tuple[str, ...] = ("JointCollection", "JointDistribution")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.joint.client import PermanentResponse as PermanentResponse
-    from mechdesign.families.joint.collection.problem import JointCollection as JointCollection
-    from mechdesign.families.joint.distribution.problem import JointDistribution as JointDistribution
-    from mechdesign.families.joint.estimate import JointEstimate as JointEstimate
+    from mechdesign.families.joint.collection import JointCollection as JointCollection
+    from mechdesign.families.joint.distribution import JointDistribution as JointDistribution
+    from mechdesign.families.joint.estimate import JointEstimate as JointEstimate, JointTable as JointTable
     from mechdesign.families.joint.likelihood import Likelihood as Likelihood
     from mechdesign.families.joint.maximum import (
         LikelihoodMaximum as LikelihoodMaximum,
         judged as judged,
         most_likely as most_likely,
     )
-    from mechdesign.families.joint.patterns import PatternCounts as PatternCounts
-    from mechdesign.families.joint.response import JointResponse as JointResponse
-    from mechdesign.families.joint.table import JointTable as JointTable
+    from mechdesign.families.joint.response import (
+        JointResponse as JointResponse,
+        PatternCounts as PatternCounts,
+    )
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
             "client": "PermanentResponse",
-            "collection.problem": "JointCollection",
-            "distribution.problem": "JointDistribution",
-            "estimate": "JointEstimate",
+            "collection": "JointCollection",
+            "distribution": "JointDistribution",
+            "estimate": "JointEstimate JointTable",
             "likelihood": "Likelihood",
             "maximum": "LikelihoodMaximum judged most_likely",
-            "patterns": "PatternCounts",
-            "response": "JointResponse",
-            "table": "JointTable",
+            "response": "JointResponse PatternCounts",
         },
     )

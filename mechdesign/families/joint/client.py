@@ -1,7 +1,15 @@
-"""What a client keeps: its permanent response, from which every report is drawn, also after a restart."""
+"""What a client keeps: its permanent response, and the count of the reports that were drawn from it.
+
+**Files.**
+A file names its home, the path where it was written. A copy elsewhere is refused as long as the original is
+at home; a file that was moved by hand is taken, since nothing is left at its home. What no program can see:
+a copy whose original was moved or deleted, a copy on another machine, an older copy that is put back.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,20 +18,170 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.about import owner_entries
-from mechdesign.core.errors import DataError, MethodError, ModelFileError
+from mechdesign.collect.about import HasSurvey, other_owner, owner_entries
+from mechdesign.core.documents import parse_json
+from mechdesign.core.errors import DataError, MethodError, ModelFileError, unread
 from mechdesign.core.text import counted
 from mechdesign.exact.draw.packed import Packed, as_texts
+from mechdesign.exact.numbers import plain
 from mechdesign.exact.randomness import Rng
-from mechdesign.families.joint.counted import require_left
-from mechdesign.families.joint.kept import DAMAGED, read_kept, write_kept
-from mechdesign.work.files import one_at_a_time
+from mechdesign.work.files import one_at_a_time, read_text, whole_file
 
 if TYPE_CHECKING:
     from mechdesign.families.joint.response import JointResponse
 
-FORMAT = "mechdesign-permanent-response"
-WHAT = "permanent response"
+LARGEST_FILE = 1 << 27
+MOST_MADE = 1 << 62
+
+DAMAGED = "is damaged; use a copy only if no report was made since it was taken"
+
+IDENTITY = ("mechanism", "bits", "kept")
+"""What tells whether two files keep the same: the permanent response itself, or its digest."""
+
+
+def responses_digest(bits: Packed) -> str:
+    """Return a digest of all bits of permanent responses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> responses_digest(np.array([[72]], dtype=np.uint8))[:12]
+    '107be837a6bd'
+    """
+    return hashlib.sha256(f"{bits.shape} ".encode() + bits.tobytes()).hexdigest()
+
+
+def write_kept(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
+    """Write a document with its sum; it is on the disk when this returns, and appears whole or not at all."""
+    document = {**document, "home": os.path.realpath(path)}
+    text = json.dumps({**document, "sha256": _sum_of(document)})
+    if len(text) >= LARGEST_FILE:
+        raise ModelFileError(path, f"would take more than {LARGEST_FILE >> 20} MiB", "keep fewer in a file")
+    with whole_file(path, ModelFileError, durable=True, private=True) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def read_kept(path: str | os.PathLike[str], kind: str, what: str, mechanism: HasSurvey) -> dict[str, Any]:
+    """Return a document that :func:`write_kept` wrote, of this kind, for this mechanism and survey.
+
+    Raises
+    ------
+    ModelFileError
+        When it cannot be read, is something else or damaged.
+    DataError
+        When it belongs to another mechanism or survey, or is a copy of a file that is still there.
+    """
+    document = _read(path, kind, what)
+    if document.get("mechanism") != mechanism.survey_digest:
+        owner = other_owner(mechanism, document.get("survey"), document.get("mechanism"))
+        raise DataError(path, f"belongs to {owner}", "load the one it was made with")
+    reports = plain(document.get("made"))
+    if not isinstance(reports, int) or isinstance(reports, bool) or not 0 <= reports < MOST_MADE:
+        raise ModelFileError(path, DAMAGED)
+    _require_home(path, document, kind, what)
+    return document
+
+
+def _require_home(path: str | os.PathLike[str], document: Mapping[str, Any], kind: str, what: str) -> None:
+    """Refuse a copy, and a file with two names: each of them would count from here on by itself."""
+    if os.stat(path).st_nlink > 1:
+        raise DataError(
+            path, "has a second name (a hard link)", "remove one, reports are counted in one file"
+        )
+    home = document.get("home")
+    if not isinstance(home, str) or home == os.path.realpath(path) or not os.path.isfile(home):
+        return
+    try:
+        there = _read(home, kind, what)
+    except ModelFileError:  # something else by now
+        return
+    if all(there.get(key) == document.get(key) for key in IDENTITY):
+        raise DataError(path, f"is a copy of {home}, which is still there", "use that, it counts the reports")
+
+
+def _read(path: str | os.PathLike[str], kind: str, what: str) -> dict[str, Any]:
+    """Return an undamaged document of this kind, of whatever mechanism."""
+    try:
+        document = parse_json(read_text(path, LARGEST_FILE, ModelFileError))
+    except OSError as error:
+        raise ModelFileError(path, unread(error), "check the path") from None
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(
+            path, f"is not a {what} ({error})", "name a file that was written as one"
+        ) from None
+    if not isinstance(document, dict) or document.get("format") != kind:
+        raise ModelFileError(path, f"is not a {what}", "name a file that was written as one")
+    if document.pop("sha256", None) != _sum_of(document):
+        raise ModelFileError(path, DAMAGED)
+    return document
+
+
+def _sum_of(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+COUNT_FORMAT = "mechdesign-report-count"
+COUNT = "count of reports"
+
+
+def promised(mechanism: JointResponse) -> str:
+    """Return the number of reports that the guarantee covers, as a string."""
+    return counted(mechanism.reports_per_user, "report")
+
+
+def require_left(mechanism: JointResponse, made: int, where: str = "reports") -> None:
+    """Raise MethodError when no further report keeps the guarantee."""
+    if mechanism.limited and made >= mechanism.reports_per_user:
+        raise MethodError(
+            where,
+            f"{made} made, and the guarantee is for {promised(mechanism)}",
+            "build a mechanism for more",
+        )
+
+
+def begin_count(mechanism: JointResponse, path: str | os.PathLike[str], bits: Packed) -> None:
+    """Write the count of permanent responses that were never reported from; over nothing that exists."""
+    with one_at_a_time(path, ModelFileError):
+        require_fresh(path)
+        document = {
+            "format": COUNT_FORMAT,
+            **owner_entries(mechanism),
+            "made": 0,
+            "kept": responses_digest(bits),
+        }
+        write_kept(path, document)
+
+
+def require_fresh(path: str | os.PathLike[str]) -> None:
+    """Raise DataError when something stands there already: who was asked before keeps the first response."""
+    if Path(path).exists():
+        raise DataError(
+            path, "exists", "report from what was remembered with it, or choose another path for other users"
+        )
+
+
+def count_report(mechanism: JointResponse, path: str | os.PathLike[str], bits: Packed) -> int:
+    """Count one more report of these permanent responses, and return how many were made with it.
+
+    Raises
+    ------
+    MethodError
+        When the promise is for no more; nothing is counted then.
+    DataError
+        When the count is that of other permanent responses, or of another mechanism.
+    """
+    with one_at_a_time(path, ModelFileError):
+        document = read_kept(path, COUNT_FORMAT, COUNT, mechanism)
+        if document.get("kept") != responses_digest(bits):
+            raise DataError(path, "counts the reports of other permanent responses", "name that of these")
+        require_left(mechanism, document["made"], f"{path}: reports")
+        document["made"] += 1
+        write_kept(path, document)
+    return int(document["made"])
+
+
+RESPONSE_FORMAT = "mechdesign-permanent-response"
+RESPONSE = "permanent response"
 MOVED, COMING = "moved_to", "coming_from"
 """Marks of a file that is closed because another one is the home now, and of one that is not yet the home."""
 
@@ -61,8 +219,10 @@ class PermanentResponse:
         self.path: Path | None = None
 
     def __repr__(self) -> str:
-        made = counted(self.made, "report")
-        return f"PermanentResponse({counted(len(self.bits), 'client')}, {made} made, of {self.mechanism!r})"
+        reports = counted(self.made, "report")
+        return (
+            f"PermanentResponse({counted(len(self.bits), 'client')}, {reports} made, of {self.mechanism!r})"
+        )
 
     def __copy__(self) -> Self:
         raise MethodError(
@@ -140,7 +300,7 @@ class PermanentResponse:
 
     def _write(self, path: Path, made: int, mark: Mapping[str, str] | None = None) -> None:
         document = {
-            "format": FORMAT,
+            "format": RESPONSE_FORMAT,
             **owner_entries(self.mechanism),
             "made": made,
             "bits": as_texts(self.bits).tolist(),
@@ -171,13 +331,13 @@ class PermanentResponse:
         if document.get(COMING) and cls._is_open(mechanism, document[COMING]):
             origin = document[COMING]
             raise DataError(path, "its move was interrupted", f"load {origin} and save it here again")
-        made = cls(mechanism, mechanism.read(np.array(document["bits"], dtype=object)), document["made"])
-        made.path = Path(path)
-        return made
+        response = cls(mechanism, mechanism.read(np.array(document["bits"], dtype=object)), document["made"])
+        response.path = Path(path)
+        return response
 
     @staticmethod
     def _document(mechanism: JointResponse, path: str | os.PathLike[str]) -> dict[str, Any]:
-        document = read_kept(path, FORMAT, WHAT, mechanism)
+        document = read_kept(path, RESPONSE_FORMAT, RESPONSE, mechanism)
         texts = document.get("bits")
         if not isinstance(texts, list) or not texts:
             raise ModelFileError(path, DAMAGED)

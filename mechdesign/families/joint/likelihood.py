@@ -1,11 +1,18 @@
-"""The likelihood of one-hot reports over all joint cells, without an array of reports by cells.
+"""The likelihood of one-hot reports over all joint cells, and the effects that they estimate.
 
+**Two parts of the attributes.**
 A report T has a group of bits for every attribute. Up to a factor that no cell changes, its chance in the
 cell v = (v_1, ..., v_d) is the product of r_1 where the bit of v_j is 1 and r_0 where it is 0, with
 r_1 = q*/p* and r_0 = (1 - q*)/(1 - p*). So the attributes are split into two parts; every distinct group of
 bits of a part has one row of products over the part's cells, and a table over the cells of both parts is a
 matrix. For n distinct reports and C_1 C_2 cells, sum_v P(v) Pr[T | v] for all T costs n C_2 and a product of
 small matrices.
+
+**Effects.**
+The debiased bits of an attribute, brought to the sum 1, have coordinates: 1, and one for each row of
+Helmert's basis. A product of coordinates over attributes is an unbiased estimate of that coordinate of the
+joint table (:mod:`mechdesign.collect.effect_transform`), and its mean over users is had like the
+likelihood, from two parts of the attributes.
 """
 
 from __future__ import annotations
@@ -13,14 +20,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import copy
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.effect_transform import EffectTransform, contrasts
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.families.joint.layout import keys
+from mechdesign.families.joint.one_hot import keys
 
 Array = NDArray[np.float64]
 Bits = NDArray[np.uint8]
@@ -82,8 +90,8 @@ class Likelihood:
     ) -> None:
         self.sizes, self.own, self.other = tuple(sizes), own, other
         single = np.array([[1.0 - own, own], [1.0 - other, other]])
-        given = single if chances is None else chances
-        self.chances = np.where(given[1] > 0.0, given, 1.0)  # what cannot be seen does not matter
+        weights = single if chances is None else chances
+        self.chances = np.where(weights[1] > 0.0, weights, 1.0)  # what cannot be seen does not matter
         self.users = int(counts.sum())
         if self.users == 0:
             raise DataError("reports", "there are none", "give at least one report")
@@ -166,13 +174,13 @@ class Likelihood:
     def densities(self, distribution: Array) -> Array:
         """Return sum_v P(v) Pr[T | v] for every distinct report T, without the factor of :attr:`constant`."""
         table = self.first @ distribution.reshape(self.first.shape[1], -1)
-        found = np.empty(len(self.counts))
+        densities = np.empty(len(self.counts))
         step = max(1, BLOCK // self.second.shape[1])
-        for start in range(0, len(found), step):
+        for start in range(0, len(densities), step):
             block = slice(start, start + step)
             rows, columns = table[self.place_1[block]], self.second[self.place_2[block]]
-            np.einsum("ij,ij->i", rows, columns, out=found[block])
-        return found
+            np.einsum("ij,ij->i", rows, columns, out=densities[block])
+        return densities
 
     def ratios(self, densities: Array) -> Array:
         """Return for every cell the mean over users of Pr[T | cell] / sum_v P(v) Pr[T | v].
@@ -182,8 +190,8 @@ class Likelihood:
         """
         table = copy(self._pattern)
         table.data = self.counts / densities / self.users
-        found: Array = np.asarray(self.first.T @ (table @ self.second)).ravel()
-        return found
+        ratios: Array = np.asarray(self.first.T @ (table @ self.second)).ravel()
+        return ratios
 
     def value(self, densities: Array) -> float:
         """Return the negative log-likelihood per user, in natural logarithms."""
@@ -194,5 +202,129 @@ class Likelihood:
         width = self.second.shape[1]
         left = self.first[np.ix_(self.place_1[reports], cells // width)]
         right = self.second[np.ix_(self.place_2[reports], cells % width)]
-        found: Array = left * right
-        return found
+        products: Array = left * right
+        return products
+
+
+FLOOR = 1e-4
+"""Estimated shares of single attributes are moved up to this before their product is a reference."""
+
+
+class EffectMoments:
+    """Means and variances of the effects' coordinates over users.
+
+    Parameters
+    ----------
+    model : Likelihood
+
+    Attributes
+    ----------
+    transform : EffectTransform
+        From a joint table to the coordinates.
+    variance : (cells - 1,) array
+        Of a user's coordinate: that over the users, with one user more who is anywhere with the same chance.
+
+    Examples
+    --------
+    >>> model = Likelihood(np.array([[1, 0], [0, 1]]), np.array([60, 40]), [2], 0.75, 0.25)
+    >>> moments = EffectMoments(model)
+    >>> moments.mean(model.counts).round(4)  # of 0.7 and 0.3: (0.7 - 0.3) / sqrt 2
+    array([0.2828])
+    """
+
+    def __init__(self, model: Likelihood) -> None:
+        self.model, self.transform = model, EffectTransform(model.sizes)
+        split = parts(model.sizes)
+        first, second = model.groups
+        self._first = self._scores(first, model.sizes[:split])
+        self._second = self._scores(second, model.sizes[split:])
+        mean = self.mean(model.counts)
+        square = self._averaged(self._first**2, self._second**2, model.counts)
+        spread = np.maximum(square - mean**2, 0.0)
+        self.variance: Array = (model.users * spread + self._at_even_data()) / (model.users + 1.0)
+
+    def _scores(self, groups: NDArray[np.uint8], sizes: Sequence[int]) -> Array:
+        """Return the products of coordinates of each group of bits, the last attribute fastest."""
+        model, rows, start = self.model, np.ones((len(groups), 1)), 0
+        reports = model.chances.shape[1] - 1
+        debiased = (groups / reports - model.other) / (model.own - model.other)
+        for size in sizes:
+            turned = np.ones((len(groups), size))
+            turned[:, 1:] = debiased[:, start : start + size] @ contrasts(size)[1:].T
+            rows = (rows[:, :, None] * turned[:, None, :]).reshape(len(groups), -1)
+            start += size
+        return rows
+
+    def _averaged(self, first: Array, second: Array, counts: Array) -> Array:
+        from scipy.sparse import csr_matrix
+
+        weights = counts / counts.sum()
+        table = csr_matrix(
+            (weights, (self.model.place_1, self.model.place_2)), shape=(len(first), len(second))
+        )
+        effects: Array = np.asarray(first.T @ (table @ second)).ravel()[1:]
+        return effects
+
+    def _at_even_data(self) -> Array:
+        """Return the second moments where all cells are equally frequent, for one report of each bit."""
+        own, other = self.model.own, self.model.other
+        true, false = (share * (1.0 - share) / (own - other) ** 2 for share in (own, other))
+        axes = [
+            np.concatenate([[1.0], np.full(size - 1, (1.0 + true + (size - 1) * false) / size)])
+            for size in self.model.sizes
+        ]
+        variances: Array = reduce(np.multiply.outer, axes).ravel()[1:]
+        return variances
+
+    def mean(self, counts: Array) -> Array:
+        """Return the mean coordinates of the users, ``counts`` of whom sent each distinct report."""
+        return self._averaged(self._first, self._second, counts)
+
+    def reference(self, mean: Array) -> Array:
+        """Return the product of the single attributes' shares, made positive, from mean coordinates."""
+        sizes = self.model.sizes
+        table = np.concatenate([[1.0], mean]).reshape(sizes)
+        singles = []
+        for axis, size in enumerate(sizes):
+            place = tuple(slice(1, None) if other == axis else 0 for other in range(len(sizes)))
+            shares = np.maximum(1.0 / size + table[place] @ contrasts(size)[1:], FLOOR)
+            singles.append(shares / shares.sum())
+        products: Array = reduce(np.multiply.outer, singles).ravel()
+        return products
+
+
+def climb(
+    model: Likelihood, start: Array, most_steps: int, change: float = 0.0, gap: float = 0.0
+) -> tuple[Array, int, float]:
+    """Return where expectation steps lead: each multiplies every cell with its mean likelihood ratio.
+
+    Parameters
+    ----------
+    model : Likelihood
+    start : (cells,) array
+        Cells that are 0 stay 0.
+    most_steps : int
+    change : float
+        Stop when no probability has moved by as much; 0 to go on.
+    gap : float
+        Stop when no mean likelihood ratio is above 1 plus this; 0 to go on.
+
+    Returns
+    -------
+    distribution : (cells,) array
+    steps : int
+    moved : float
+        The largest change of a probability in the last step.
+    """
+    point, moved = start, float("inf")
+    for step in range(most_steps):
+        ratios = model.ratios(model.densities(point))
+        if gap and float(ratios.max()) <= 1.0 + gap:
+            return point, step, moved
+        following = point * ratios
+        following /= following.sum()
+        moved = float(np.abs(following - point).max())
+        point = following
+        if moved < change:
+            return point, step + 1, moved
+    return point, most_steps, moved

@@ -72,8 +72,8 @@ class BitMoments:
 
 def _times(moments: Array, factor: float) -> Array:
     """Return the moments of a multiple."""
-    found: Array = moments * factor ** np.arange(ORDERS + 1)
-    return found
+    scaled: Array = moments * factor ** np.arange(ORDERS + 1)
+    return scaled
 
 
 def _plus(first: Array, *others: Array) -> Array:

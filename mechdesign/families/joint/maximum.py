@@ -123,9 +123,10 @@ def most_likely(
         if progress is not None:
             progress(step, largest - 1.0)
         if largest <= 1.0 + gap:
-            found = judged(model, point, step)  # with densities from the point, not carried from step to step
-            if found.ratio <= 1.0 + gap:
-                return found
+            # with densities from the point, not carried from step to step
+            maximum = judged(model, point, step)
+            if maximum.ratio <= 1.0 + gap:
+                return maximum
             densities = model.densities(point)
         moved = _newton_step(model, point, densities, ratios, generator)
         if moved is None:
@@ -167,9 +168,9 @@ def _warm(model: Likelihood) -> Array:
     point = np.full(model.cells, 1.0 / model.cells)
     for _ in range(WARM_STEPS):
         point = point * model.ratios(model.densities(point))
-    kept = np.argsort(-point, kind="stable")[: 2 * NEWCOMERS]
+    largest = np.argsort(-point, kind="stable")[: 2 * NEWCOMERS]
     sparse = np.zeros_like(point)
-    sparse[kept] = point[kept] / point[kept].sum()
+    sparse[largest] = point[largest] / point[largest].sum()
     return sparse
 
 

@@ -1,4 +1,7 @@
-"""The client of joint distributions: one-hot bits, flipped once and kept, then drawn for reports (RR-LDP)."""
+"""The mechanism of joint distributions: one-hot bits, flipped once, then drawn for every report (RR-LDP).
+
+The server counts how many users sent each pattern of bits, mergeable in any order.
+"""
 
 from __future__ import annotations
 
@@ -13,32 +16,104 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.collecting import marked
+from mechdesign.collect.counts import require_users
 from mechdesign.collect.door import on_table
 from mechdesign.collect.generator import rng_alone
 from mechdesign.collect.labels import Codes
 from mechdesign.collect.of_attributes import AttributeMechanism
 from mechdesign.collect.operations import Operation
 from mechdesign.collect.recipes import Answer, Recipe, plain_report, whole_hex
+from mechdesign.collect.server import Server
 from mechdesign.collect.written import require_total
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.data.frames import is_table
 from mechdesign.exact.draw.draws import bernoulli_words
-from mechdesign.exact.draw.packed import Packed, as_texts, padding, read_sets
-from mechdesign.exact.numbers import rational, shown
+from mechdesign.exact.draw.packed import Packed, as_texts, padding, read_sets, width
+from mechdesign.exact.numbers import plain, rational, shown
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.exact.weights import weight
-from mechdesign.families.joint.audit.repeated import RepeatedAudit, RepeatedBits, audit_repeated
 from mechdesign.families.joint.client import PermanentResponse
 from mechdesign.families.joint.estimate import JointEstimate
-from mechdesign.families.joint.layout import one_hot
-from mechdesign.families.joint.linked import linked_counts
-from mechdesign.families.joint.patterns import PatternCounts
-from mechdesign.families.joint.spreads import joint_spread, single_spreads
+from mechdesign.families.joint.one_hot import grouped, joint_spread, one_hot, single_spreads
+from mechdesign.families.joint.repeated import RepeatedAudit, RepeatedBits, audit_repeated, linked_counts
 from mechdesign.families.joint.tables import joint_operations
+
+PIECES = 32
+"""Blocks of reports that are kept apart before they are counted together."""
+
+
+class PatternCounts(Server["JointResponse"]):
+    """Counts of patterns: add reports, merge with others, estimate.
+
+    Examples
+    --------
+    >>> from mechdesign.families.joint import JointResponse
+    >>> mechanism = JointResponse.of([2, 3], 4.0, redraw=0.2, keep=0.75, add=0.25)
+    >>> here, there = mechanism.aggregator(), mechanism.aggregator()
+    >>> here.update(mechanism.randomize([[0, 2]] * 30, rng=1)); there.update(["x88", "x88"])
+    >>> here.merge(there); here.users
+    32
+    """
+
+    def __init__(self, mechanism: JointResponse) -> None:
+        super().__init__(mechanism)
+        self.users = 0
+        self._parts: list[tuple[Packed, Codes]] = []
+
+    def _count(self, reports: Any) -> None:
+        """Count reports; nothing is counted when one of them is impossible."""
+        packed = read_sets(reports, self.mechanism.bits)
+        self._add(*grouped(packed, np.ones(len(packed), dtype=np.int64)))
+
+    def _add(self, patterns: Packed, counts: Codes) -> None:
+        users = self.users + int(counts.sum())
+        require_users(users)
+        if len(counts):
+            self._parts.append((patterns, counts))
+        self.users = users
+        if len(self._parts) > PIECES:
+            self._parts = [self.patterns()]
+
+    def patterns(self) -> tuple[Packed, Codes]:
+        """Return the different patterns as packed bits, and how many users sent each."""
+        if not self._parts:
+            return np.zeros((0, width(self.mechanism.bits)), dtype=np.uint8), np.zeros(0, dtype=np.int64)
+        if len(self._parts) > 1:
+            rows, counts = zip(*self._parts, strict=True)
+            self._parts = [grouped(np.concatenate(rows), np.concatenate(counts))]
+        return self._parts[0]
+
+    def _merge(self, other: Self) -> None:
+        self._add(*other.patterns())
+
+    def estimate(self, population: bool = False, **options: Any) -> JointEstimate:
+        """Return the estimate from all counted reports; ``options`` are its estimator, penalty, reference."""
+        self.require_some()
+        return JointEstimate(self.mechanism, *self.patterns(), population, **options)
+
+    def _written(self) -> dict[str, Any]:
+        patterns, counts = self.patterns()
+        return {
+            "patterns": as_texts(patterns).tolist(),
+            "counts": counts.tolist(),
+        }
+
+    def _read(self, document: Mapping[str, Any]) -> None:
+        texts, users = document.get("patterns"), document.get("counts")
+        if not isinstance(texts, list) or not isinstance(users, list) or len(texts) != len(users):
+            raise DataError("aggregator", "the counts are damaged: not one for each pattern", "count again")
+        counts = [plain(count) for count in users]
+        whole = [count for count in counts if isinstance(count, int) and 0 < count < 1 << 62]
+        if len(whole) < len(counts):
+            raise DataError("aggregator", "the counts are damaged: not integers above 0", "count again")
+        require_users(sum(whole))
+        packed = read_sets(np.array(texts, dtype=object), self.mechanism.bits)
+        self._add(*grouped(packed, np.array(whole, dtype=np.int64)))
+
 
 MOST_BITS = 1 << 16
 """Longer reports are refused."""
@@ -218,9 +293,9 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         """Return a report for permanent bits, drawn again."""
         reports = np.empty_like(permanent)
         for rows in self._pieces(permanent):
-            kept = self._words(permanent[rows], self.weights.keep, source)
+            ones = self._words(permanent[rows], self.weights.keep, source)
             added = self._words(permanent[rows], self.weights.add, source)
-            reports[rows] = (permanent[rows] & kept) | (~permanent[rows] & added)
+            reports[rows] = (permanent[rows] & ones) | (~permanent[rows] & added)
             reports[rows, -1] &= 255 ^ padding(self.bits)
         return reports
 
@@ -307,9 +382,9 @@ class JointResponse(AttributeMechanism[JointEstimate]):
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the unbiased share of one attribute's value, with ``users`` users."""
         count = integer("users", users, 1)
-        found = [(single_spreads(*self.spreads, size), size) for size in set(self.attributes.sizes)]
-        largest = max(max(pair) for pair, _ in found)
-        typical = max((own + (size - 1) * other) / size for (own, other), size in found)
+        spreads = [(single_spreads(*self.spreads, size), size) for size in set(self.attributes.sizes)]
+        largest = max(max(pair) for pair, _ in spreads)
+        typical = max((own + (size - 1) * other) / size for (own, other), size in spreads)
         return Forecast.of_shares(
             count,
             math.sqrt(largest / count),
@@ -360,9 +435,9 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         """Build the mechanism from plain values, auditing it again."""
         require_total(content)
         own = ("total", "attributes", "reports")
-        given = {name: value for name, value in content.items() if name not in own}
+        arguments = {name: value for name, value in content.items() if name not in own}
         named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
-        return cls(Attributes(**named), reports_per_user=content["reports"], **given)
+        return cls(Attributes(**named), reports_per_user=content["reports"], **arguments)
 
 
 def channel(redraw: Any, keep: Any, add: Any) -> tuple[Fraction, Fraction, Fraction]:
@@ -373,11 +448,11 @@ def channel(redraw: Any, keep: Any, add: Any) -> tuple[Fraction, Fraction, Fract
     >>> channel(0.5, 0.75, 0.5)
     (Fraction(1, 2), Fraction(3, 4), Fraction(1, 2))
     """
-    given = {"redraw": redraw, "keep": keep, "add": add}
-    read = {name: rational(name, value) for name, value in given.items()}
+    numbers = {"redraw": redraw, "keep": keep, "add": add}
+    read = {name: rational(name, value) for name, value in numbers.items()}
     for name, value in read.items():
         if not 0 <= value <= 1:
-            raise ParameterError(name, f"{shown(given[name])} is outside [0, 1]", "give a probability")
+            raise ParameterError(name, f"{shown(numbers[name])} is outside [0, 1]", "give a probability")
     if read["redraw"] == 1:
         raise ParameterError("redraw", "with 1 the permanent response is pure noise", "give a number below 1")
     if read["add"] >= read["keep"]:

@@ -30,10 +30,9 @@ from mechdesign.core.tables import Block, Source
 from mechdesign.exact.draw.packed import Packed, as_texts, width
 from mechdesign.exact.numbers import shown
 from mechdesign.exact.randomness import bit_source
-from mechdesign.families.joint.counted import begin_count, count_report, promised, require_fresh
-from mechdesign.families.joint.estimate import ESTIMATORS, JointEstimate
-from mechdesign.families.joint.layout import titles
-from mechdesign.families.joint.table import JointTable
+from mechdesign.families.joint.client import begin_count, count_report, promised, require_fresh
+from mechdesign.families.joint.estimate import ESTIMATORS, JointEstimate, JointTable
+from mechdesign.families.joint.one_hot import titles
 
 if TYPE_CHECKING:
     from mechdesign.families.joint.response import JointResponse
@@ -68,7 +67,9 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
     takes = people(titles(mechanism.attributes))
     text = f"'x' and {2 * width(mechanism.bits)} hexadecimal digits: a bit a value"
     report = Column(marked(REPORT, mechanism.survey_digest), text)
-    kept = Column(marked(PERMANENT, kept_mark(mechanism.survey_digest)), f"to be kept by the client, {text}")
+    permanent = Column(
+        marked(PERMANENT, kept_mark(mechanism.survey_digest)), f"to be kept by the client, {text}"
+    )
     return (
         Operation(
             "randomize",
@@ -83,7 +84,7 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
             "remember",
             "the permanent response of each row, to be kept and reported from",
             (takes,),
-            (kept,),
+            (permanent,),
             partial(_remembered, mechanism),
             (COLUMN, STATE, ANYWAY, SEED),
             private=True,
@@ -92,7 +93,7 @@ def joint_operations(mechanism: JointResponse) -> tuple[Operation, ...]:
         Operation(
             "report",
             "a report for each permanent response; drawn again each time, and counted",
-            (kept,),
+            (permanent,),
             (report,),
             partial(_reported, mechanism),
             (STATE, SEED),
@@ -129,15 +130,15 @@ def _remembered(mechanism: JointResponse, sources: Sequence[Source], settings: S
     if state:
         require_fresh(state)
     bits = bit_source(mechanism.seeded(settings["seed"], "remember"))
-    name, made = marked(PERMANENT, kept_mark(mechanism.survey_digest)), []
+    name, blocks = marked(PERMANENT, kept_mark(mechanism.survey_digest)), []
     for codes in encoded(mechanism, sources, settings):
         packed = mechanism._draw_permanent(codes, bits)
         if mechanism._keeps_truth:
             settings.count("true answer(s), since this mechanism keeps no noise (redraw = 0)", len(packed))
-        made.append(packed)
+        blocks.append(packed)
         yield {name: as_texts(packed)}
     if state:
-        begin_count(mechanism, state, np.concatenate(made))
+        begin_count(mechanism, state, np.concatenate(blocks))
 
 
 def _state(mechanism: JointResponse, settings: Settings) -> Any:
@@ -159,20 +160,20 @@ def _reported(mechanism: JointResponse, sources: Sequence[Source], settings: Set
     """Yield reports; with a count, only after they were counted."""
     (source,) = sources
     state = _state(mechanism, settings)
-    kept = marked(PERMANENT, kept_mark(mechanism.survey_digest))
-    found = [name for name in source.columns if name.casefold().strip() == kept]
-    if len(found) != 1:
+    heading = marked(PERMANENT, kept_mark(mechanism.survey_digest))
+    columns = [name for name in source.columns if name.casefold().strip() == heading]
+    if len(columns) != 1:
         raise DataError(
-            source.name, f"has no column {kept}", "name a file that 'remember' of this mechanism wrote"
+            source.name, f"has no column {heading}", "name a file that 'remember' of this mechanism wrote"
         )
-    require_columns(source, found)
-    blocks = _permanent(mechanism, source, found[0])
+    require_columns(source, columns)
+    blocks = _permanent(mechanism, source, columns[0])
     if state:
         read = list(blocks)
         if read:
-            made = count_report(mechanism, state, np.concatenate(read))
+            number = count_report(mechanism, state, np.concatenate(read))
             allowed = f"of {promised(mechanism)}" if mechanism.limited else "report(s)"
-            settings.count(f"{allowed} made", made)
+            settings.count(f"{allowed} made", number)
         blocks = iter(read)
     bits = mechanism._report_source(settings["seed"])
     for permanent in blocks:
@@ -190,30 +191,32 @@ def _permanent(mechanism: JointResponse, source: Source, column: str) -> Iterato
 
 
 def _estimated(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> JointTables:
-    found = _linked(mechanism, sources, settings) if settings["linked"] else None
-    if found is None:
-        found = estimated(mechanism, sources, settings)
+    estimate = _linked(mechanism, sources, settings) if settings["linked"] else None
+    if estimate is None:
+        estimate = estimated(mechanism, sources, settings)
     chosen = {name: settings[name] for name in ("penalty", "reference")}
-    found = found.by(settings["estimator"] or ESTIMATORS[0], **chosen)
+    estimate = estimate.by(settings["estimator"] or ESTIMATORS[0], **chosen)
     if settings["joint"]:
-        found = found.over(_names(settings["joint"], mechanism.attributes))
+        estimate = estimate.over(_names(settings["joint"], mechanism.attributes))
     try:
-        return _tables(found, mechanism.attributes, settings)
+        return _tables(estimate, mechanism.attributes, settings)
     except ParameterError as error:
         if settings["joint"] or not error.is_about("attributes"):
             raise
         raise error.changed(remedy=f"{error.remedy}, those that --joint names") from None
 
 
-def _tables(found: JointEstimate, attributes: Attributes, settings: Settings) -> JointTables:
-    asked = [_names(text, attributes) for text in settings["marginal"] or []]
+def _tables(estimate: JointEstimate, attributes: Attributes, settings: Settings) -> JointTables:
+    marginals = [_names(text, attributes) for text in settings["marginal"] or []]
     bootstrap = settings["bootstrap"] or 0
     if settings["given"]:
-        if not asked:
+        if not marginals:
             raise ParameterError("--given", "name the attributes it is for with --marginal")
-        given = _names(settings["given"], attributes)
-        return JointTables(tuple(found.conditional(places, given, bootstrap) for places in asked))
-    return JointTables(tuple(found.marginal(places, bootstrap) for places in asked or [list(found.view)]))
+        conditions = _names(settings["given"], attributes)
+        return JointTables(tuple(estimate.conditional(places, conditions, bootstrap) for places in marginals))
+    return JointTables(
+        tuple(estimate.marginal(places, bootstrap) for places in marginals or [list(estimate.view)])
+    )
 
 
 def _linked(mechanism: JointResponse, sources: Sequence[Source], settings: Settings) -> JointEstimate:

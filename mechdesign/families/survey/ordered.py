@@ -17,8 +17,8 @@ from mechdesign.families.survey.combined import Array, Evidence
 from mechdesign.families.survey.parts import Answers, SurveyPart, places_of, whole_numbers
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.workload.named import prefix_rows
+from mechdesign.families.workload.patterns import ChannelValue
 from mechdesign.families.workload.release import WorkloadRelease
-from mechdesign.families.workload.value import ChannelValue
 
 Cells = NDArray[np.bool_]
 

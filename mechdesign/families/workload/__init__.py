@@ -10,8 +10,8 @@ PROBLEMS: tuple[str, ...] = ("LinearQueries", "EventCounts")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.workload.estimate import Quantile as Quantile, QueryEstimate as QueryEstimate
-    from mechdesign.families.workload.event_counts.problem import EventCounts as EventCounts
-    from mechdesign.families.workload.linear_queries.problem import LinearQueries as LinearQueries
+    from mechdesign.families.workload.event_counts import EventCounts as EventCounts
+    from mechdesign.families.workload.linear_queries import LinearQueries as LinearQueries
     from mechdesign.families.workload.queries import Workload as Workload
     from mechdesign.families.workload.release import WorkloadRelease as WorkloadRelease
     from mechdesign.families.workload.weights import PatternWeights as PatternWeights
@@ -20,8 +20,8 @@ else:  # a type checker would take every unknown name for known
         __name__,
         {
             "estimate": "Quantile QueryEstimate",
-            "event_counts.problem": "EventCounts",
-            "linear_queries.problem": "LinearQueries",
+            "event_counts": "EventCounts",
+            "linear_queries": "LinearQueries",
             "queries": "Workload",
             "release": "WorkloadRelease",
             "weights": "PatternWeights",

@@ -1,9 +1,18 @@
-"""Estimated answers of a workload: intervals, the cumulative distribution, quantiles, projection."""
+"""Estimated answers of a workload: confidence limits, the cumulative distribution, quantiles, projection.
+
+**Confidence limits: the score test, with users of all types as the reports show them.**
+The estimate of a query w is an average of scores with E[score] = w_u for a user of type u, whatever w is. The
+shares of the types are known from the reports, up to their noise. Under the hypothesis that the answer is
+theta, a part of the users is moved to the types with the largest answer (or with the least one), of several
+in the proportions of their estimated shares; the others remain as estimated.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,10 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import ListedEstimate
-from mechdesign.collect.intervals import tail_of
+from mechdesign.collect.frequency_estimate import project_to_simplex
+from mechdesign.collect.frequency_limits import MixtureLimits, cumulants
+from mechdesign.collect.intervals import normal_quantile, rare_step, tail_of
 from mechdesign.collect.quantile_ends import quantile_ends
+from mechdesign.collect.sum_limits import WorstLimits
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
+from mechdesign.exact.numbers import frozen
 from mechdesign.show.figure import Figure
 from mechdesign.solvers.isotonic import increasing_blocks
 from mechdesign.solvers.nonnegative import nonnegative_quadratic
@@ -24,6 +37,165 @@ if TYPE_CHECKING:
     from mechdesign.families.workload.release import WorkloadRelease
 
 Array = NDArray[np.float64]
+
+MOST_CACHED = 1 << 22
+"""Entries of a table (types, queries) up to which the moments of scores are kept; else computed again."""
+
+BLOCK = 1 << 20
+"""Entries of a table (types, queries) that is worked on at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class QueryScores:
+    """The moments of the scores of some queries, for users of each type.
+
+    Parameters
+    ----------
+    rows : (p, n) array
+        The queries.
+    moments : callable
+        From queries to the second to fourth moments about 0 of their scores for each type, (3, n, p).
+    """
+
+    rows: Array
+    moments: Callable[[Array], Array]
+
+    def limits(self, value: Array, shares: Array, users: int, population: bool) -> QueryLimits:
+        """Return the limits of the estimates, given estimated shares of the types that may be negative."""
+        likely = (project_to_simplex(shares) * users + 1.0 / len(shares)) / (users + 1.0)
+        return QueryLimits(value, users, self, likely, population)
+
+    def mixed(self, shares: Array, population: bool) -> Array:
+        """Return the parts of :class:`MixtureLimits` at shares, and at the ends: (3, 3, p).
+
+        The second axis is that of all types, those with the least answer, and those with the largest.
+        """
+        if self.rows.size <= MOST_CACHED:
+            return _mixed(self._of_population if population else self.for_types, self._ends, shares)
+        step = max(1, BLOCK // self.rows.shape[1])
+        blocks = (
+            QueryScores(self.rows[start : start + step], self.moments)
+            for start in range(0, len(self.rows), step)
+        )
+        return np.concatenate([block.mixed(shares, population) for block in blocks], axis=2)
+
+    @cached_property
+    def _of_population(self) -> Array:
+        return frozen(self.moments(self.rows))
+
+    @cached_property
+    def for_types(self) -> Array:
+        """The second to fourth cumulants of the scores for users of each type, (3, n, p)."""
+        return frozen(np.stack(cumulants(self.rows.T, *self._of_population)))
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """The types with the least and with the largest answer of each query, (n, p)."""
+        answers = self.rows.T
+        return answers == answers.min(axis=0), answers == answers.max(axis=0)
+
+
+def users_within(half: float, scores: QueryScores, tail: float) -> int:
+    """Return the least number of users, all of the noisiest type, whose interval of one query is so narrow.
+
+    Parameters
+    ----------
+    half : float
+        The largest distance of a limit from the estimate.
+    scores : QueryScores
+        Of the query.
+    tail : float
+        The probability of each side.
+    """
+    parts = scores.for_types[:, :, 0]
+    second, third, fourth = map(float, parts[:, int(parts[0].argmax())])
+    step = float(rare_step(0.0, np.array(second), np.array(fourth)))
+
+    def is_enough(users: int) -> bool:
+        limits = WorstLimits(second / users, abs(third) / users**2, fourth / users**3, step / users)
+        return float(limits.distances(tail)[0]) <= half
+
+    few: int = 0
+    enough: int = math.ceil(normal_quantile(1.0 - tail) ** 2 * second / half**2)
+    while not is_enough(max(enough, 1)):
+        few, enough = enough, 2 * max(enough, 1)
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        few, enough = (few, middle) if is_enough(middle) else (middle, enough)
+    return enough
+
+
+def _mixed(parts: Array, ends: Sequence[NDArray[np.bool_]], shares: Array) -> Array:
+    """Return the averages of parts (3, n, p) over all types and over those at the ends, (3, 3, p)."""
+    means = [shares @ parts]
+    for end in ends:
+        weights = np.where(end, shares[:, None], 0.0)
+        means.append(np.einsum("knp,np->kp", parts, weights / weights.sum(axis=0)))
+    return np.stack(means, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryLimits(MixtureLimits):
+    """The limits of the score test for the answers of queries.
+
+    Parameters
+    ----------
+    value : (p,) array
+        The unbiased estimates.
+    users : int
+    scores : QueryScores
+    shares : (n,) array
+        The likely shares of the types, all positive.
+    population : bool
+    """
+
+    value: Array
+    users: int
+    scores: QueryScores
+    shares: Array
+    population: bool
+    step: float = 0.0
+
+    @cached_property
+    def _range(self) -> tuple[Array, Array]:
+        """The least and the largest answer of each query."""
+        return self.scores.rows.min(axis=1), self.scores.rows.max(axis=1)
+
+    @cached_property
+    def _mixture(self) -> Array:
+        return self.scores.mixed(self.shares, self.population)
+
+    @cached_property
+    def _middle(self) -> Array:
+        """The answers at the likely shares."""
+        answers: Array = self.scores.rows @ self.shares
+        return answers
+
+    @property
+    def _known(self) -> Array:
+        """The parts of queries with one answer for all types, which have no noise but rounding errors."""
+        answers = self._range[0] if self.population else np.zeros(len(self.scores.rows))
+        return np.stack([answers**order for order in (2, 3, 4)])
+
+    def standard_error(self) -> Array:
+        """Return the standard errors at the likely shares."""
+        errors: Array = np.sqrt(self._cumulants(self._middle)[0] / self.users)
+        return errors
+
+    def _possible(self, hypothesis: Array) -> Array:
+        return np.clip(hypothesis, *self._range)
+
+    def _parts(self, hypothesis: Array) -> tuple[Array, Array, Array]:
+        least, most = self._range
+        up = hypothesis > self._middle
+        gap = np.where(up, most, least) - self._middle
+        moved = np.divide(hypothesis - self._middle, gap, out=np.zeros_like(hypothesis), where=gap != 0.0)
+        second, third, fourth = (
+            np.where(most > least, (1.0 - moved) * middle + moved * np.where(up, high, low), known)
+            for (middle, low, high), known in zip(self._mixture, self._known, strict=True)
+        )
+        return second, third, fourth
+
 
 RIDGE = 1e-9
 """Queries about the shares themselves that make the projection unique, as a part of the workload's."""
@@ -94,8 +266,8 @@ class QueryEstimate(ListedEstimate):
 
     def answers(self, rows: Any) -> tuple[Array, Array]:
         """Return unbiased estimates and standard errors of other queries, (p, n) or (n,)."""
-        asked = np.atleast_2d(np.asarray(rows, dtype=np.float64))
-        return asked @ self.shares, self.mechanism.spread(asked, self.shares, self.users, self.population)
+        queries = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+        return queries @ self.shares, self.mechanism.spread(queries, self.shares, self.users, self.population)
 
     def distribution(self) -> Array:
         """Return a cumulative distribution: increasing, from 0 to 1; biased where the estimate was not.
@@ -133,13 +305,13 @@ class QueryEstimate(ListedEstimate):
         together : int
             Number of quantiles that the level is for (Bonferroni).
         """
-        wanted = in_range("share", share, 0.0, 1.0, low_open=True, high_open=True)
+        target = in_range("share", share, 0.0, 1.0, low_open=True, high_open=True)
         scores = self.mechanism.cumulative_scores
         values = scores.rows @ self.shares
         limits = scores.limits(values, self.shares, self.users, self.population)
-        first, last = quantile_ends(values, limits, wanted, tail_of(level, together))
-        middle = int(np.argmax(self.distribution() >= wanted))
-        return Quantile(wanted, *self.mechanism._named_ends(middle, first, last))
+        first, last = quantile_ends(values, limits, target, tail_of(level, together))
+        middle = int(np.argmax(self.distribution() >= target))
+        return Quantile(target, *self.mechanism._named_ends(middle, first, last))
 
     def projected(self) -> Array:
         """Return shares that are >= 0 and sum to 1, nearest to the estimate in the norm of the workload.
@@ -151,8 +323,8 @@ class QueryEstimate(ListedEstimate):
         size = len(gram)
         metric = gram + RIDGE * float(np.trace(gram)) / size * np.eye(size)
         anchor = 1e4 * float(np.abs(metric).max())
-        found = nonnegative_quadratic(metric + anchor, -(metric @ self.shares + anchor))
-        whole: Array = found / float(found.sum())
+        shares = nonnegative_quadratic(metric + anchor, -(metric @ self.shares + anchor))
+        whole: Array = shares / float(shares.sum())
         return whole
 
     def figures(self) -> list[Figure]:

@@ -81,8 +81,8 @@ def range_rows(size: int) -> Array:
     """Return all ranges [i, j], shape (size (size + 1) / 2, size)."""
     first, last = np.triu_indices(size)
     place = np.arange(size)
-    found: Array = ((place >= first[:, None]) & (place <= last[:, None])).astype(np.float64)
-    return found
+    rows: Array = ((place >= first[:, None]) & (place <= last[:, None])).astype(np.float64)
+    return rows
 
 
 def prefix(size: Any) -> Named:
@@ -91,8 +91,8 @@ def prefix(size: Any) -> Named:
 
     def gram() -> Array:
         place = np.arange(n)
-        found: Array = n - 1.0 - np.maximum(place[:, None], place).astype(np.float64)
-        return found
+        inner: Array = n - 1.0 - np.maximum(place[:, None], place).astype(np.float64)
+        return inner
 
     return Named(
         n,
@@ -116,8 +116,8 @@ def ranges(size: Any) -> Named:
 
     def gram() -> Array:
         place = np.arange(n, dtype=np.float64)
-        found: Array = (np.minimum(place[:, None], place) + 1.0) * (n - np.maximum(place[:, None], place))
-        return found
+        inner: Array = (np.minimum(place[:, None], place) + 1.0) * (n - np.maximum(place[:, None], place))
+        return inner
 
     def names() -> list[str]:
         return [f"{first} to {last}" for first in range(n) for last in range(first, n)]
@@ -134,8 +134,8 @@ def cyclic_ranges(size: Any) -> Named:
 
     def rows() -> Array:
         start, length = np.array(arcs()).T
-        found: Array = ((np.arange(n) - start[:, None]) % n < length[:, None]).astype(np.float64)
-        return found
+        within: Array = ((np.arange(n) - start[:, None]) % n < length[:, None]).astype(np.float64)
+        return within
 
     def names() -> list[str]:
         return [f"{length} from {start}" for start, length in arcs()]
@@ -146,8 +146,8 @@ def cyclic_ranges(size: Any) -> Named:
         both = np.maximum(0, length - apart) + np.maximum(0, length - (n - apart))
         both[:, 0] = length[:, 0]
         shared = both.sum(axis=0).astype(np.float64)
-        found: Array = shared[(apart[:, None] - apart) % n]
-        return found
+        within: Array = shared[(apart[:, None] - apart) % n]
+        return within
 
     return Named(n, n * (n - 1), rows, names, gram, group="cycle")
 
@@ -167,41 +167,41 @@ def histogram(size: Any) -> Named:
 
 def marginals(sizes: Any, order: Any) -> Named:
     """Return the cells of all marginals of ``order`` attributes with these numbers of values."""
-    given = _sizes(sizes)
-    ways = integer("workload: order", order, 1, len(given))
-    n = math.prod(given)
-    subsets = list(itertools.combinations(range(len(given)), ways))
+    numbers = _sizes(sizes)
+    ways = integer("workload: order", order, 1, len(numbers))
+    n = math.prod(numbers)
+    subsets = list(itertools.combinations(range(len(numbers)), ways))
 
     def cells() -> NDArray[np.int64]:
-        return np.array(np.unravel_index(np.arange(n), given)).T
+        return np.array(np.unravel_index(np.arange(n), numbers)).T
 
     def rows() -> Array:
         kinds = cells()
         blocks = []
         for subset in subsets:
-            shape = [given[place] for place in subset]
+            shape = [numbers[place] for place in subset]
             number = np.ravel_multi_index(tuple(kinds[:, list(subset)].T), shape)
             blocks.append(np.equal.outer(np.arange(math.prod(shape)), number).astype(np.float64))
         return np.vstack(blocks)
 
     def names() -> list[str]:
-        found = []
+        queries = []
         for subset in subsets:
-            for values in itertools.product(*(range(given[place]) for place in subset)):
-                found.append(", ".join(f"x{place} = {v}" for place, v in zip(subset, values, strict=True)))
-        return found
+            for values in itertools.product(*(range(numbers[place]) for place in subset)):
+                queries.append(", ".join(f"x{place} = {v}" for place, v in zip(subset, values, strict=True)))
+        return queries
 
     def gram() -> Array:
         kinds = cells()
         agree = np.zeros((n, n), dtype=np.int64)
         for column in kinds.T:
             agree += np.equal.outer(column, column)
-        table = np.array([math.comb(count, ways) for count in range(len(given) + 1)], dtype=np.float64)
-        found: Array = table[agree]
-        return found
+        table = np.array([math.comb(count, ways) for count in range(len(numbers) + 1)], dtype=np.float64)
+        queries: Array = table[agree]
+        return queries
 
-    count = sum(math.prod(given[place] for place in subset) for subset in subsets)
-    group: Group = "cube" if set(given) == {2} else "none"
+    count = sum(math.prod(numbers[place] for place in subset) for subset in subsets)
+    group: Group = "cube" if set(numbers) == {2} else "none"
     return Named(n, count, rows, names, gram, group=group)
 
 
@@ -223,18 +223,18 @@ def parities(bits: Any, order: Any) -> Named:
 
 def means(sizes: Any, *, low: Any = 0.0, high: Any = 1.0) -> Named:
     """Return the mean of each coordinate on a grid of equally spaced values in [low, high]."""
-    given = _sizes(sizes)
+    numbers = _sizes(sizes)
     least = in_range("workload: low", low, -1e100, 1e100)
     most = in_range("workload: high", high, least, 1e100, low_open=True)
 
     def rows() -> Array:
-        axes = [np.linspace(least, most, size) for size in given]
+        axes = [np.linspace(least, most, size) for size in numbers]
         return np.array([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")])
 
     def names() -> list[str]:
-        return [f"mean of x{place}" for place in range(len(given))]
+        return [f"mean of x{place}" for place in range(len(numbers))]
 
-    return Named(math.prod(given), len(given), rows, names)
+    return Named(math.prod(numbers), len(numbers), rows, names)
 
 
 def events(slots: Any, most: Any, *, names: Any = None) -> Named:
@@ -248,7 +248,7 @@ def events(slots: Any, most: Any, *, names: Any = None) -> Named:
         not isinstance(names, Sequence) or isinstance(names, str) or len(names) != count
     ):
         raise ParameterError("workload: names", f"expected a list of {count} names", "give one per slot")
-    shown = [str(number) for number in range(count)] if names is None else [str(name) for name in names]
+    labels = [str(number) for number in range(count)] if names is None else [str(name) for name in names]
 
     def rows() -> Array:
         states = [
@@ -258,30 +258,30 @@ def events(slots: Any, most: Any, *, names: Any = None) -> Named:
         ]
         return np.array([[state.count(slot) for state in states] for slot in range(count)], dtype=np.float64)
 
-    return Named(math.comb(count + largest, largest), count, rows, lambda: list(shown))
+    return Named(math.comb(count + largest, largest), count, rows, lambda: list(labels))
 
 
 def _grid(sizes: Any, part: Callable[[int], Array], gram: Callable[[int], Array], word: str) -> Named:
-    given = _sizes(sizes)
-    if len(given) != 2:
+    numbers = _sizes(sizes)
+    if len(numbers) != 2:
         raise ParameterError(
-            "workload: sizes", f"expected two sizes, got {len(given)}", "for instance [4, 4]"
+            "workload: sizes", f"expected two sizes, got {len(numbers)}", "for instance [4, 4]"
         )
 
     def rows() -> Array:
-        found: Array = np.kron(part(given[0]), part(given[1])).astype(np.float64)
-        return found
+        products: Array = np.kron(part(numbers[0]), part(numbers[1])).astype(np.float64)
+        return products
 
     def names() -> list[str]:
-        counts = [len(part(size)) for size in given]
+        counts = [len(part(size)) for size in numbers]
         return [f"{word} {i}, {j}" for i in range(counts[0]) for j in range(counts[1])]
 
     def both() -> Array:
-        found: Array = np.kron(gram(given[0]), gram(given[1])).astype(np.float64)
-        return found
+        products: Array = np.kron(gram(numbers[0]), gram(numbers[1])).astype(np.float64)
+        return products
 
-    count = len(part(given[0])) * len(part(given[1])) if max(given) <= 256 else LARGEST
-    return Named(math.prod(given), count, rows, names, both)
+    count = len(part(numbers[0])) * len(part(numbers[1])) if max(numbers) <= 256 else LARGEST
+    return Named(math.prod(numbers), count, rows, names, both)
 
 
 def grid_prefix(sizes: Any) -> Named:
@@ -289,8 +289,8 @@ def grid_prefix(sizes: Any) -> Named:
 
     def gram(size: int) -> Array:
         place = np.arange(size)
-        found: Array = size - np.maximum(place[:, None], place).astype(np.float64)
-        return found
+        inner: Array = size - np.maximum(place[:, None], place).astype(np.float64)
+        return inner
 
     return _grid(sizes, lambda size: np.tri(size), gram, "up to")
 
@@ -300,8 +300,8 @@ def grid_ranges(sizes: Any) -> Named:
 
     def gram(size: int) -> Array:
         place = np.arange(size, dtype=np.float64)
-        found: Array = (np.minimum(place[:, None], place) + 1.0) * (size - np.maximum(place[:, None], place))
-        return found
+        inner: Array = (np.minimum(place[:, None], place) + 1.0) * (size - np.maximum(place[:, None], place))
+        return inner
 
     return _grid(sizes, range_rows, gram, "ranges")
 

@@ -16,13 +16,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.families.workload.audit.workload_bound import patterns_from
-from mechdesign.families.workload.master import Basis, Master
+from mechdesign.families.workload.master import Basis, Master, PatternWorth
 from mechdesign.families.workload.named import prefix
+from mechdesign.families.workload.patterns import Array, Sets, columns_of
 from mechdesign.families.workload.release import WorkloadRelease
-from mechdesign.families.workload.value import Array, Sets, columns_of
 from mechdesign.families.workload.weights import integer_weights, kept_and_repaired
-from mechdesign.families.workload.worth import PatternWorth
+from mechdesign.families.workload.workload_bound import patterns_from
 
 FILE = Path(__file__).with_name("prefix_ladder.npz")
 
@@ -72,8 +71,8 @@ class PrefixLadder:
         """Return the patterns of a rung, one of each pair of mirror images."""
         row = (size - int(self.sizes[0])) * len(self.epsilons) + place
         numbers = self.patterns[int(self.starts[row]) : int(self.starts[row + 1])]
-        found: Sets = (numbers[:, None] >> np.arange(size, dtype=np.uint32) & 1).astype(np.bool_)
-        return found
+        sets: Sets = (numbers[:, None] >> np.arange(size, dtype=np.uint32) & 1).astype(np.bool_)
+        return sets
 
 
 @cache
@@ -86,8 +85,8 @@ def prefix_ladder() -> PrefixLadder:
     >>> round(found.error(5, found.below(1.0)), 3), found.below(0.01)
     (9.645, -1)
     """
-    with np.load(FILE, allow_pickle=False) as kept:
-        return PrefixLadder(*(kept[name] for name in PrefixLadder.__dataclass_fields__))
+    with np.load(FILE, allow_pickle=False) as arrays:
+        return PrefixLadder(*(arrays[name] for name in PrefixLadder.__dataclass_fields__))
 
 
 def one_of_each(sets: Sets) -> Sets:
@@ -125,30 +124,30 @@ def weighed(sets: Sets, epsilon: float) -> tuple[Sets, Array, float]:
     shares = np.full(size, 1.0 / size)
     gram = _centered(size)
     columns = columns_of(sets, power)
-    found = Master(columns / columns.mean(axis=1, keepdims=True), gram, shares, Basis.of(gram, shares)).solve(
-        ACCURACY
-    )
-    used = found.weights > 1e-9 * float(found.weights.max())
-    kept, weights = sets[used], found.weights[used] / columns[used].mean(axis=1)
-    alone = (kept == kept[:, ::-1]).all(axis=1)
+    best = Master(
+        columns / columns.mean(axis=1, keepdims=True), gram, shares, Basis.of(gram, shares)
+    ).best_weights(ACCURACY)
+    used = best.weights > 1e-9 * float(best.weights.max())
+    heavy, weights = sets[used], best.weights[used] / columns[used].mean(axis=1)
+    alone = (heavy == heavy[:, ::-1]).all(axis=1)
     halves = np.where(alone, weights, weights / 2.0)
-    both = np.vstack([kept, kept[~alone][:, ::-1]])
-    return both, np.concatenate([halves, halves[~alone]]), found.value - float(np.trace(gram)) / size
+    both = np.vstack([heavy, heavy[~alone][:, ::-1]])
+    return both, np.concatenate([halves, halves[~alone]]), best.value - float(np.trace(gram)) / size
 
 
 def _centered(size: int) -> Array:
     """Return the Gram matrix of the cumulative shares less their averages."""
     named = prefix(size).rows()
     rows = named - named.mean(axis=1, keepdims=True)
-    found: Array = rows.T @ rows
-    return found
+    gram: Array = rows.T @ rows
+    return gram
 
 
 def prefix_mechanism(sets: Sets, epsilon: float, promised: float) -> WorkloadRelease:
     """Return the mechanism of the best weights of sets for epsilon, exactly private at the promised one."""
     both, amounts, _ = weighed(sets, epsilon)
-    kept, repaired = kept_and_repaired(both, amounts, math.exp(epsilon))
-    weights = integer_weights(kept, repaired, promised)
+    patterns, repaired = kept_and_repaired(both, amounts, math.exp(epsilon))
+    weights = integer_weights(patterns, repaired, promised)
     return WorkloadRelease({"name": "prefix", "size": sets.shape[1]}, promised, weights)
 
 

@@ -20,8 +20,8 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
 from mechdesign.core.values import frozen_value, kept, kept_after
 from mechdesign.exact.numbers import frozen
-from mechdesign.families.workload.audit.workload_bound import is_dominated
 from mechdesign.families.workload.named import NAMED, Named
+from mechdesign.families.workload.workload_bound import is_dominated
 
 Array = NDArray[np.float64]
 
@@ -107,8 +107,8 @@ class Workload:
     def rows(self) -> Array:
         """The queries without weights, shape (p, n)."""
         if self.named is None:
-            given: Array = self.given
-            return frozen(given)
+            rows: Array = self.given
+            return frozen(rows)
         if not self.is_listed:
             raise ParameterError(
                 "workload",
@@ -130,8 +130,8 @@ class Workload:
         if self.weights is None and self.named is not None and self.named.gram is not None:
             return frozen(self.named.gram())
         rows = self.rows if self.weights is None else self.rows * np.sqrt(self.weights)[:, None]
-        found: Array = rows.T @ rows
-        return frozen(found)
+        gram: Array = rows.T @ rows
+        return frozen(gram)
 
     @cached_property
     def gram_error(self) -> Array:
@@ -164,11 +164,11 @@ class Workload:
         for digits in range(12, 1, -1):
             raised = (1.0 - 10.0**-digits) * (self.gram + level)
             try:
-                found: Array = np.asarray(np.linalg.cholesky(raised)).T
+                factor: Array = np.asarray(np.linalg.cholesky(raised)).T
             except np.linalg.LinAlgError:
                 return None
-            if is_dominated(found, self.gram, self.gram_error):
-                return found
+            if is_dominated(factor, self.gram, self.gram_error):
+                return factor
         return None
 
     @cached_property
@@ -181,8 +181,8 @@ class Workload:
     def centered(self, population: Array) -> Array:
         """Return the Gram matrix of the queries less their averages over the population."""
         average = self.gram @ population
-        found: Array = self.gram - average[:, None] - average[None, :] + float(population @ average)
-        return (found + found.T) / 2.0
+        centered: Array = self.gram - average[:, None] - average[None, :] + float(population @ average)
+        return (centered + centered.T) / 2.0
 
     def as_json(self) -> Any:
         """Return the source of the workload, as plain values."""
@@ -205,29 +205,29 @@ def query_matrix(given: Any) -> Array:
     return rows
 
 
-def _require_even_rows(given: Any) -> None:
+def _require_even_rows(rows: Any) -> None:
     """Raise ParameterError where a row has more or fewer entries than the first."""
-    if not isinstance(given, list | tuple) or not all(isinstance(row, Sized) for row in given):
+    if not isinstance(rows, list | tuple) or not all(isinstance(row, Sized) for row in rows):
         return
-    for number, row in enumerate(given):
-        if len(row) != len(given[0]):
+    for number, row in enumerate(rows):
+        if len(row) != len(rows[0]):
             raise ParameterError(
                 "workload",
-                f"row {number} has {counted(len(row), 'entry')}, row 0 has {len(given[0])}",
+                f"row {number} has {counted(len(row), 'entry')}, row 0 has {len(rows[0])}",
                 "give every query one entry per type",
             )
 
 
-def named_workload(given: Any) -> Named | None:
+def named_workload(workload: Any) -> Named | None:
     """Return the named workload that a table stands for; None for a matrix."""
-    if not isinstance(given, Mapping):
+    if not isinstance(workload, Mapping):
         return None
-    name = given.get("name")
+    name = workload.get("name")
     if name is None:
         raise ParameterError("workload", "'name' is missing", f"use {', '.join(sorted(NAMED))}")
     if not isinstance(name, str) or name not in NAMED:
         raise ParameterError("workload", f"unknown name '{name}'", suggestion(str(name), NAMED))
-    arguments = {str(word): value for word, value in given.items() if word != "name"}
+    arguments = {str(word): value for word, value in workload.items() if word != "name"}
     return _called(str(name), NAMED[str(name)], arguments)
 
 
@@ -256,8 +256,8 @@ def _weights(given: Any, count: int) -> Array:
         )
     largest = float(weights.max())
     if largest < LIGHTEST:
-        told = "all are 0" if largest == 0.0 else f"none is above {largest:g}"
-        raise ParameterError("weights", told, "give at least one query a weight such as 1")
+        reason = "all are 0" if largest == 0.0 else f"none is above {largest:g}"
+        raise ParameterError("weights", reason, "give at least one query a weight such as 1")
     return weights
 
 

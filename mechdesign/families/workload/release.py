@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -23,6 +24,8 @@ from mechdesign.collect.intervals import tail_of
 from mechdesign.collect.labels import Codes, Labels
 from mechdesign.collect.operations import ANYWAY, CLIP, Column, Operation, Settings
 from mechdesign.collect.plausible import implausible
+from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, Steps
+from mechdesign.collect.report_counts import ReportMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -34,14 +37,39 @@ from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Intake
 from mechdesign.exact.numbers import frozen, number_of_text, wholes
 from mechdesign.exact.randomness import BITS, BitSource, Rng, bit_source
-from mechdesign.families.workload.audit.patterns import audit_patterns
-from mechdesign.families.workload.client import PatternClient
-from mechdesign.families.workload.estimate import QueryEstimate
-from mechdesign.families.workload.limits import QueryScores, users_within
-from mechdesign.families.workload.orbits import OrbitValue, OrbitWeights, Translations
+from mechdesign.families.workload.estimate import QueryEstimate, QueryScores, users_within
+from mechdesign.families.workload.patterns import Array, ChannelValue, OrbitValue, OrbitWeights, Translations
 from mechdesign.families.workload.queries import Workload
-from mechdesign.families.workload.value import Array, ChannelValue
-from mechdesign.families.workload.weights import PatternWeights
+from mechdesign.families.workload.weights import PatternWeights, audit_patterns
+
+
+class PatternClient(ReportMechanism[QueryEstimate]):
+    """Texts of a workload for the author of its client; with a range a number is asked, for its bin."""
+
+    weights: PatternWeights | OrbitWeights
+    domain: Domain | None
+
+    def _client_steps(self) -> Steps:
+        """Return how a report is drawn, as plain values; ``bins``: the answer is a number of a range."""
+        return {**self.weights.client_steps(), "bins": self.domain is not None}
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws a report of one answer, or of one number of the range."""
+        recipe = super().recipe()
+        if self.domain is None:
+            return recipe
+        return replace(
+            recipe, inputs=(AskedNumber(recipe.inputs[0].name, self.domain.low, self.domain.high),)
+        )
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return the number of one report, from the bits of a source."""
+        return int(self.draw(self._codes([answer]), source)[0])
+
+    @abstractmethod
+    def _codes(self, answers: Any, clip: bool = False) -> Codes:
+        """Return the number of the type of each answer."""
+
 
 BIASED = 2.0**-31
 """The largest bias that is allowed, as a part of the standard error of one report: that of 2^62 users."""
@@ -120,9 +148,9 @@ class WorkloadRelease(PatternClient):
 
     def _figures(self) -> str:
         name = self.workload.named and self.workload.given["name"]
-        asked = counted(self.workload.count, "query") + (f" ({name})" if name else "")
+        workload = counted(self.workload.count, "query") + (f" ({name})" if name else "")
         return (
-            f"{asked}, {counted(self.labels.size, 'type')}, {counted(self.weights.reports, 'report')}, "
+            f"{workload}, {counted(self.labels.size, 'type')}, {counted(self.weights.reports, 'report')}, "
             f"epsilon={self.epsilon:g}"
         )
 
@@ -241,8 +269,8 @@ class WorkloadRelease(PatternClient):
     def cumulative_scores(self) -> QueryScores:
         """The scores of the cumulative shares of all types but the last one."""
         rows = np.tri(self.labels.size - 1, self.labels.size)
-        shown = self._scores
-        return shown if np.array_equal(shown.rows, rows) else QueryScores(rows, self.value.query_moments)
+        scores = self._scores
+        return scores if np.array_equal(scores.rows, rows) else QueryScores(rows, self.value.query_moments)
 
     @cached_property
     def _listed(self) -> tuple[Array, tuple[str, ...]]:
@@ -262,14 +290,14 @@ class WorkloadRelease(PatternClient):
         variance = truth @ errors
         if population:
             variance = variance + np.maximum((rows**2) @ truth - (rows @ truth) ** 2, 0.0)
-        found: Array = np.sqrt(np.maximum(variance, 0.0) / users)
-        return found
+        spread: Array = np.sqrt(np.maximum(variance, 0.0) / users)
+        return spread
 
     def _named_ends(self, middle: int, first: int, last: int) -> tuple[Any, Any, Any]:
         """Return a type and two further ones by name, or the middle of a bin and the ends of two others."""
         if self.domain is None:
-            shown = self.labels.shown()
-            return shown[middle], shown[first], shown[last]
+            names = self.labels.shown()
+            return names[middle], names[first], names[last]
         edges = np.linspace(self.domain.low, self.domain.high, self.labels.size + 1)
         return float(edges[middle] + edges[middle + 1]) / 2.0, float(edges[first]), float(edges[last + 1])
 
@@ -300,16 +328,20 @@ class WorkloadRelease(PatternClient):
         largest = float(np.sqrt(self._query_errors.max() / count))
         typical = float(np.sqrt((self.population @ self._query_errors).max() / count))
         even = float(np.ptp(self.population)) < 1e-12
-        told = (largest, typical, f"if {'all types are equally frequent' if even else 'the plan is right'}")
+        assumption = (
+            largest,
+            typical,
+            f"if {'all types are equally frequent' if even else 'the plan is right'}",
+        )
         kind, single = ("events per user", "a slot") if self._counts_events else ("queries", "")
         if float(relative.max()) <= 1.0:
-            return Forecast(kind, count, True, *told, of=single)
+            return Forecast(kind, count, True, *assumption, of=single)
         reason = (
             f"with {counted(count, 'user')} the standard error of {single or 'a query'} is "
             f"up to {float(relative.max()):.4g} times "
             "the range of its answers; collect from more users, or build with a larger epsilon"
         )
-        return Forecast(kind, count, False, *told, reason, of=single)
+        return Forecast(kind, count, False, *assumption, reason, of=single)
 
     @property
     def _counts_events(self) -> bool:

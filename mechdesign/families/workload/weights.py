@@ -1,21 +1,97 @@
-"""From the weights of patterns in floating point to integers out of 2**62 that are private exactly."""
+"""The integer weights of patterns: from floating point to integers out of 2**62, and their exact audit.
+
+**Audit.**
+No matrix of types and reports is needed: the ratio of a report's two weights is all that privacy depends on.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.classes import ClassAudit, class_audit
 from mechdesign.collect.recipes import Steps
-from mechdesign.core.errors import ParameterError
-from mechdesign.exact.exponential import exp_written
-from mechdesign.exact.numbers import frozen
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.validation import privacy_epsilon
+from mechdesign.exact.exponential import exp_lower, exp_written
+from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.exact.randomness import BITS, TOTAL
-from mechdesign.families.workload.audit.patterns import blank_weights
-from mechdesign.families.workload.orbits import OrbitWeights, Translations, pattern_tables
-from mechdesign.families.workload.value import Array, ChannelValue, Sets, columns_of
+from mechdesign.families.workload.patterns import (
+    Array,
+    ChannelValue,
+    OrbitWeights,
+    Sets,
+    Translations,
+    columns_of,
+    pattern_tables,
+)
+
+Weights = NDArray[np.int64]
+
+
+def blank_weights(sets: Sets, low: Any, high: Any) -> Weights:
+    """Return 2**62 less the weights of each type: the weights of the blank report, shape (n,).
+
+    Parameters
+    ----------
+    sets : (K, n) array of bool
+    low, high : (K,) int arrays
+        The weight of a report for a type outside of its set, and in it.
+
+    Raises
+    ------
+    CertificateError
+        When a weight is negative, or those of a type sum to more than 2**62.
+    """
+    low, high = wholes("low", low, 1), wholes("high", high, 1)
+    if sets.ndim != 2 or low.shape != high.shape or low.shape != sets.shape[:1] or not sets.size:
+        raise CertificateError("channel", "sets and weights do not belong together")
+    if min(int(low.min()), int(high.min())) < 0 or max(int(low.max()), int(high.max())) > TOTAL:
+        raise CertificateError("channel", "a weight is negative or exceeds 2**62")
+    inside = sets.astype(np.int64)
+    halves = ((low & 0x7FFFFFFF, high & 0x7FFFFFFF), (low >> 31, high >> 31))  # of 31 bits: no sum overflows
+    bottoms, tops = ((int(outer.sum()) + (inner - outer) @ inside).tolist() for outer, inner in halves)
+    blanks = [TOTAL - (top << 31) - bottom for bottom, top in zip(bottoms, tops, strict=True)]
+    if min(blanks) < 0:
+        row = blanks.index(min(blanks))
+        raise CertificateError("channel", f"row {row} sums to more than 2**62")
+    return np.array(blanks, dtype=np.int64)
+
+
+def audit_patterns(low: Weights, high: Weights, blank: Weights, epsilon: float) -> ClassAudit:
+    """Audit pattern weights exactly: high <= e^epsilon low for every report, and for the blank one.
+
+    Examples
+    --------
+    >>> low, high = np.array([2**60, 2**60]), np.array([3 * 2**60, 3 * 2**60])
+    >>> audit = audit_patterns(low, high, np.array([0, 0]), 1.0)
+    >>> audit.holds, round(audit.true_epsilon, 6)
+    (False, 1.098612)
+    """
+    promised = privacy_epsilon(epsilon)
+    bound, holds = exp_lower(promised), True
+    pairs = list(zip(low.tolist(), high.tolist(), range(len(low)), strict=True))
+    pairs.append((min(blank.tolist()), max(blank.tolist()), len(low)))
+    worst, place = Fraction(1), -1
+    for first, second, report in pairs:
+        small, large = min(first, second), max(first, second)
+        if large == 0:
+            continue
+        holds = holds and large * bound.denominator <= bound.numerator * small
+        if small == 0:
+            worst, place = Fraction(0), report
+            break
+        if large * worst.denominator > worst.numerator * small:
+            worst, place = Fraction(large, small), report
+    witness = {} if place < 0 else {"report": place}
+    types = len(blank)
+    return class_audit(promised, worst or None, holds, witness, types * (types - 1))
+
 
 RESERVE = 1e-9
 """The part of all reports that are blank at least: it absorbs every rounding error."""
@@ -72,18 +148,18 @@ class PatternWeights:
         A single device goes through all reports, always to the end; for many users at once the sums of a type
         are made once and searched.
         """
-        found = np.empty(len(codes), dtype=np.int64)
+        reports = np.empty(len(codes), dtype=np.int64)
         if not len(codes):
-            return found
+            return reports
         order = np.argsort(codes, kind="stable")
         kinds, starts = np.unique(codes[order], return_index=True)
         for kind, users in zip(kinds.tolist(), np.split(order, starts[1:]), strict=True):
             ends = np.cumsum(self.row(kind))
             if len(codes) <= FEW:
-                found[users] = (ends[None, :] <= drawn[users, None]).sum(axis=1)
+                reports[users] = (ends[None, :] <= drawn[users, None]).sum(axis=1)
             else:
-                found[users] = np.searchsorted(ends, drawn[users], side="right")
-        return found
+                reports[users] = np.searchsorted(ends, drawn[users], side="right")
+        return reports
 
     def client_steps(self) -> Steps:
         """Return how a report is drawn, as plain values for clients; the blank report is what is left."""
@@ -133,8 +209,8 @@ def kept_and_repaired(sets: Sets, amounts: Array, exponential: float) -> tuple[S
     sets, amounts = in_order(sets, amounts)
     columns = columns_of(sets, exponential)
     share = amounts * columns.mean(axis=1)
-    kept = share > min(RARE, 0.01 * float(share.max()))
-    sets, columns, amounts = sets[kept], columns[kept], amounts[kept]
+    used = share > min(RARE, 0.01 * float(share.max()))
+    sets, columns, amounts = sets[used], columns[used], amounts[used]
     for _ in range(REPAIRS):
         missing = 1.0 - columns.T @ amounts
         if float(np.abs(missing).max()) <= CLOSE:
@@ -184,5 +260,5 @@ def _leading(weight: int) -> int:
 
 def integer_orbits(sets: Sets, amounts: Array, group: Translations, epsilon: float) -> OrbitWeights:
     """Return integer weights of base sets and all their translates, high <= e^epsilon low exactly."""
-    made = integer_weights(sets, amounts, epsilon)
-    return OrbitWeights(made.sets, made.low, made.high, group)
+    weights = integer_weights(sets, amounts, epsilon)
+    return OrbitWeights(weights.sets, weights.low, weights.high, group)

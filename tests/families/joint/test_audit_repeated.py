@@ -11,7 +11,7 @@ import pytest
 
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.exact.exponential import exp_lower
-from mechdesign.families.joint.audit.repeated import RepeatedBits, audit_repeated, epsilon_of_quotient
+from mechdesign.families.joint.repeated import RepeatedBits, audit_repeated, epsilon_of_quotient
 
 
 def bit_chances(bits: RepeatedBits, reports: int) -> dict[tuple[int, ...], tuple[Fraction, Fraction]]:

@@ -11,9 +11,8 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.simulate import simulate
-from mechdesign.families.joint.collection.problem import JointCollection
-from mechdesign.families.joint.collection.variances import coordinates, least_flip, variance
-from mechdesign.families.joint.papers.collection.quantities import direct_response, singles_direct
+from mechdesign.families.joint.collection import JointCollection, coordinates, least_flip, variance
+from mechdesign.families.joint.papers.collection import direct_response, singles_direct
 
 
 def from_the_definition(h: Fraction, q: Fraction, p: Fraction, reports: int) -> Fraction:
@@ -44,7 +43,7 @@ def test_the_formula_of_the_variance_is_the_definition(seed):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_least_flip_is_where_the_exact_ratio_meets_the_promise(seed):
-    from mechdesign.families.joint.audit.repeated import RepeatedBits
+    from mechdesign.families.joint.repeated import RepeatedBits
 
     rng = np.random.default_rng(seed)
     x, y = rng.uniform(0.05, 0.9, 2)

@@ -11,9 +11,9 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, UnknownNameError
 from mechdesign.families.joint import Likelihood, most_likely
-from mechdesign.families.joint.distribution.expectation import climb
-from mechdesign.families.joint.distribution.problem import GAP
-from mechdesign.families.joint.papers.distribution.lasso import coordinate_descent, design
+from mechdesign.families.joint.distribution import GAP
+from mechdesign.families.joint.likelihood import climb
+from mechdesign.families.joint.papers.distribution import coordinate_descent, one_hot_design
 from mechdesign.solvers.nonnegative import nonnegative_least_squares
 
 
@@ -118,10 +118,10 @@ def test_the_papers_rule_stops_at_once_with_thousands_of_cells():
 
 def test_lasso_cannot_see_dependence():
     """Two attributes that always agree, and two that are independent, have the same bits."""
-    matrix = design([2, 2])
+    matrix = one_hot_design([2, 2])
     equal, independent = np.array([0.5, 0.0, 0.0, 0.5]), np.full(4, 0.25)
     assert (matrix @ equal == matrix @ independent).all()
-    assert np.linalg.matrix_rank(design([4, 5, 3])) == 4 + 5 + 3 - 3 + 1
+    assert np.linalg.matrix_rank(one_hot_design([4, 5, 3])) == 4 + 5 + 3 - 3 + 1
     distances = []
     for users in (2_000, 200_000):
         given = {"name": "simulated", "distribution": [0.4, 0.1, 0.1, 0.4], "users": users, "seed": 1}
@@ -136,7 +136,7 @@ def test_lasso_cannot_see_dependence():
 def test_what_looks_at_single_bits_is_far_from_one_of_two_populations():
     """Always agreeing or never: the same bits; which solution comes out is up to the algorithm."""
     agree, differ = np.array([0.5, 0.0, 0.0, 0.5]), np.array([0.0, 0.5, 0.5, 0.0])
-    matrix, users = design([2, 2]), 200_000
+    matrix, users = one_hot_design([2, 2]), 200_000
     found = []
     for truth in (agree, differ):
         given = {"name": "simulated", "distribution": truth, "users": users, "seed": 1}
@@ -156,7 +156,7 @@ def test_coordinate_descent_meets_the_conditions_of_optimality(seed):
     """Up to its rule to stop: a sweep moves no cell by more than 1e-4 of the largest."""
     rng = np.random.default_rng(seed)
     sizes = [[2, 3], [4], [2, 2, 3]][seed % 3]
-    matrix, penalty = design(sizes), 0.01
+    matrix, penalty = one_hot_design(sizes), 0.01
     target = rng.uniform(0.0, 0.5, sum(sizes))
     found = coordinate_descent(sizes, target, penalty)
     best = nonnegative_least_squares(matrix, target - penalty / len(sizes))
@@ -169,7 +169,7 @@ def test_coordinate_descent_meets_the_conditions_of_optimality(seed):
 def test_a_penalty_only_moves_all_counts(seed):
     """LASSO minimises |y - M b|^2 / 2 + penalty sum b: the same as least squares for y - penalty / d."""
     rng = np.random.default_rng(seed)
-    matrix, target, penalty = design([3, 2, 2]), rng.uniform(0.1, 0.5, 7), 0.03
+    matrix, target, penalty = one_hot_design([3, 2, 2]), rng.uniform(0.1, 0.5, 7), 0.03
     found = nonnegative_least_squares(matrix, target - penalty / 3)
     gradient = matrix.T @ (matrix @ found - target) + penalty  # optimal: >= 0, and 0 where b > 0
     assert gradient.min() > -1e-12

@@ -11,7 +11,7 @@ import pytest
 from mechdesign.collect.intervals import tail_of
 from mechdesign.core.errors import DataError, EstimationError, ParameterError
 from mechdesign.families.joint import JointResponse, JointTable
-from mechdesign.families.joint.linked import sequence_chances
+from mechdesign.families.joint.repeated import sequence_chances
 from tests.support.statistics import surveys
 
 SIZES = [2, 3]

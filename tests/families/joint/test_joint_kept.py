@@ -16,7 +16,7 @@ import pytest
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError, MechDesignError, MethodError, ModelFileError
 from mechdesign.families.joint import JointResponse, PermanentResponse
-from mechdesign.families.joint.layout import bits_of
+from mechdesign.families.joint.one_hot import bits_of
 
 
 def limited(**options) -> JointResponse:

@@ -10,10 +10,9 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.joint import JointResponse
-from mechdesign.families.joint.choosing import best_penalty
-from mechdesign.families.joint.moments import EffectMoments
-from mechdesign.families.joint.penalized import judged_penalized, penalized_likelihood
-from mechdesign.families.joint.unbiased import unbiased
+from mechdesign.families.joint.likelihood import EffectMoments
+from mechdesign.families.joint.one_hot import unbiased
+from mechdesign.families.joint.penalized import best_penalty, judged_penalized, penalized_likelihood
 
 SIZES = [2, 3, 2]
 

@@ -21,7 +21,7 @@ from mechdesign.core.errors import (
 from mechdesign.exact.draw.packed import as_texts
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.joint import JointResponse, PatternCounts, PermanentResponse
-from mechdesign.families.joint.layout import bits_of
+from mechdesign.families.joint.one_hot import bits_of
 
 SIZES = [2, 3]
 

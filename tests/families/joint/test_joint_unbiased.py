@@ -11,8 +11,7 @@ import pytest
 
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.joint import JointResponse
-from mechdesign.families.joint.spreads import single_spreads
-from mechdesign.families.joint.unbiased import products
+from mechdesign.families.joint.one_hot import products, single_spreads
 
 SIZES = ([2], [3], [2, 2], [2, 3])
 

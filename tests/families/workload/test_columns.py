@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.workload.linear_queries.all_columns import all_sets
-from mechdesign.families.workload.linear_queries.outcomes import spectral_bound
-from mechdesign.families.workload.linear_queries.pricing import DualPrices
+from mechdesign.families.workload.few_types import all_sets
+from mechdesign.families.workload.pricing import DualPrices
+from mechdesign.families.workload.query_outcomes import spectral_bound
 
 STATED = [
     ({"name": "prefix", "size": 12}, 1.0, 46.62969344, 1e-8),

@@ -11,10 +11,9 @@ import mechdesign as md
 from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import CertificateError, RowError
 from mechdesign.families.workload import WorkloadRelease
-from mechdesign.families.workload.audit.event_patterns import OneEventBound
-from mechdesign.families.workload.event_counts.balanced import balanced_sets
-from mechdesign.families.workload.event_counts.symmetric import best_classes
-from mechdesign.families.workload.events import EventRelease
+from mechdesign.families.workload.event_bound import OneEventBound
+from mechdesign.families.workload.event_release import EventRelease
+from mechdesign.families.workload.event_symmetry import balanced_sets, best_classes
 
 RARE = [0.9, 0.1]
 

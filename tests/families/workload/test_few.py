@@ -7,12 +7,9 @@ import pytest
 
 import mechdesign as md
 from mechdesign.exact.enclosure import Enclosure
-from mechdesign.families.workload.audit.few_queries import largest_excess
-from mechdesign.families.workload.audit.workload_bound import WorkloadBound, patterns_from
-from mechdesign.families.workload.linear_queries import few
-from mechdesign.families.workload.linear_queries.estimates import cell_patterns
-from mechdesign.families.workload.linear_queries.pricing import DualPrices
-from mechdesign.families.workload.linear_queries.reflections import Reflections
+from mechdesign.families.workload.few_queries import few_queries
+from mechdesign.families.workload.pricing import DualPrices, Reflections, cell_patterns
+from mechdesign.families.workload.workload_bound import WorkloadBound, largest_excess, patterns_from
 
 
 def numbers(rng: np.random.Generator, rows: int, size: int, whole: bool):
@@ -86,7 +83,7 @@ def test_symmetries_do_not_change_the_optimum(sizes, epsilon):
     )
     rows = problem.directions(np.eye(problem.queries.size))
     assert len(Reflections.of(rows, problem.shares).maps) == (8 if sizes[0] == sizes[1] else 4)
-    found, exact = few.run(problem, gap=1e-4), md.solve(problem)
+    found, exact = few_queries(problem, gap=1e-4), md.solve(problem)
     value = problem.objective(found.variables)
     assert found.bound <= exact.value * (1 + 1e-9)
     assert exact.bound <= value * (1 + 1e-9)

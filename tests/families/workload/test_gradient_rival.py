@@ -11,7 +11,7 @@ import pytest
 import mechdesign as md
 from benchmarks.factorization import best_channel, error_of, hadamard_response, projected
 from benchmarks.linear_queries_figures import results, rows_of
-from mechdesign.families.workload.value import ChannelValue
+from mechdesign.families.workload.patterns import ChannelValue
 
 
 @pytest.mark.parametrize("name", ["prefix", "ranges"])

@@ -9,10 +9,9 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.solve import find_method
-from mechdesign.families.workload.linear_queries.blocks import partitions_of
-from mechdesign.families.workload.linear_queries.designs import affine_sets, cell_sets
-from mechdesign.families.workload.linear_queries.mixture import best_chances
-from mechdesign.families.workload.linear_queries.simple_reports import best_subset_size, spread_of
+from mechdesign.families.workload.many_types import best_chances
+from mechdesign.families.workload.pattern_sets import partitions_of
+from mechdesign.families.workload.simple_reports import affine_sets, best_subset_size, cell_sets, spread_of
 
 
 def prefix(size: int, epsilon: float, **more) -> md.LinearQueries:
@@ -57,7 +56,7 @@ def test_what_runs_has_the_error_that_is_stated_and_a_bound_of_nothing_is_said()
 
 def test_a_tree_of_256_types_applies_where_its_lowest_level_has_too_many_sets():
     """Its lowest level would have 8.8e9 sets of 5 types; hyperplanes are as good to a few percent."""
-    from mechdesign.families.workload.papers.linear_queries.quantities import tree_error
+    from mechdesign.families.workload.papers.linear_queries import tree_error
 
     problem = prefix(256, 4.0)
     found = md.solve(problem, "tree").value

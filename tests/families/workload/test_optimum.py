@@ -10,9 +10,9 @@ import pytest
 import mechdesign as md
 from mechdesign.core.values import changed
 from mechdesign.families.workload import Workload
-from mechdesign.families.workload.audit.workload_bound import WorkloadBound
-from mechdesign.families.workload.linear_queries.outcomes import outcome
 from mechdesign.families.workload.named import NAMED
+from mechdesign.families.workload.query_outcomes import outcome
+from mechdesign.families.workload.workload_bound import WorkloadBound
 
 STATED = [
     ({"name": "prefix", "size": 4}, 1.0, 5.99300782),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import mechdesign as md
-from mechdesign.families.workload.papers.linear_queries.quantities import tree_error
+from mechdesign.families.workload.papers.linear_queries import tree_error
 
 BITS = {"name": "marginals", "sizes": [2] * 6, "order": 3}
 

@@ -7,8 +7,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.solve import applicable_methods
-from mechdesign.families.workload.linear_queries.blocks import block_patterns
-from mechdesign.families.workload.linear_queries.simple import REPORTS, best_simple
+from mechdesign.families.workload.pattern_sets import block_patterns
+from mechdesign.families.workload.simple_reports import REPORTS, best_simple
 
 
 def named(name: str, size: int, epsilon: float, **more) -> md.LinearQueries:

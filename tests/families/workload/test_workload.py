@@ -13,8 +13,7 @@ from mechdesign.data.intake import Intake
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.workload import PatternWeights, WorkloadRelease
-from mechdesign.families.workload.audit.patterns import audit_patterns, blank_weights
-from mechdesign.families.workload.weights import DIGITS, RESERVE
+from mechdesign.families.workload.weights import DIGITS, RESERVE, audit_patterns, blank_weights
 
 PREFIX = md.LinearQueries(workload={"name": "prefix", "size": 6}, epsilon=1.0)
 

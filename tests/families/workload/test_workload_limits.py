@@ -9,7 +9,7 @@ import mechdesign as md
 from benchmarks.coverage_workload import drawn_counts
 from mechdesign.collect.intervals import rare_step, tail_of
 from mechdesign.collect.quantile_ends import quantile_ends
-from mechdesign.families.workload.events.limits import ClassCurves
+from mechdesign.families.workload.event_release import ClassCurves
 from mechdesign.families.workload.weights import FEW
 
 QUANTILE = 1.959964

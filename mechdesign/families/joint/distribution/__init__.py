@@ -1,1 +1,0 @@
-"""The problem ``joint-distribution``: the most likely joint distribution, given reports."""

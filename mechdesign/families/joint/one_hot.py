@@ -1,0 +1,199 @@
+"""One-hot reports as packed bits: their layout, and the unbiased estimates of joint cells from them.
+
+**Unbiased products.**
+For a user's report T, t_j[b] = (T_j[b] - p*) / (q* - p*) has the mean 1 where the user's value is b, else 0.
+Every user has one value of each attribute, so that
+
+    u_j[b] = t_j[b] - (sum_c t_j[c] - 1) / k_j
+
+has the same means; it is the nearest point to t_j with sum 1. The noise of different attributes is
+independent, so the product of u_j[b_j] over some attributes has the mean 1 in the user's own cell and 0 in
+every other: its mean over users estimates the share of the cell without bias, whatever the joint
+distribution. A conditional share is the quotient of two of them. With s_1 and s_0 the variances of t for a
+true 1 and a true 0, the variances of u sum over the values of an attribute to (1 - 1/k) (s_1 + (k - 1) s_0).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.attributes import Attributes
+
+Packed = NDArray[np.uint8]
+Bits = NDArray[np.uint8]
+Codes = NDArray[np.int64]
+
+
+def titles(attributes: Attributes) -> list[str]:
+    """Return the headings of tables: the attributes' names, or their numbers.
+
+    Examples
+    --------
+    >>> titles(Attributes([2, 3])), titles(Attributes([2, 3], ["smokes", "income"]))
+    (['attribute 0', 'attribute 1'], ['smokes', 'income'])
+    """
+    shown = attributes.shown()
+    return shown if attributes.names is not None else [f"attribute {number}" for number in shown]
+
+
+def one_hot(codes: Codes, sizes: Sequence[int]) -> Packed:
+    """Return the bits of values, one group an attribute, packed.
+
+    Examples
+    --------
+    >>> one_hot(np.array([[1, 2], [0, 0]]), [2, 3]).tolist()
+    [[72], [160]]
+    """
+    bits = np.zeros((len(codes), sum(sizes)), dtype=np.uint8)
+    rows, start = np.arange(len(codes)), 0
+    for place, size in enumerate(sizes):
+        bits[rows, start + codes[:, place]] = 1
+        start += size
+    return np.packbits(bits, axis=1)
+
+
+def grouped(packed: Packed, counts: Codes) -> tuple[Packed, Codes]:
+    """Return the different rows and the sums of their counts.
+
+    Examples
+    --------
+    >>> grouped(np.array([[3], [1], [3]], dtype=np.uint8), np.array([1, 1, 5]))
+    (array([[1],
+           [3]], dtype=uint8), array([1, 6]))
+    """
+    if not len(packed):
+        return packed, counts
+    order = np.argsort(keys(packed), kind="stable")
+    ordered = packed[order]
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    starts = np.flatnonzero(fresh)
+    return ordered[starts], np.add.reduceat(counts[order], starts)
+
+
+def keys(packed: Packed) -> NDArray[Any]:
+    """Return a key for every row that is equal for equal rows: a number where it has at most 64 bits."""
+    rows, width = packed.shape
+    if width > 8:
+        return np.ascontiguousarray(packed).view(np.dtype((np.void, width))).ravel()
+    filled = np.zeros((rows, 8), dtype=np.uint8)
+    filled[:, :width] = packed
+    return filled.view(np.uint64).ravel()
+
+
+def bits_of(packed: Packed, sizes: Sequence[int], view: Sequence[int]) -> Bits:
+    """Return the bits of some attributes, group after group, one row a report.
+
+    Examples
+    --------
+    >>> bits_of(np.array([[72]], dtype=np.uint8), [2, 3], [1])
+    array([[0, 0, 1]], dtype=uint8)
+    """
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    unpacked = np.unpackbits(packed, axis=1, count=int(starts[-1]))
+    places = np.concatenate([np.arange(starts[place], starts[place + 1]) for place in view])
+    bits: Bits = np.ascontiguousarray(unpacked[:, places])
+    return bits
+
+
+Array = NDArray[np.float64]
+
+BLOCK = 1 << 21
+"""Numbers of a block of products."""
+
+
+def products(bits: Bits | Array, sizes: Sequence[int], own: float, other: float) -> Array:
+    """Return the products of sum-to-one debiased bits, or of means over a user's reports, (n, cells)."""
+    debiased = (bits - other) / (own - other)
+    rows, start = np.ones((len(bits), 1)), 0
+    for size in sizes:
+        group = debiased[:, start : start + size]
+        group = group - (group.sum(axis=1, keepdims=True) - 1.0) / size
+        rows = (rows[:, :, None] * group[:, None, :]).reshape(len(bits), -1)
+        start += size
+    return rows
+
+
+def unbiased(bits: Bits | Array, counts: Codes, sizes: Sequence[int], own: float, other: float) -> Array:
+    """Return the unbiased estimates of the cells of some attributes, one axis each.
+
+    Parameters
+    ----------
+    bits : (n, bits) array
+        Of these attributes only.
+    counts : (n,) array
+        Users of each row.
+    sizes : sequence of int
+    own, other : float
+        q* and p*.
+
+    Examples
+    --------
+    >>> unbiased(np.array([[1, 0], [0, 1]], dtype=np.uint8), np.array([3, 1]), [2], 0.75, 0.25)
+    array([1., 0.])
+    """
+    cells, users = math.prod(sizes), int(counts.sum())
+    mean, step = np.zeros(cells), max(1, BLOCK // cells)
+    for start in range(0, len(bits), step):
+        rows = products(bits[start : start + step], sizes, own, other)
+        mean += counts[start : start + step] / users @ rows
+    return mean.reshape(tuple(sizes))
+
+
+def conditionals(tables: Array, inner: int) -> Array:
+    """Return tables (first axis) divided by their sums over the next axes, ``inner`` many; NaN where 0.
+
+    Examples
+    --------
+    >>> conditionals(np.array([[[0.5, 0.0], [0.25, 0.0]]]), 1)
+    array([[[0.66666667,        nan],
+            [0.33333333,        nan]]])
+    """
+    sums = tables.sum(axis=tuple(range(1, inner + 1)), keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(sums > 0.0, tables / sums, np.nan)
+
+
+def single_spreads(own: float, other: float, size: int) -> tuple[float, float]:
+    """Return the variances of a sum-to-one debiased bit: of the user's own value, and of another one.
+
+    Of u[b] = (1 - 1/k) t[b] - (sum of the other t)/k + 1/k; over all values of the attribute they sum to
+    (1 - 1/k) (s1 + (k - 1) s0), half of that of the bits t where k = 2.
+
+    Parameters
+    ----------
+    own, other : float
+        s1 and s0, the variances of a debiased bit t where the true one is 1, and where it is 0.
+    size : int
+        k.
+
+    Examples
+    --------
+    >>> single_spreads(0.75, 0.75, 2)
+    (0.375, 0.375)
+    """
+    keep, drop = (1.0 - 1.0 / size) ** 2, 1.0 / size**2
+    return keep * own + (size - 1) * drop * other, keep * other + drop * (own + (size - 2) * other)
+
+
+def joint_spread(own: float, other: float, sizes: Sequence[int]) -> float:
+    """Return the variances of all joint cells of some attributes together, whatever the distribution.
+
+    A product of independent factors has the product of their second moments: it is
+    prod_j (1 + (1 - 1/k_j) (s1 + (k_j - 1) s0)) - 1.
+
+    Examples
+    --------
+    >>> joint_spread(0.75, 0.75, [2]), joint_spread(0.75, 0.75, [2, 2])
+    (0.75, 2.0625)
+    """
+    total = 1.0
+    for size in sizes:
+        inside, outside = single_spreads(own, other, size)
+        total *= 1.0 + inside + (size - 1) * outside
+    return total - 1.0

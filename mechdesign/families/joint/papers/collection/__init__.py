@@ -1,1 +1,0 @@
-"""What the sources say of ``collection``: published methods, quantities, simulations."""

@@ -1,1 +1,0 @@
-"""What the sources say of ``distribution``: published methods, quantities, simulations."""

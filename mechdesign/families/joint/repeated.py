@@ -1,0 +1,293 @@
+"""Bits that are randomized once and then again for every report: exact audit, and linked reports.
+
+**The two extreme outcomes.**
+Of an attribute, two users differ in two bits: a 1 and a 0. With h the chance that the kept bit is flipped, q
+and p those of reporting 1 for a kept 1 and a kept 0, all R reports of a bit are 1 with chance
+A1 = (1-h) q^R + h p^R for a true 1 and A0 = h q^R + (1-h) p^R for a true 0; all are 0 with chance
+Z1 = (1-h)(1-q)^R + h (1-p)^R or Z0 = h (1-q)^R + (1-h)(1-p)^R. The likelihood ratio rises with the number of
+ones (p < q, h < 1/2), so these are the extremes, and d attributes have exactly e^epsilon = (A1 Z0 / (A0
+Z1))^d: a rational number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.finding import PrivacyFinding
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, DataError, ParameterError
+from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
+from mechdesign.core.text import counted
+from mechdesign.core.values import changed, frozen_value
+from mechdesign.exact.exponential import exp_lower, float_up, log_ratio, true_bound
+from mechdesign.families.joint.one_hot import Codes, Packed, grouped
+
+MOST_BITS = 1 << 22
+"""Bits of the integers that are compared; more reports or attributes are refused."""
+
+LEADING_BITS = 4096
+"""Leading bits of longer integers that decide which epsilon is printed; the verdict uses all bits."""
+
+WITNESS = "ones where the first has its values, zeros where the second has, in every report"
+
+
+@dataclass(frozen=True)
+class RepeatedBits:
+    """Weights out of a total: a kept bit is flipped, a kept 1 or a kept 0 is reported as 1.
+
+    Attributes
+    ----------
+    total : int
+    flip : int
+        2 flip < total.
+    keep, add : int
+        0 <= add < keep <= total.
+
+    Examples
+    --------
+    >>> bits = RepeatedBits(8, 1, 6, 4)
+    >>> bits.own, bits.other, bits.ratio(1) == bits.own * (1 - bits.other) / (bits.other * (1 - bits.own))
+    (Fraction(23, 32), Fraction(17, 32), True)
+    >>> bits.ratio(None)
+    Fraction(49, 1)
+    """
+
+    total: int
+    flip: int
+    keep: int
+    add: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= 2 * self.flip < self.total:
+            raise CertificateError("flip", "is not from 0 to below half of the total")
+        if not 0 <= self.add < self.keep <= self.total:
+            raise CertificateError("keep, add", "are not 0 <= add < keep <= total")
+
+    @property
+    def own(self) -> Fraction:
+        """The probability q* that one report has a 1 where the true bit is 1."""
+        above = (self.total - self.flip) * self.keep + self.flip * self.add
+        return Fraction(above, self.total**2)
+
+    @property
+    def other(self) -> Fraction:
+        """The probability p* that one report has a 1 where the true bit is 0."""
+        above = self.flip * self.keep + (self.total - self.flip) * self.add
+        return Fraction(above, self.total**2)
+
+    def ratio(self, reports: int | None) -> Fraction | None:
+        """Return e^epsilon of one attribute for this number of reports (None: any); None for infinity."""
+        above, below = self.odds(reports)
+        return None if below == 0 else Fraction(above, below)
+
+    def odds(self, reports: int | None) -> tuple[int, int]:
+        """Return numerator and denominator of :meth:`ratio`, not reduced: of many reports that takes long."""
+        stay = self.total - self.flip
+        if reports is None:
+            return stay**2, self.flip**2
+        ones = self.keep**reports, self.add**reports
+        zeros = (self.total - self.keep) ** reports, (self.total - self.add) ** reports
+        above = (stay * ones[0] + self.flip * ones[1]) * (self.flip * zeros[0] + stay * zeros[1])
+        below = (self.flip * ones[0] + stay * ones[1]) * (stay * zeros[0] + self.flip * zeros[1])
+        return above, below
+
+
+@frozen_value(repr=False)
+class RepeatedAudit(PrivacyFinding):
+    """Result of the audit of one-hot bits.
+
+    Attributes
+    ----------
+    proof : Proof
+        The guarantee of all reports together.
+    single : Proof or None
+        The guarantee of each report alone, where it is promised.
+    one_report, any_reports : float
+        The least epsilon of one report, and of any number of reports; rounded up, infinite if there is none.
+    figures : mapping
+        The number of reports, and the promise for one of them where there is one.
+    """
+
+    single: Proof | None
+    one_report: float
+    any_reports: float
+    figures: Mapping[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        """Whether both promises are kept."""
+        return self.proof.holds and (self.single is None or self.single.holds)
+
+    def certificate(self) -> Certificate:
+        """Return the audit as a certificate of the property ``privacy``."""
+        certificate = super().certificate()
+        if self.single is None or self.single.holds:
+            return certificate
+        return changed(certificate, holds=False, note=f"of one report {self.single.reason}")
+
+    def _figures(self) -> dict[str, Any]:
+        return {
+            **super()._figures(),
+            **self.figures,
+            "one_report": self.one_report,
+            "any_number_of_reports": self.any_reports,
+        }
+
+
+def epsilon_of_quotient(odds: tuple[int, int], attributes: int) -> float:
+    """Return d times the logarithm of a quotient, rounded up; infinite where the denominator is 0.
+
+    Examples
+    --------
+    >>> epsilon_of_quotient((49, 1), 2), epsilon_of_quotient((1, 0), 2)
+    (7.783640596221254, inf)
+    """
+    return float_up(digits_of_quotient(odds, attributes))
+
+
+def digits_of_quotient(odds: tuple[int, int], attributes: int) -> Decimal:
+    """Return d times the logarithm of a quotient to many digits, rounded up."""
+    if odds[1] == 0:
+        return Decimal("inf")
+    above, below = odds
+    shift = below.bit_length() - LEADING_BITS
+    if shift > 0:  # an upper bound of the quotient; whole numbers of many digits are slow as decimals
+        above, below = (above >> shift) + 1, below >> shift
+    context = Context(prec=60, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    return context.multiply(log_ratio(above, below), Decimal(attributes))
+
+
+def audit_repeated(
+    bits: RepeatedBits,
+    attributes: int,
+    reports: int,
+    epsilon: float,
+    report_epsilon: float | None = None,
+) -> RepeatedAudit:
+    """Audit reports of several one-hot attributes exactly.
+
+    Parameters
+    ----------
+    bits : RepeatedBits
+    attributes : int
+        How many there are; their sizes do not matter.
+    reports : int
+        How many reports of one user the promise is for.
+    epsilon : float
+        The promise for all of them together.
+    report_epsilon : float, optional
+        The promise for each single one.
+
+    Raises
+    ------
+    ParameterError
+        For more reports than integers of four million bits can tell.
+
+    Examples
+    --------
+    >>> audit = audit_repeated(RepeatedBits(8, 1, 6, 4), 2, 3, 7.0, 2.0)
+    >>> audit.holds, round(audit.one_report, 4), round(audit.true_epsilon, 4), round(audit.any_reports, 4)
+    (True, 1.6262, 4.3987, 7.7836)
+    """
+    if 4 * reports * attributes * bits.total.bit_length() > MOST_BITS:
+        raise ParameterError(
+            "reports",
+            f"{reports} of {attributes} attributes are too many for exact integers",
+            "state fewer",
+        )
+    one, every = bits.odds(1), bits.odds(reports)
+    covers = f"all {reports} reports of a kept state" if reports > 1 else ONE_REPORT
+    proof, single = _proof(every, attributes, Guarantee(epsilon, covers=covers)), None
+    figures: dict[str, Any] = {"reports": reports}
+    if report_epsilon is not None:
+        single = _proof(one, attributes, Guarantee(report_epsilon))
+        figures["report_epsilon"] = report_epsilon
+    return RepeatedAudit(
+        proof,
+        {"input": "first values", "other": "second values", "report": WITNESS},
+        single,
+        epsilon_of_quotient(one, attributes),
+        epsilon_of_quotient(bits.odds(None), attributes),
+        figures,
+    )
+
+
+def _proof(odds: tuple[int, int], attributes: int, promise: Guarantee) -> Proof:
+    """Return what the quotient of one attribute proves of a promise for all of them."""
+    digits = digits_of_quotient(odds, attributes)
+    true = true_bound(digits, promise.epsilon, _within(odds, attributes, promise.epsilon))
+    return Proof(promise, true, pairs=2 if attributes else 0)
+
+
+def _within(odds: tuple[int, int], attributes: int, epsilon: Fraction) -> bool:
+    above, below = odds
+    bound = exp_lower(epsilon)
+    return below > 0 and above**attributes * bound.denominator <= bound.numerator * below**attributes
+
+
+Array = NDArray[np.float64]
+
+MOST_REPORTS = 255
+"""Ones are counted in bytes."""
+
+
+def sequence_chances(weights: RepeatedBits, reports: int) -> Array:
+    """Return the chance of each sequence of reports of a bit with 0, 1, ... ones, for a true 1 and a true 0.
+
+    Examples
+    --------
+    >>> sequence_chances(RepeatedBits(8, 1, 6, 2), 1)  # 1 - q*, q* and 1 - p*, p*
+    array([[0.3125, 0.6875],
+           [0.6875, 0.3125]])
+    """
+    flip, keep, add = (weight / weights.total for weight in (weights.flip, weights.keep, weights.add))
+    ones = np.arange(reports + 1)
+    kept, added = (share**ones * (1.0 - share) ** (reports - ones) for share in (keep, add))
+    return np.stack([(1.0 - flip) * kept + flip * added, flip * kept + (1.0 - flip) * added])
+
+
+def linked_counts(tables: Sequence[Packed], bits: int, weights: RepeatedBits) -> tuple[Packed, Codes]:
+    """Return the different numbers of ones of users, one number a bit, and how many users have each.
+
+    Parameters
+    ----------
+    tables : sequence of (n, bytes) array
+        The reports of the same users in the same order, one table a request.
+    bits : int
+    weights : RepeatedBits
+
+    Raises
+    ------
+    DataError
+        For tables of unequal length, none, or reports that contradict each other.
+    """
+    if not tables or not len(tables[0]):
+        raise DataError("reports", "there are none", "give at least one report")
+    if len(tables) > MOST_REPORTS:
+        raise DataError("reports", f"{len(tables)} of each user", f"give at most {MOST_REPORTS}")
+    for number, table in enumerate(tables):
+        if len(table) != len(tables[0]):
+            raise DataError(
+                "reports",
+                f"table {number + 1} has {counted(len(table), 'user')}, the first {len(tables[0])}",
+                "give the same users in the same order",
+            )
+    ones = np.zeros((len(tables[0]), bits), dtype=np.uint8)
+    for table in tables:
+        ones += np.unpackbits(table, axis=1, count=bits)
+    impossible = (sequence_chances(weights, len(tables)).max(axis=0) == 0.0)[ones].any(axis=1)
+    if impossible.any():
+        raise DataError(
+            "reports",
+            f"those of user {int(np.argmax(impossible)) + 1} contradict each other",
+            "give the same users in the same order",
+        )
+    return grouped(ones, np.ones(len(ones), dtype=np.int64))

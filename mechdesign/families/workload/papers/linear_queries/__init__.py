@@ -1,1 +1,0 @@
-"""Quantities of ``linear-queries`` for claims."""

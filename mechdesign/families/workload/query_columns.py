@@ -1,0 +1,255 @@
+"""``linear-queries`` by column generation: few patterns at a time, and a bound that is proven on its own.
+
+Up to 20 types all patterns are gone through for the worst ones, and the dual of the
+master program is the bound: the optimum is exact. Beyond, patterns are drawn from a field with the moments of
+the spectral dual, and local search adds others until the gap to the spectral bound is small enough.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mechdesign.core.method import Outcome
+from mechdesign.families.workload.few_queries import why_not_few_queries
+from mechdesign.families.workload.few_types import MOST_TYPES, with_mirror_images
+from mechdesign.families.workload.linear_queries import LinearQueries
+from mechdesign.families.workload.master import Basis, Master, Weighted
+from mechdesign.families.workload.pattern_sets import MOST_PATTERNS, arcs, block_patterns, field_sets
+from mechdesign.families.workload.patterns import Array, Sets, columns_of
+from mechdesign.families.workload.pricing import DualPrices, shaken
+from mechdesign.families.workload.query_outcomes import (
+    can_enumerate,
+    enumerated_bound,
+    infeasible,
+    lifted_bound,
+    outcome,
+    spectral_bound,
+)
+from mechdesign.families.workload.simple_reports import WORTH_A_LOOK, best_simple, best_subset
+from mechdesign.families.workload.symmetric_reports import why_not_symmetric
+from mechdesign.families.workload.weights import kept_and_repaired
+from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, WorkloadBound
+
+LARGEST = 128
+"""Types up to which the master program is solved: it works with matrices of n^4/16 numbers or more."""
+
+ROUNDS, EXACT_ROUNDS = 40, 60
+WORST = 120
+"""Patterns that enter the master program per round where all are priced."""
+
+FAR = 0.1
+"""Bounds below this part of the error of subset selection do not guide the search."""
+
+LITTLE = 1e-4
+"""The search without a bound ends with a round that gains a smaller part of the error."""
+
+NEGLIGIBLE = 1e-7
+"""Columns with a smaller part of the largest weight leave the master program."""
+
+
+@dataclass
+class Pool:
+    """The columns of the master program and what it found last."""
+
+    problem: LinearQueries
+    basis: Basis
+    sets: Sets
+
+    def __post_init__(self) -> None:
+        self.power = math.exp(self.problem.epsilon)
+        self.shares, self.centered = self.problem.shares, self.problem.design_gram
+        self.sets = self._distinct(self.sets)
+
+    def _distinct(self, sets: Sets) -> Sets:
+        if self.basis.is_mirrored:
+            sets = np.where(_before(sets)[:, None], sets, sets[:, ::-1])
+        proper = sets[sets.any(axis=1) & ~sets.all(axis=1)]
+        return np.unique(proper, axis=0)
+
+    def add(self, sets: Sets) -> int:
+        """Add the patterns that are new; return their number."""
+        before = len(self.sets)
+        self.sets = self._distinct(np.vstack([self.sets, sets]))
+        return len(self.sets) - before
+
+    def solve(self, accuracy: float) -> Weighted:
+        """Return the best weights of the columns."""
+        columns = columns_of(self.sets, self.power)
+        scaled = columns / (columns @ self.shares)[:, None]
+        return Master(scaled, self.centered, self.shares, self.basis).best_weights(accuracy)
+
+    def keep(self, best: Weighted, part: float = NEGLIGIBLE) -> Array:
+        """Drop the columns that are hardly used; return the weights of the others."""
+        used = best.weights > part * float(best.weights.max())
+        self.sets = self.sets[used]
+        weights: Array = best.weights[used]
+        return weights
+
+    def amounts(self, weights: Array) -> tuple[Sets, Array]:
+        """Return the patterns, mirror images included, with the probabilities c of their reports."""
+        sets = self.sets
+        if self.basis.is_mirrored:
+            sets, weights = with_mirror_images(sets, weights)
+        amounts = weights / (columns_of(sets, self.power) @ self.shares)
+        return kept_and_repaired(sets, amounts, self.power)
+
+    def prices(self, best: Weighted) -> DualPrices:
+        """Return the dual numbers of the master program."""
+        bound = enumerated_bound(self.problem, best)
+        return DualPrices.of(bound, self.problem.directions(np.eye(len(self.shares))), self.power)
+
+    def worst(self, best: Weighted) -> tuple[Sets, float]:
+        """Return the patterns that the dual numbers price worst among all, and the largest ratio."""
+        return self.prices(best).worst_of_all(WORST)
+
+    def reached(
+        self, prices: DualPrices, weights: Array, flips: tuple[float, ...], rng: np.random.Generator
+    ) -> Sets:
+        """Return the worst patterns that local search reaches from those in use, with entries flipped."""
+        size = self.problem.queries.size
+        likely = self.sets[np.argsort(-weights)[: 40 * size]]
+        starts = np.vstack([shaken(likely, share, rng) for share in flips])
+        climbed = np.unique(prices.climbed(starts), axis=0)
+        worst: Sets = climbed[np.argsort(-prices.ratios(climbed))[: 30 * size]]
+        return worst
+
+    def error(self, best: Weighted) -> float:
+        """Return the average error of what was found."""
+        return best.value - float(self.shares @ np.diag(self.centered))
+
+
+def _before(sets: Sets) -> Sets:
+    """Return which sets are not after their mirror image, in the order of their bits."""
+    differs = sets != sets[:, ::-1]
+    first = np.argmax(differs, axis=1)
+    earlier: Sets = ~sets[np.arange(len(sets)), first] | ~differs.any(axis=1)
+    return earlier
+
+
+def column_generation(problem: LinearQueries, gap: float | None = None, seed: int = 0) -> Outcome:
+    """Generate columns until the proven gap is small enough.
+
+    Parameters
+    ----------
+    problem : LinearQueries
+    gap : float, optional
+        The gap at which to stop, as a part of the bound, by default :attr:`LinearQueries.optimal_within`; up
+        to 20 types the optimum is found in any case.
+    seed : int
+        Of the patterns that are drawn.
+    """
+    if problem.epsilon == 0.0:
+        return infeasible("column generation")
+    rng = np.random.default_rng(seed)
+    basis = Basis.of(problem.design_gram, problem.shares)
+    bound, solver, dual = spectral_bound(problem)
+    first = arcs(problem.queries.size)
+    is_near = can_enumerate(problem) or problem.proven(bound) > FAR * best_subset(problem)[1]
+    if is_near:
+        count = 60 * problem.queries.size
+        random = field_sets(*solver.moments(dual), math.exp(problem.epsilon), count, rng)
+        first = np.vstack([random, first])
+    pool = Pool(problem, basis, first)
+    if can_enumerate(problem):
+        return _exact(problem, pool, bound)
+    return _priced(problem, pool, bound, problem.optimal_within if gap is None else gap, rng)
+
+
+def _exact(problem: LinearQueries, pool: Pool, bound: WorkloadBound) -> Outcome:
+    weighed, rounds = pool.solve(1e-10), 0
+    while rounds < EXACT_ROUNDS:
+        rounds += 1
+        worst, ratio = pool.worst(weighed)
+        if ratio <= 1.0 + 1e-9:
+            break
+        pool.keep(weighed)
+        added = pool.add(worst)
+        weighed = pool.solve(
+            1e-11
+        )  # also where nothing is new: fewer columns are left than it had weights for
+        if not added:
+            break
+    best = lifted_bound(problem, weighed, others=[bound])
+    sets, amounts = pool.amounts(pool.keep(weighed, 1e-9))
+    notes = {"patterns": len(sets), "rounds": rounds}
+    return outcome(problem, sets, amounts, best, "column generation, all patterns priced", notes=notes)
+
+
+def _priced(
+    problem: LinearQueries, pool: Pool, bound: WorkloadBound, gap: float, rng: np.random.Generator
+) -> Outcome:
+    proven = problem.proven(bound)
+    best, rounds = pool.solve(1e-3), 0
+    if proven > FAR * best_subset(problem)[1]:
+        best, rounds = _between(pool, best, bound, gap, rng)
+    if pool.error(best) > (1.0 + gap) * proven:
+        best, more = _by_own_prices(pool, best, rng)
+        rounds += more
+    sets, amounts = pool.amounts(pool.keep(best, 1e-6))
+    solver = "column generation, patterns priced by local search"
+    notes: dict[str, Any] = {"rounds": rounds}
+    if pool.error(best) > (1.0 + WORTH_A_LOOK) * proven:
+        rival = best_simple(problem)
+        if rival is not None and rival.error < pool.error(best):
+            notes["taken"] = rival.name
+            if len(rival.sets) > MOST_PATTERNS * problem.queries.size:
+                notes["patterns"] = len(rival.sets)
+                return outcome(problem, rival.sets, rival.amounts, bound, solver, notes=notes, weighed=False)
+            pool.add(rival.sets)
+            sets, amounts = pool.amounts(pool.keep(pool.solve(1e-8), 1e-8))
+    return outcome(problem, sets, amounts, bound, solver, notes={"patterns": len(sets), **notes})
+
+
+def _between(
+    pool: Pool, best: Weighted, bound: WorkloadBound, gap: float, rng: np.random.Generator
+) -> tuple[Weighted, int]:
+    """Price patterns between the master program's dual and the bound's until the gap is closed."""
+    proven, rounds = pool.problem.proven(bound), 0
+    while pool.error(best) > (1.0 + gap) * proven and rounds < ROUNDS:
+        rounds += 1
+        weights = pool.keep(best, 1e-4 if rounds > 1 else 1e-3)
+        prices = pool.prices(best).between(bound, 0.5)
+        added = pool.add(pool.reached(prices, weights, (0.1, 0.3), rng))
+        best = pool.solve(1e-4 if pool.error(best) > (1.0 + 4.0 * gap) * proven else 1e-5)
+        if not added:  # solved in any case: fewer columns are left than the weights before were for
+            break
+    return best, rounds
+
+
+def _by_own_prices(pool: Pool, weighed: Weighted, rng: np.random.Generator) -> tuple[Weighted, int]:
+    """Add blocks of types, then patterns that the master program's dual prices badly, while that helps.
+
+    Where a bound is far from the optimum its dual says little of which patterns are good.
+    """
+    pool.keep(weighed, 1e-4)
+    pool.add(block_patterns(pool.problem))
+    best, rounds = pool.solve(1e-4), 0
+    while rounds < ROUNDS:
+        rounds += 1
+        weights = pool.keep(best, 1e-4)
+        flips = (2.0 / pool.problem.queries.size, 0.1, 0.3)
+        added = pool.add(pool.reached(pool.prices(best), weights, flips, rng))
+        weighed = pool.solve(1e-5)
+        gained, best = pool.error(best) - pool.error(weighed), weighed
+        if not added or gained < LITTLE * pool.error(weighed):
+            break
+    return best, rounds
+
+
+def why_not_columns(problem: LinearQueries) -> str | None:
+    """Return why column generation does not apply, or None."""
+    if problem.is_worst:
+        return "it minimizes an average; for the worst type use populations, or give shares"
+    if problem.queries.size <= MOST_TYPES:
+        return "all patterns are few enough; use all-columns"
+    if problem.queries.size > MOST_ENUMERATED and why_not_symmetric(problem) is None:
+        return "translations leave the workload as it is; use symmetric"
+    if why_not_few_queries(problem) is None:
+        return "one or two queries have few patterns that matter; use estimates"
+    if problem.queries.size > LARGEST:
+        return f"{problem.queries.size} types are too many for its master program; the limit is {LARGEST}"
+    return None
