@@ -17,11 +17,10 @@ from mechdesign.core.values import frozen_value, kept, kept_after
 from mechdesign.exact.draw.draws import below
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.audit.blanket import blanket_divergence
-from mechdesign.families.shuffle.audit.shuffle_rows import rows_attack
 from mechdesign.families.shuffle.client import dummies_part
 from mechdesign.families.shuffle.draws import bits
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
+from mechdesign.families.shuffle.fair_coins import blanket_divergence, rows_attack
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, fewest_dummies, too_few
 from mechdesign.families.shuffle.tasks import Array, CountProtocol, HistogramProtocol
 

@@ -12,12 +12,7 @@ from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of, kary_a
 from mechdesign.audit.shuffle_sums import MOST_USERS, Divergence, clones_law, kary_law
 from mechdesign.exact.exponential import exp_upper
 from mechdesign.exact.foreseen import foreseen
-from mechdesign.families.shuffle.audit.shuffle_attack import (
-    Kinds,
-    ShuffleAttack,
-    channel_attacks,
-    kary_attacks,
-)
+from mechdesign.families.shuffle.attacks import Kinds, ShuffleAttack, channel_attacks, kary_attacks
 from mechdesign.families.shuffle.randomizers import KnownRandomizer
 from mechdesign.families.shuffle.theorems import LARGEST, TheoremSetting
 

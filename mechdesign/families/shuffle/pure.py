@@ -22,10 +22,10 @@ from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.audit.shuffle_pure import LARGEST, pure_epsilon
 from mechdesign.families.shuffle.client import part
 from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
+from mechdesign.families.shuffle.sum_ratio import LARGEST, pure_epsilon
 from mechdesign.families.shuffle.tasks import CountProtocol, TotalProtocol
 
 MOST_LENGTH = 255

@@ -18,9 +18,9 @@ from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.audit.blanket import blanket_divergence
 from mechdesign.families.shuffle.client import part, response_ends
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
+from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, least_weight
 from mechdesign.families.shuffle.tasks import Array, HistogramProtocol, SumProtocol
 

@@ -19,9 +19,9 @@ from mechdesign.core.text import counted
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.audit.shuffle_rows import rows_attack, rows_divergence
 from mechdesign.families.shuffle.client import dummies_part
 from mechdesign.families.shuffle.dummies import MOST_TRIALS, with_dummies
+from mechdesign.families.shuffle.fair_coins import rows_attack, rows_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, fewest_dummies, too_few
 from mechdesign.families.shuffle.tasks import HistogramProtocol
 

@@ -12,8 +12,8 @@ from mechdesign.families.shuffle import judge, theorems
 from mechdesign.families.shuffle.amplification import binary
 from mechdesign.families.shuffle.amplification.outcomes import search_method, settled, theorem_method
 from mechdesign.families.shuffle.amplification.problem import ShuffleAmplification
-from mechdesign.families.shuffle.concentration import BENNETT, HOEFFDING
-from mechdesign.families.shuffle.exact import exact_attack, exact_epsilon, why_not_exact
+from mechdesign.families.shuffle.enumeration import exact_attack, exact_epsilon, why_not_exact
+from mechdesign.families.shuffle.theorems import BENNETT, HOEFFDING
 
 
 def exact(problem: ShuffleAmplification) -> Outcome:

@@ -8,8 +8,8 @@ from typing import Any
 from mechdesign.core.method import Method, Outcome
 from mechdesign.families.shuffle.amplification.problem import ShuffleAmplification
 from mechdesign.families.shuffle.judge import Curve, Setting, attacked_epsilon, least_epsilon
+from mechdesign.families.shuffle.shuffling import ATTACK_WITHIN
 from mechdesign.families.shuffle.theorems import Theorem
-from mechdesign.families.shuffle.verdicts import ATTACK_WITHIN
 
 
 def outcome(problem: ShuffleAmplification, epsilon: float, grade: str, solver: str, **notes: Any) -> Outcome:

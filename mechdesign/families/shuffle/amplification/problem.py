@@ -13,10 +13,15 @@ from mechdesign.core.fields import frozen_problem, real
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle.judge import Setting, attacked, case_of
-from mechdesign.families.shuffle.parameters import Shuffling, honest_users
 from mechdesign.families.shuffle.randomizers import randomizer_of
+from mechdesign.families.shuffle.shuffling import (
+    ATTACK_WITHIN,
+    Shuffling,
+    attack_certificate,
+    central_privacy,
+    honest_users,
+)
 from mechdesign.families.shuffle.theorems import LARGEST, TheoremSetting
-from mechdesign.families.shuffle.verdicts import ATTACK_WITHIN, attack_certificate, central_privacy
 
 
 @frozen_problem()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from mechdesign.core.method import Outcome
-from mechdesign.families.shuffle.exact import enumeration, exact_delta, why_not_exact
+from mechdesign.families.shuffle.enumeration import enumeration, exact_delta, why_not_exact
 from mechdesign.families.shuffle.judge import guessed, local_bracket
 from mechdesign.families.shuffle.local_budget.problem import ShuffleLocalBudget
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from mechdesign.core.method import Method
 from mechdesign.families.shuffle import judge, theorems
-from mechdesign.families.shuffle.concentration import BENNETT, HOEFFDING
 from mechdesign.families.shuffle.local_budget import binary, convolution, exact
 from mechdesign.families.shuffle.local_budget.outcomes import search_method, theorem_method, why_not_channel
 from mechdesign.families.shuffle.local_budget.problem import ShuffleLocalBudget
+from mechdesign.families.shuffle.theorems import BENNETT, HOEFFDING
 
 METHODS = (
     Method("exact", ShuffleLocalBudget, "numeric",

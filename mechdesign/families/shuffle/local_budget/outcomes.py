@@ -10,8 +10,8 @@ from typing import Any
 from mechdesign.core.method import Method, Outcome
 from mechdesign.families.shuffle.judge import Curve, Setting, guessed, local_bracket, refuted_local
 from mechdesign.families.shuffle.local_budget.problem import ShuffleLocalBudget
+from mechdesign.families.shuffle.shuffling import ATTACK_WITHIN
 from mechdesign.families.shuffle.theorems import Theorem
-from mechdesign.families.shuffle.verdicts import ATTACK_WITHIN
 
 
 @lru_cache(maxsize=256)

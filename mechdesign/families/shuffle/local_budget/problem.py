@@ -16,10 +16,16 @@ from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle.judge import Setting, attacked, case_of
 from mechdesign.families.shuffle.local_budget import building
-from mechdesign.families.shuffle.parameters import Shuffling, epsilon_of, honest_users
 from mechdesign.families.shuffle.randomizers import randomizer_of
+from mechdesign.families.shuffle.shuffling import (
+    ATTACK_WITHIN,
+    Shuffling,
+    attack_certificate,
+    central_privacy,
+    epsilon_of,
+    honest_users,
+)
 from mechdesign.families.shuffle.theorems import LARGEST, TheoremSetting
-from mechdesign.families.shuffle.verdicts import ATTACK_WITHIN, attack_certificate, central_privacy
 
 
 def _central(field: str, value: Any) -> float:

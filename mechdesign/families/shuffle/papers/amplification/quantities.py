@@ -7,9 +7,9 @@ from typing import Any
 
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle.amplification.problem import ShuffleAmplification
-from mechdesign.families.shuffle.exact import exact_delta, why_not_exact
+from mechdesign.families.shuffle.enumeration import exact_delta, why_not_exact
 from mechdesign.families.shuffle.judge import attacked
-from mechdesign.families.shuffle.verdicts import proven_delta
+from mechdesign.families.shuffle.shuffling import proven_delta
 
 
 def quantities(problem: ShuffleAmplification, solution: Solution[Any]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle.judge import attacked
 from mechdesign.families.shuffle.local_budget.problem import ShuffleLocalBudget
+from mechdesign.families.shuffle.shuffling import proven_delta
 from mechdesign.families.shuffle.theorems import RELAXED_3, THEOREM_3, THEOREM_4, TheoremSetting
-from mechdesign.families.shuffle.verdicts import proven_delta
 
 
 def quantities(problem: ShuffleLocalBudget, solution: Solution[Any]) -> dict[str, Any]:

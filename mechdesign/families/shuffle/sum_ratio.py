@@ -1,4 +1,4 @@
-r"""Pure privacy of a sum of integers: the largest ratio of its law under two inputs, at every value.
+"""Pure privacy of a sum of integers: the largest ratio of its law under two inputs, at every value.
 
 One user's number has the law f_0 or f_1 on 0 .. d, those of the others any of the two. With R the law of the
 others' sum, the ratio of f_1 * R and f_0 * R is needed at all values, including the rarest. All terms are

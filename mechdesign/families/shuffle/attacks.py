@@ -1,4 +1,4 @@
-r"""Attacks on shuffled reports that are evaluated exactly but for rounding, and rounded down.
+"""Attacks on shuffled reports that are evaluated exactly but for rounding, and rounded down.
 
 All other users have the same input, of which each report has the law nu; the victim's report has the law
 mu_0 or mu_1. Reports are merged into three kinds: a, b and the rest. Then (docs/families/shuffle.md)
