@@ -47,7 +47,6 @@ EXPORTS = ("shuffled",)
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.shuffle.amplification.problem import ShuffleAmplification as ShuffleAmplification
-    from mechdesign.families.shuffle.base import Protocol as Protocol
     from mechdesign.families.shuffle.batches import BatchShuffler as BatchShuffler
     from mechdesign.families.shuffle.codewords import PRHR as PRHR
     from mechdesign.families.shuffle.counting.problem import ShuffleCounting as ShuffleCounting
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from mechdesign.families.shuffle.local_budget.problem import ShuffleLocalBudget as ShuffleLocalBudget
     from mechdesign.families.shuffle.parity import DistinctParity as DistinctParity
     from mechdesign.families.shuffle.presence import Cnt2M as Cnt2M, HistMM as HistMM
+    from mechdesign.families.shuffle.protocol import Protocol as Protocol
     from mechdesign.families.shuffle.pure import CntPURE as CntPURE
     from mechdesign.families.shuffle.pure_digits import RSumPURE as RSumPURE
     from mechdesign.families.shuffle.range.problem import ShuffleRange as ShuffleRange
@@ -78,7 +78,7 @@ else:  # a type checker would take every unknown name for known
         __name__,
         {
             "amplification.problem": "ShuffleAmplification",
-            "base": "Protocol",
+            "protocol": "Protocol",
             "batches": "BatchShuffler",
             "codewords": "PRHR",
             "counting.problem": "ShuffleCounting",

@@ -17,8 +17,7 @@ from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
-from mechdesign.families.shuffle.client import part
-from mechdesign.families.shuffle.draws import bits
+from mechdesign.families.shuffle.client import bits, part
 from mechdesign.families.shuffle.dummies import MOST_TRIALS, Dummies
 from mechdesign.families.shuffle.estimates import HistogramEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence

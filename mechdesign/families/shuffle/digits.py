@@ -20,8 +20,7 @@ from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import levels_part
-from mechdesign.families.shuffle.draws import checked_weight
+from mechdesign.families.shuffle.client import checked_weight, levels_part
 from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, listed_wholes

@@ -17,8 +17,7 @@ from mechdesign.core.values import frozen_value, kept, kept_after
 from mechdesign.exact.draw.draws import below
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import dummies_part
-from mechdesign.families.shuffle.draws import bits
+from mechdesign.families.shuffle.client import bits, dummies_part
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, rows_attack
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, fewest_dummies, too_few

@@ -21,8 +21,7 @@ from mechdesign.core.values import changed, frozen_value, kept
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import flips_part
-from mechdesign.families.shuffle.draws import flags
+from mechdesign.families.shuffle.client import flags, flips_part
 from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, group_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, least_weight

@@ -21,7 +21,7 @@ from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value
 from mechdesign.exact.numbers import wholes
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.draws import checked_weight
+from mechdesign.families.shuffle.client import checked_weight
 
 Messages = NDArray[np.int64]
 """One row a message, one column per part of it."""

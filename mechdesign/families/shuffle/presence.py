@@ -19,8 +19,7 @@ from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import part
-from mechdesign.families.shuffle.draws import bits
+from mechdesign.families.shuffle.client import bits, part
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
 from mechdesign.families.shuffle.tasks import Array, CountProtocol, HistogramProtocol

@@ -23,14 +23,18 @@ from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import part
 from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
-from mechdesign.families.shuffle.polya import DEEPEST, depth_for, least_variation, noise_law, polya_table
-from mechdesign.families.shuffle.split_mix import (
+from mechdesign.families.shuffle.secure_sums import (
+    DEEPEST,
     LEAST_SHARES,
     LEAST_USERS,
     MOST_MODULUS,
     MOST_SHARES,
+    depth_for,
     least_shares,
+    least_variation,
     mixing_distance,
+    noise_law,
+    polya_table,
     proven_distance,
     ring_sums,
     split,

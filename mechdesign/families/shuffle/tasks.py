@@ -20,9 +20,9 @@ from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.validation import integer
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.base import Protocol
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
+from mechdesign.families.shuffle.protocol import Protocol
 
 Array = NDArray[np.float64]
 

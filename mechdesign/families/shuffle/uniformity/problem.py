@@ -13,7 +13,7 @@ from mechdesign.families.shuffle import Protocol
 from mechdesign.families.shuffle.candidates import ProtocolSetting, protocol_field
 from mechdesign.families.shuffle.categorised import Categorised
 from mechdesign.families.shuffle.uniformity.kinds import KINDS
-from mechdesign.families.shuffle.uniformity_protocols import ERROR, LEAST_ERROR
+from mechdesign.families.shuffle.uniformity_tests import ERROR, LEAST_ERROR
 
 
 @frozen_problem()

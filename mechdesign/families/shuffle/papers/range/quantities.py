@@ -8,7 +8,7 @@ from typing import Any
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle.papers.comparison import figures_of
 from mechdesign.families.shuffle.range.problem import ShuffleRange
-from mechdesign.families.shuffle.range_estimate import most_parts
+from mechdesign.families.shuffle.range_tree import most_parts
 
 
 def quantities(problem: ShuffleRange, solution: Solution[Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle.papers.comparison import figures_of
 from mechdesign.families.shuffle.uniformity.problem import ShuffleUniformity
-from mechdesign.families.shuffle.uniformity_protocols import found_distance
+from mechdesign.families.shuffle.uniformity_tests import found_distance
 
 
 def quantities(problem: ShuffleUniformity, solution: Solution[Any]) -> dict[str, Any]:

@@ -24,9 +24,8 @@ from mechdesign.data.frames import is_table
 from mechdesign.exact.numbers import wholes
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.shuffle.client import ProtocolClient
-from mechdesign.families.shuffle.counter import MessageCounter
+from mechdesign.families.shuffle.message_tables import MessageCounter, protocol_operations
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, NoiseClass
-from mechdesign.families.shuffle.tables import protocol_operations
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Bars
 
