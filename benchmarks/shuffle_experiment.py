@@ -23,7 +23,8 @@ import numpy as np
 import mechdesign as md
 from mechdesign.core.text import table
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.candidates import Choosing, fitted
+from mechdesign.families.shuffle.candidates import fitted
+from mechdesign.families.shuffle.choosing import Choosing
 from mechdesign.families.shuffle.counting.problem import ShuffleCounting
 from mechdesign.families.shuffle.histogram.problem import ShuffleHistogram
 from mechdesign.families.shuffle.papers.experiment import normal_categories, normal_numbers, ones_and_zeros

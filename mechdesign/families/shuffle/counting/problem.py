@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 from mechdesign.core.fields import frozen_problem, real
 from mechdesign.core.problem import Problem, Sense
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.candidates import protocol_field
+from mechdesign.families.shuffle.choosing import LocallyLimited, protocol_field
 from mechdesign.families.shuffle.counting.kinds import KINDS
-from mechdesign.families.shuffle.limits import LocallyLimited
 from mechdesign.families.shuffle.tasks import CountProtocol
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mechdesign.families.shuffle import DistinctParity
-from mechdesign.families.shuffle.candidates import Kind
-from mechdesign.families.shuffle.settings import categories
+from mechdesign.families.shuffle.candidates import Kind, categories
 
 KINDS = (
     Kind(

@@ -9,8 +9,7 @@ from mechdesign.core.fields import frozen_problem
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.candidates import protocol_field
-from mechdesign.families.shuffle.categorised import Categorised
+from mechdesign.families.shuffle.choosing import Categorised, protocol_field
 from mechdesign.families.shuffle.distinct.kinds import KINDS
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mechdesign.families.shuffle import MURS, PRHR, PUCM, SOLH, HistDump, HistFlip, HistKR, HistMM, HistRR
-from mechdesign.families.shuffle.candidates import with_published
-from mechdesign.families.shuffle.settings import categories
+from mechdesign.families.shuffle.candidates import categories, with_published
 
 FAKES = "its shufflers have to add messages, not only to mix"
 

@@ -8,10 +8,8 @@ from typing import Any, ClassVar
 from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.core.problem import Problem, Sense
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.candidates import protocol_field
-from mechdesign.families.shuffle.categorised import Categorised
+from mechdesign.families.shuffle.choosing import Categorised, LocallyLimited, protocol_field
 from mechdesign.families.shuffle.histogram.kinds import KINDS
-from mechdesign.families.shuffle.limits import LocallyLimited
 from mechdesign.families.shuffle.sketch import MOST_SEED
 
 

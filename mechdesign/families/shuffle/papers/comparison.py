@@ -8,7 +8,8 @@ from typing import Any
 
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.candidates import Choosing, fitted, most_bits
+from mechdesign.families.shuffle.candidates import fitted, most_bits
+from mechdesign.families.shuffle.choosing import Choosing
 
 
 def figures_of(problem: Choosing, solution: Solution[Any], rivals: Mapping[str, float]) -> dict[str, Any]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mechdesign.core.method import Method
-from mechdesign.families.shuffle.candidates import Choosing
-from mechdesign.families.shuffle.methods import protocol_method
+from mechdesign.families.shuffle.choosing import Choosing, protocol_method
 
 
 def published_methods(problem: type[Choosing]) -> tuple[Method, ...]:

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.core.problem import Problem
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.candidates import protocol_field
-from mechdesign.families.shuffle.categorised import Categorised
+from mechdesign.families.shuffle.choosing import Categorised, protocol_field
 from mechdesign.families.shuffle.range.kinds import KINDS
 from mechdesign.families.shuffle.range_tree import MOST_CATEGORIES
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mechdesign.families.shuffle import RSumDSG, RSumKR, RSumPURE, RSumRM, RSumRR
-from mechdesign.families.shuffle.candidates import FOR_PURE, Kind, with_published
-from mechdesign.families.shuffle.settings import precision
+from mechdesign.families.shuffle.candidates import FOR_PURE, Kind, precision, with_published
 
 KINDS = (
     Kind("rsum-kr", RSumKR, "k-ary randomized response: one rounded number a user", precision, local=True),

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.core.problem import Problem, Sense
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.candidates import ProtocolSetting, protocol_field
-from mechdesign.families.shuffle.limits import Limited
+from mechdesign.families.shuffle.candidates import ProtocolSetting
+from mechdesign.families.shuffle.choosing import Limited, protocol_field
 from mechdesign.families.shuffle.sum.kinds import KINDS
 from mechdesign.families.shuffle.tasks import MOST_STEPS
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mechdesign.families.shuffle import AUT, PUT, UniformityDump
-from mechdesign.families.shuffle.candidates import Kind
-from mechdesign.families.shuffle.settings import tested
+from mechdesign.families.shuffle.candidates import Kind, tested
 
 MANY = "a user sends messages for every category, for next to no gain"
 

@@ -10,8 +10,8 @@ from mechdesign.core.fields import frozen_problem, real
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.candidates import ProtocolSetting, protocol_field
-from mechdesign.families.shuffle.categorised import Categorised
+from mechdesign.families.shuffle.candidates import ProtocolSetting
+from mechdesign.families.shuffle.choosing import Categorised, protocol_field
 from mechdesign.families.shuffle.uniformity.kinds import KINDS
 from mechdesign.families.shuffle.uniformity_tests import ERROR, LEAST_ERROR
 
