@@ -55,7 +55,7 @@ class ProtocolSetting:
     error: float = 0.0
 
 
-def _nothing(case: ProtocolSetting) -> dict[str, Any]:
+def _no_domain(case: ProtocolSetting) -> dict[str, Any]:
     """Return the setting of a count: nothing."""
     return {}
 
@@ -83,7 +83,7 @@ class Kind:
     name: str
     protocol: type[Protocol]
     summary: str
-    setting: Callable[[ProtocolSetting], dict[str, Any]] = _nothing
+    setting: Callable[[ProtocolSetting], dict[str, Any]] = _no_domain
     local: bool = False
     flexible: bool = False
     by_name: str = ""
@@ -105,7 +105,7 @@ def with_published(
     protocol: type[Protocol],
     summary: str,
     published: str,
-    setting: Callable[[ProtocolSetting], dict[str, Any]] = _nothing,
+    setting: Callable[[ProtocolSetting], dict[str, Any]] = _no_domain,
     **options: Any,
 ) -> tuple[Kind, Kind]:
     """Return a protocol with exact noise, and with the constants of its paper; both have the options."""
@@ -168,16 +168,16 @@ def most_bits(protocol: Protocol) -> int:
     return protocol.most_messages * protocol.message_bits
 
 
-def precision(case: ProtocolSetting) -> dict[str, Any]:
+def steps(case: ProtocolSetting) -> dict[str, Any]:
     """Return the parameters of a sum: its steps, or 0."""
     return {"precision": case.size}
 
 
-def categories(case: ProtocolSetting) -> dict[str, Any]:
+def domain(case: ProtocolSetting) -> dict[str, Any]:
     """Return the parameters of a histogram."""
     return {"categories": case.size, "labels": case.labels}
 
 
-def tested(case: ProtocolSetting) -> dict[str, Any]:
+def tested_domain(case: ProtocolSetting) -> dict[str, Any]:
     """Return the parameters of a test of uniformity."""
-    return {**categories(case), "error": case.error}
+    return {**domain(case), "error": case.error}

@@ -6,7 +6,7 @@ from mechdesign.families.shuffle.amplification.problem import ShuffleAmplificati
 from mechdesign.families.shuffle.judge import binary, blanket, least_epsilon
 
 
-def run(problem: ShuffleAmplification) -> Outcome:
+def binary_central(problem: ShuffleAmplification) -> Outcome:
     """Return the least central epsilon for which delta is proven in every range of the data."""
     setting = problem.setting
     epsilon = 0.0

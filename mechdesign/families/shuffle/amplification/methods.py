@@ -16,7 +16,7 @@ from mechdesign.families.shuffle.enumeration import exact_attack, exact_epsilon,
 from mechdesign.families.shuffle.theorems import BENNETT, HOEFFDING
 
 
-def exact(problem: ShuffleAmplification) -> Outcome:
+def exact_central(problem: ShuffleAmplification) -> Outcome:
     """Return the least central epsilon that holds for all data, and one next to it that fails for some."""
     setting = problem.setting
     epsilon = exact_epsilon(setting)
@@ -33,10 +33,10 @@ def why_no_blanket(problem: ShuffleAmplification) -> str | None:
 
 METHODS = (
     Method("exact", ShuffleAmplification, "numeric", "every data set of few users in rational arithmetic",
-           exact, lambda problem: why_not_exact(problem.setting)),
+           exact_central, lambda problem: why_not_exact(problem.setting)),
     Method("binary", ShuffleAmplification, "numeric",
            "all data of binary randomized response, in ranges of them, rounded up",
-           binary.run, lambda problem: judge.why_not_binary(problem.setting)),
+           binary.binary_central, lambda problem: judge.why_not_binary(problem.setting)),
     search_method("blanket",
                   "privacy blanket in binomial sums, rounded up; for any randomizer that of its worst pair",
                   "proven here; rounding and omitted tails are added", judge.blanket, why_no_blanket),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from mechdesign.families.shuffle import DistinctParity
-from mechdesign.families.shuffle.candidates import Kind, categories
+from mechdesign.families.shuffle.candidates import Kind, domain
 
 KINDS = (
     Kind(
         "distinct-parity",
         DistinctParity,
         "noisy parities, a bit of every user for every category",
-        categories,
+        domain,
         flexible=True,
     ),
 )

@@ -9,7 +9,7 @@ PRECISION = 1e-5
 """To which part of it the largest local epsilon is found; always from below."""
 
 
-def run(problem: ShuffleLocalBudget) -> Outcome:
+def binary_local(problem: ShuffleLocalBudget) -> Outcome:
     """Return the largest local epsilon for which delta is proven in every range of the data."""
     central, delta = problem.central_epsilon, problem.delta
 

@@ -13,7 +13,7 @@ from mechdesign.families.shuffle.randomizers import KnownRandomizer
 MOST_SIZE = 1 << 20
 """k-ary response with more values is not built."""
 
-GIVEN_UP = (0.0, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+REDUCTIONS = (0.0, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """Parts of the local epsilon that are given up until the central promise is proven for what runs."""
 
 ANY = (
@@ -40,8 +40,8 @@ def local_mechanism(randomizer: KnownRandomizer, epsilon: float) -> KaryResponse
     KaryResponse(3 answers, epsilon=1)
     """
     if randomizer.kind == "k-ary":
-        kept = np.arange(randomizer.size, dtype=np.int64)
-        return KaryResponse.from_channel(KaryChannel(randomizer.size, kept, epsilon))
+        values = np.arange(randomizer.size, dtype=np.int64)
+        return KaryResponse.from_channel(KaryChannel(randomizer.size, values, epsilon))
     rows = np.array([[float(entry) for entry in row] for row in randomizer.rows])
     return FiniteChannel.from_floats(rows, PrivacyTarget(epsilon))
 
@@ -55,7 +55,7 @@ def lowered_mechanism(randomizer: KnownRandomizer, epsilon: float, promise: Prom
         When the promise is not proven then either.
     """
     refused = CertificateError("shuffled", "not private as stated")
-    for part in GIVEN_UP if randomizer.kind == "k-ary" else (0.0,):
+    for part in REDUCTIONS if randomizer.kind == "k-ary" else (0.0,):
         try:
             return Shuffled(local_mechanism(randomizer, epsilon * (1.0 - part)), promise)
         except CertificateError as error:

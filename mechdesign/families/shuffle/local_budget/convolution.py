@@ -10,7 +10,7 @@ from mechdesign.families.shuffle.local_budget.problem import ShuffleLocalBudget
 GRADE = "Balle et al. (2019), lemma 5.3, evaluated here with all tails"
 
 
-def run(problem: ShuffleLocalBudget) -> Outcome:
+def convolution_local(problem: ShuffleLocalBudget) -> Outcome:
     """Return the local epsilon of a channel if it is enough; of others the largest that is."""
     randomizer = problem.setting.randomizer
     if randomizer.kind != "channel":
@@ -24,7 +24,7 @@ def run(problem: ShuffleLocalBudget) -> Outcome:
     return Outcome("optimal", {"local_epsilon": local}, local, source, "convolution", notes={"grade": GRADE})
 
 
-def why_not(problem: ShuffleLocalBudget) -> str | None:
+def why_no_convolution(problem: ShuffleLocalBudget) -> str | None:
     """Return why the method does not apply, or None."""
     setting = problem.setting
     if setting.randomizer.kind != "channel":

@@ -15,7 +15,7 @@ STEPS = 30
 """About how many local epsilons are looked at, each with an enumeration of its own."""
 
 
-def run(problem: ShuffleLocalBudget) -> Outcome:
+def exact_local(problem: ShuffleLocalBudget) -> Outcome:
     """Return the largest local epsilon that holds for all data, and one next to it that fails for some."""
     central, delta = problem.central_epsilon, problem.delta
     if problem.setting.randomizer.kind == "channel":
@@ -28,7 +28,7 @@ def run(problem: ShuffleLocalBudget) -> Outcome:
     variables = {"local_epsilon": found}
     if beyond <= found:  # everything is enough
         return Outcome("optimal", variables, found, "the largest local epsilon that is considered", SOLVER)
-    data, fails = _attack(problem, beyond)
+    data, fails = _worst_data(problem, beyond)
     return Outcome(
         "optimal" if fails else "feasible",
         variables,
@@ -39,7 +39,7 @@ def run(problem: ShuffleLocalBudget) -> Outcome:
     )
 
 
-def _attack(problem: ShuffleLocalBudget, local: float) -> tuple[str, bool]:
+def _worst_data(problem: ShuffleLocalBudget, local: float) -> tuple[str, bool]:
     """Return the worst data for a local epsilon, and whether it has more than delta, rounded down."""
     laws = enumeration(problem.setting_with(local), False)
     largest, place = laws.delta(problem.central_epsilon)
@@ -56,6 +56,6 @@ def _of_channel(problem: ShuffleLocalBudget) -> Outcome:
     return Outcome("optimal", {"local_epsilon": local}, local, source, SOLVER, notes={"grade": "exact"})
 
 
-def why_not(problem: ShuffleLocalBudget) -> str | None:
+def why_not_exact_local(problem: ShuffleLocalBudget) -> str | None:
     """Return why the method does not apply, or None."""
     return why_not_exact(problem.setting, 1 if problem.setting.randomizer.kind == "channel" else STEPS)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from mechdesign.families.shuffle import RangeTree
-from mechdesign.families.shuffle.candidates import Kind, categories
+from mechdesign.families.shuffle.candidates import Kind, domain
 
 KINDS = (
     Kind(
         "range-tree",
         RangeTree,
         "the nodes of a binary tree, one of each level",
-        categories,
+        domain,
         flexible=True,
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mechdesign.families.shuffle import AUT, PUT, UniformityDump
-from mechdesign.families.shuffle.candidates import Kind, tested
+from mechdesign.families.shuffle.candidates import Kind, tested_domain
 
 MANY = "a user sends messages for every category, for next to no gain"
 
@@ -12,9 +12,15 @@ KINDS = (
         "uniformity-dump",
         UniformityDump,
         "collisions among true categories and uniform dummies",
-        tested,
+        tested_domain,
         flexible=True,
     ),
-    Kind("aut", AUT, "a bit for each category, among fair coins", tested, flexible=True, by_name=MANY),
-    Kind("put", PUT, "a bit for each category with discrete Laplace noise, in shares", tested, by_name=MANY),
+    Kind("aut", AUT, "a bit for each category, among fair coins", tested_domain, flexible=True, by_name=MANY),
+    Kind(
+        "put",
+        PUT,
+        "a bit for each category with discrete Laplace noise, in shares",
+        tested_domain,
+        by_name=MANY,
+    ),
 )
