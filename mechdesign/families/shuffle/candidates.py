@@ -1,6 +1,7 @@
-"""What the problems of choosing a protocol have in common: candidates with their noise, and the best one.
+"""Candidates: one kind of protocol with one calibration, fitted to what a problem requires.
 
-What protocols of a task have to know of users' values, next to the guarantee.
+A kind has what its protocols need to know of users' values next to the guarantee: the steps of a sum, the
+categories of a histogram, the error of a test.
 """
 
 from __future__ import annotations

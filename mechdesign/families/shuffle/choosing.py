@@ -1,10 +1,8 @@
-"""Bases of the problems of choosing a protocol.
+"""The problems of choosing a protocol: what they have in common, and their methods.
 
-Further limits that some problems of protocols have: bits, a delta of 0, a user's own epsilon.
-
-What the problems about categories have in common: how many there are, and their names.
-
-Methods of the problems of choosing a protocol: the best one, and each one by itself.
+``Choosing`` has the guarantee and judges candidates. Further bases add limits of bits, a delta of 0 and a
+user's own epsilon (``Limited``, ``LocallyLimited``), and categories with their names (``Categorised``). The
+methods are the best protocol of all that fit, and each one by itself.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from mechdesign.collect.labels import Labels
 from mechdesign.collect.promise import (
@@ -44,14 +42,16 @@ def protocol_field(meaning: str, kinds: Sequence[Kind]) -> Any:
 
 
 @frozen_problem()
-class Choosing:
+class Choosing(Problem[Protocol]):
     """Base of the problems of protocols: which protocol, with which noise.
 
     The concrete class names its ``kinds``, and states ``protocol`` again with them.
     """
 
+    sense: ClassVar[Sense] = "min"
+    trivial: ClassVar[float | None] = 0.0
+    compared_with: ClassVar[str] = "the protocols that are built in and fit the limits"
     kinds: ClassVar[tuple[Kind, ...]]
-    name: ClassVar[str]
     share: ClassVar[str]
     """What the error is one of when it is divided by the number of users."""
 
@@ -277,8 +277,6 @@ def _labels(problem: Categorised, field: str, given: Any) -> tuple[str, ...] | N
 class Categorised(Choosing):
     """The tasks about categories."""
 
-    sense: ClassVar[Sense] = "min"
-
     categories: int = whole("From 2 to 2**20.", low=2, high=MOST_CATEGORIES)
     labels: Sequence[str] | None = related(
         "Names of the categories.", _labels, form="sequence of str", default=None
@@ -304,7 +302,7 @@ def nothing_fits(problem: Choosing) -> Reason | None:
     return "; ".join(f"{name}: {reason}" for name, reason in found.items())
 
 
-def best_of(problem: Choosing) -> Outcome:
+def best_protocol(problem: Choosing) -> Outcome:
     """Return the protocol of least error of all that fit."""
     reason = nothing_fits(problem)
     if reason is not None:
@@ -321,7 +319,7 @@ def best_of(problem: Choosing) -> Outcome:
     )
 
 
-def single(problem: Choosing, kind: Kind) -> Outcome:
+def fitted_kind(problem: Choosing, kind: Kind) -> Outcome:
     """Return one kind of protocol; it claims no optimum among the others."""
     found = fitted(kind, problem.case)
     if not isinstance(found, Protocol):
@@ -349,8 +347,7 @@ def why_not(problem: Choosing, kind: Kind) -> Reason | None:
 
 def protocol_methods(problem: type[Choosing]) -> tuple[Method, ...]:
     """Return the best of all protocols that fit, then each with its own noise, in the order of the kinds."""
-    owner = cast("type[Problem[Any]]", problem)
-    best = Method(BEST, owner, "analytic", "the protocol of least error of all that fit", best_of)
+    best = Method(BEST, problem, "analytic", "the protocol of least error of all that fit", best_protocol)
     return (best, *(protocol_method(problem, kind) for kind in problem.kinds if not kind.is_published))
 
 
@@ -358,9 +355,9 @@ def protocol_method(problem: type[Choosing], kind: Kind) -> Method:
     """Return the method of one protocol with one calibration."""
     return Method(
         name=kind.name,
-        problem=cast("type[Problem[Any]]", problem),
+        problem=problem,
         kind="heuristic" if kind.is_published else "numeric",
         summary=kind.summary,
-        run=lambda given: single(given, kind),
+        run=lambda given: fitted_kind(given, kind),
         why_not=lambda given: why_not(given, kind),
     )

@@ -4,7 +4,7 @@ A value is a category, a bit, or a number in [0, 1] that is rounded at random to
 parts read random bits one after the other; the messages of a user are sorted, so that their order tells
 nothing. The parts are stated in ``docs/reference/mechanism_file.md``.
 
-Exact draws of clients: bits of a given probability, and small numbers from tables of 124 binary digits.
+All draws are exact: bits of a probability out of 2^62, and small numbers from tables of 124 binary digits.
 """
 
 from __future__ import annotations

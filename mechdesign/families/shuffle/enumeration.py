@@ -2,9 +2,8 @@
 
 The shuffler shows how often each report came, and nothing else. The law of these counts is enumerated with
 whole numbers, so that the hockey-stick divergence is a fraction, and the largest one over all data of the
-others is exact.
-
-The exact answer for few users: all data of the others in rational arithmetic.
+others is exact. From it follow the least central epsilon that holds for all data, and data for which the one
+next to it fails.
 """
 
 from __future__ import annotations

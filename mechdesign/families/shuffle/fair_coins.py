@@ -1,4 +1,15 @@
-"""x"""
+"""One unit hidden in a random number of fair coins: what most protocols in the shuffle model come down to.
+
+Let s other messages each stand, with the same chance, for one of two values, and let a user's own message
+stand for the first with chance a and the second with chance b, or the other way round. The adversary sees s
+and how many stand for the first. Own messages that stand for neither have the same law under both inputs;
+telling them to the adversary can only help him, so they are left out and a + b may be below 1.
+
+A unit may also be hidden in each of several rows of counts at once. In every row a user's own message stands
+for one of two values, and each of T further messages is with chance c a fair coin between the two. With s
+coins in a row and j messages for the first value the likelihood ratio is j / (s + 1 - j). The ratios of rows
+multiply: their logarithms are rounded up to a lattice, and convolved.
+"""
 
 from __future__ import annotations
 

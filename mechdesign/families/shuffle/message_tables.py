@@ -1,6 +1,7 @@
-"""Operations ``encode``, ``shuffle`` and ``analyze`` of a protocol on tables.
+"""Messages of a protocol in tables, and the sums that count them.
 
-The analyzer's counter of messages: sums that many servers add up and merge in any order.
+The operations ``encode``, ``shuffle`` and ``analyze`` read and write tables of messages. A counter adds
+messages up in sums, which many servers can make and merge in any order.
 """
 
 from __future__ import annotations

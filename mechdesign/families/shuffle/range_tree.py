@@ -1,6 +1,7 @@
-"""Counts of ranges: a user sends the user's node of a binary tree on every level, among uniform dummies.
+"""Counts of ranges: how many users hold a category from one to another, for all pairs.
 
-What the analyzer of ranges says: how many users hold a category from one to another, of any two.
+A user sends the user's node of a binary tree on every level, among uniform dummies (``RangeTree``). The
+analyzer adds up the nodes that a range is made of (``RangeEstimate``).
 """
 
 from __future__ import annotations

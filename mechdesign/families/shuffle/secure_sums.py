@@ -1,13 +1,13 @@
-"""Secure sums by split-mix: every user's number as uniform shares that sum to it, all shares mixed.
+"""Secure sums: shares that say only what their sum is, and noise that all users together add to it.
 
-Two bounds tell how little the shares say beside their sum: one is proven in the family's documentation, the
-other one is cited. Theorem (Balle, Bell, Gascon, Nissim 2020): among n >= 19 users with m >= 3 shares each in
+Split-mix writes every user's number as uniform shares that sum to it, and mixes all shares. Two bounds state
+how little the shares say besides their sum: one is proven in the family's documentation, the other one is
+cited. Theorem (Balle, Bell, Gascon, Nissim 2020): among n >= 19 users with m >= 3 shares each in
 Z_q, the mixed shares of two inputs with the same sum are within 2^-s in total variation, where
 s = ((m - 1) (log2 n - log2 e) - log2 q) / 2: but for that, the mixed shares say what their sum says.
 
-Polya noise from integer tables: the noise of all honest users together is discrete Laplace noise.
-
-Polya(r, a) has Pr[k] = C(k + r - 1, k) a^k (1 - a)^r. The sum of h variables with r = 1/h is geometric, and
+The noise of a user is a difference of Polya variables, drawn from integer tables. Polya(r, a) has
+Pr[k] = C(k + r - 1, k) a^k (1 - a)^r. The sum of h variables with r = 1/h is geometric, and
 the difference of two geometric variables is discrete Laplace noise, with Pr[x] in proportion to a^|x|. A
 table holds the law out of 2**124 up to a depth; what rounding and the tail cost is bounded.
 """

@@ -1,6 +1,7 @@
-"""The parameters that the problems of amplification share, and what follows from them.
+"""What the problems of amplification share: their parameters, and certificates of central epsilons.
 
-Certificates of central epsilons: what is proven at them, and how far they are from what is attacked.
+A certificate states the least delta that is proven at a central epsilon, whoever computed the epsilon, and
+how far it is from one that an attack refutes.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 A theorem gives a central epsilon for a local one, ``forward``, or says in a text why it does not apply;
 ``inverse`` gives the largest local epsilon for a central one. n is the number of honest users.
 
-Closed forms by concentration: the blanket's excess bounded as by Hoeffding and by Bennett.
-
-With a blanket of mass g, m ~ Bin(n, g) reports drawn from it and L = (dR_x - e dR_x') / d omega of each,
+Two of them bound the blanket's excess by concentration. With a blanket of mass g, m ~ Bin(n, g) reports drawn
+from it and L = (dR_x - e dR_x') / d omega of each,
 
     delta(eps) <= 1/(n g)  E ( L_1 + ... + L_m )_+ ,   E L = 1 - e = -a.
 

@@ -1,6 +1,7 @@
-"""What a test of uniformity says, and what distance from uniform it finds.
+"""Tests of uniformity: what they say, what distance from uniform they find, and the test by collisions.
 
-Tests of uniformity, and the one by collisions among true categories and uniform dummies.
+``UniformityDump`` counts collisions among true categories and uniform dummies; the tests with a bit for each
+category are in ``uniformity_bits``.
 """
 
 from __future__ import annotations
