@@ -25,7 +25,7 @@ from mechdesign.families.shuffle.uniformity_tests import found_distance
 
 
 def quantities(problem: Choosing, solution: Solution[Any]) -> dict[str, Any]:
-    """Return messages, bits and delta, and what is reached without the messages of others.
+    """Return messages, bits and delta, and what is reached without a shuffler.
 
     Distinct categories: ``geometric_rmse``, discrete Laplace noise by a trusted server. Ranges:
     ``split_rmse``, a trusted server with Laplace noise of scale 2 L / epsilon in each of the nodes, on L

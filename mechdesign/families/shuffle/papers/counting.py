@@ -1,9 +1,4 @@
-"""The protocols of ``shuffle-counting`` with the constants of their papers.
-
-Further numbers of a counting protocol: its messages, and what others reach without a shuffler.
-
-A counting protocol on drawn data: the measured error next to the predicted one.
-"""
+"""Counting protocols next to their papers: with their constants, by other means, and on drawn data."""
 
 from __future__ import annotations
 

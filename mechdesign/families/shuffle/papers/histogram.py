@@ -1,13 +1,8 @@
-"""The protocols of ``shuffle-histogram`` with the constants of their papers.
+"""Protocols for histograms next to their papers: with their constants, by other means, and on drawn data.
 
-Errors of hashing by the formulas of its paper, with ideal hash functions; and normal users.
-
-The protocols that run here draw from a family of exactly pairwise equal collisions, which has at most as many
-buckets as its prime; the paper's formula takes more buckets than categories when users are many.
-
-Further numbers of a protocol for histograms: its messages, and what others reach without a shuffler.
-
-A protocol for histograms on drawn data: the measured error next to the predicted one.
+Errors of hashing are also computed by the formulas of its paper, with ideal hash functions. The protocols
+that run here draw from a family of exactly pairwise equal collisions, which has at most as many buckets as
+its prime; the paper's formula takes more buckets than categories when users are many.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The published methods of ``shuffle-local-budget``: never a default, and not counted for agreement.
+"""Numbers of local budgets that claims may name, and a published formula for them that is no theorem.
 
-Further numbers of local budgets: theorems next to each other, and what an attack leaves open.
+Theorems next to each other, and what an attack leaves open. The method is never a default, and not counted
+for agreement.
 """
 
 from __future__ import annotations
