@@ -110,8 +110,8 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return by which part the delta of an attack exceeds delta; above 0 the epsilon is refuted."""
-        found, _ = attacked(self.setting, self.objective(variables))
-        return {"attacked": max(0.0, found / self.delta - 1.0)}
+        attacked_delta, _ = attacked(self.setting, self.objective(variables))
+        return {"attacked": max(0.0, attacked_delta / self.delta - 1.0)}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return whether delta is proven at this epsilon, and how far the epsilon is from an attacked one."""
@@ -161,10 +161,10 @@ def theorem_method(theorem: Theorem, summary: str) -> Method:
     """Return the method that evaluates a theorem."""
 
     def run(problem: ShuffleAmplification) -> Outcome:
-        found = theorem.central(problem.case, problem.local_epsilon)
-        assert not isinstance(found, str)  # why_not was asked
-        helps = found < problem.local_epsilon
-        result = outcome(problem, found, theorem.grade, "closed form", amplifies=helps)
+        central = theorem.central(problem.case, problem.local_epsilon)
+        assert not isinstance(central, str)  # why_not was asked
+        helps = central < problem.local_epsilon
+        result = outcome(problem, central, theorem.grade, "closed form", amplifies=helps)
         return Outcome(
             "feasible", result.variables, result.bound, result.bound_source, "closed form", "", result.notes
         )
@@ -172,8 +172,8 @@ def theorem_method(theorem: Theorem, summary: str) -> Method:
     def why_not(problem: ShuffleAmplification) -> str | None:
         if problem.local_epsilon == 0.0:
             return "its range is local epsilon > 0"
-        found = theorem.central(problem.case, problem.local_epsilon)
-        return found if isinstance(found, str) else None
+        central = theorem.central(problem.case, problem.local_epsilon)
+        return central if isinstance(central, str) else None
 
     run.__doc__ = f"Return the central epsilon of {theorem.grade}."
     return Method(theorem.name, ShuffleAmplification, theorem.kind, summary, run, why_not)

@@ -43,10 +43,10 @@ class Kinds:
     @property
     def information(self) -> float:
         """The squared difference of the two laws in units of the noise of one report: more is stronger."""
-        found = 0.0
+        total = 0.0
         for other, one, two in zip(self.others, self.first, self.second, strict=True):
-            found += (one - two) ** 2 / other if other > 1e-12 else 0.0
-        return found
+            total += (one - two) ** 2 / other if other > 1e-12 else 0.0
+        return total
 
 
 def kary_attacks(local_epsilon: float, size: int) -> list[Kinds]:
@@ -78,7 +78,7 @@ def channel_attacks(rows: Sequence[Sequence[Fraction]], most: int = 6) -> list[K
     laws are the kind a, those with the smallest the kind b, at every place to divide them.
     """
     inputs = range(len(rows))
-    found = []
+    attacks = []
     for first, second, other in product(inputs, inputs, inputs):
         if first == second:
             continue
@@ -92,21 +92,21 @@ def channel_attacks(rows: Sequence[Sequence[Fraction]], most: int = 6) -> list[K
         ]
         for top in range(1, len(order)):
             for bottom in range(1, len(order) - top + 1):
-                found.append(
+                attacks.append(
                     (_information(laws, top, bottom), first, second, other, top, bottom, tuple(order))
                 )
-    found.sort(key=lambda item: -item[0])
-    return [_kinds(rows, *item[1:]) for item in found[:most]]
+    attacks.sort(key=lambda item: -item[0])
+    return [_kinds(rows, *item[1:]) for item in attacks[:most]]
 
 
 def _information(laws: Sequence[list[float]], top: int, bottom: int) -> float:
     """Return the squared difference of the merged laws in units of the noise of one report."""
     parts = [(law[top], law[-1] - law[-1 - bottom], law[-1 - bottom] - law[top]) for law in laws]
-    found = 0.0
+    total = 0.0
     for other, one, two in zip(*parts, strict=True):
         if other > 1e-12:
-            found += (one - two) ** 2 / other
-    return found
+            total += (one - two) ** 2 / other
+    return total
 
 
 def _kinds(
@@ -147,13 +147,13 @@ class ShuffleAttack:
         a, b, rest = kinds.others
         ratios = [one / other for one, other in zip(kinds.first, kinds.others, strict=True) if other > 0.0]
         tail = 1e-6 * delta / max(1.0, *ratios)
-        found: list[tuple[int, int, float, float]] = [(users, users, 1.0, 0.0)]
+        ranges: list[tuple[int, int, float, float]] = [(users, users, 1.0, 0.0)]
         outside = 1.0
         if rest > 0.0:
             outer = binomial_window(users, (a + b) / rest, tail)
-            found = groups(outer, MANY_GROUPS if deviation(outer) <= CHEAP else GROUPS)
+            ranges = groups(outer, MANY_GROUPS if deviation(outer) <= CHEAP else GROUPS)
             outside = outer.lower
-        low, high, share, part = (np.array(column) for column in zip(*found, strict=True))
+        low, high, share, part = (np.array(column) for column in zip(*ranges, strict=True))
         # The tails of a group count with its share.
         tails = np.minimum(tail / share, 1e-3) if rest > 0.0 else np.array([tail])
         self.excess = Excess(low.tolist(), a / b, tails.tolist(), upper=False)

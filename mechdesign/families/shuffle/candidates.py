@@ -128,10 +128,9 @@ def fitted(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
     """Return a protocol with its noise, or why there is none."""
     if case.local_cap is not None and not kind.local:
         return "a user's own messages are not private before they are shuffled; omit local_cap"
-    found = _within_bits(kind, case)
-    if not isinstance(found, Protocol):
-        return found
-    protocol = found
+    protocol = _within_bits(kind, case)
+    if not isinstance(protocol, Protocol):
+        return protocol
     if case.pure and protocol.least_delta > 0.0:
         return f"delta is not 0 but {protocol.least_delta:.3g}; omit pure"
     if protocol.least_delta > case.promise.delta:
@@ -148,20 +147,26 @@ def _within_bits(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
     cap = case.local_cap
     if case.pure and kind.local and not kind.protocol.is_pure:  # what is private by itself needs no delta
         cap = case.promise.epsilon if cap is None else min(cap, case.promise.epsilon)
-    wanted = replace(case, local_cap=cap, max_bits=None, pure=False)
+    requirements = replace(case, local_cap=cap, max_bits=None, pure=False)
     sent = 0
     while True:
-        found = _calibrated(kind, wanted if kind.flexible else replace(wanted, max_messages=None))
-        if sent and not isinstance(found, Protocol):  # fewer messages will not do: more bits are needed
+        protocol = _calibrated(
+            kind, requirements if kind.flexible else replace(requirements, max_messages=None)
+        )
+        if sent and not isinstance(protocol, Protocol):  # fewer messages will not do: more bits are needed
             return f"it sends up to {sent} bits a user; allow as many"
-        if case.max_bits is None or not isinstance(found, Protocol) or most_bits(found) <= case.max_bits:
-            return found
-        sent, fewer = most_bits(found), case.max_bits // found.message_bits
+        if (
+            case.max_bits is None
+            or not isinstance(protocol, Protocol)
+            or most_bits(protocol) <= case.max_bits
+        ):
+            return protocol
+        sent, fewer = most_bits(protocol), case.max_bits // protocol.message_bits
         # What sends more than it was allowed to (a stated precision decides) will not send fewer.
-        is_deaf = wanted.max_messages is not None and found.most_messages > wanted.max_messages
+        is_deaf = requirements.max_messages is not None and protocol.most_messages > requirements.max_messages
         if not kind.flexible or fewer < 1 or is_deaf:
             return f"it sends up to {sent} bits a user; allow as many"
-        wanted = replace(wanted, max_messages=min(fewer, found.most_messages - 1))
+        requirements = replace(requirements, max_messages=min(fewer, protocol.most_messages - 1))
 
 
 def most_bits(protocol: Protocol) -> int:

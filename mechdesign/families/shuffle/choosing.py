@@ -99,10 +99,10 @@ class Choosing(Problem[Protocol]):
     @property
     def asked(self) -> list[Kind]:
         """The kinds that are asked for, each with exact noise."""
-        wanted = [kind for kind in self.kinds if not kind.is_published]
+        kinds = [kind for kind in self.kinds if not kind.is_published]
         if self.protocol == BEST:
-            return [kind for kind in wanted if not self.only_by_name(kind)]
-        return [kind for kind in wanted if kind.name == self.protocol]
+            return [kind for kind in kinds if not self.only_by_name(kind)]
+        return [kind for kind in kinds if kind.name == self.protocol]
 
     def only_by_name(self, kind: Kind) -> bool:
         """Whether a kind has to be asked for; those with delta 0 need not where that is wanted."""
@@ -120,8 +120,10 @@ class Choosing(Problem[Protocol]):
         if name not in known:
             raise ParameterError("protocol", f"{shown(name)} is none of {', '.join(known)}")
         parameters.update(self.setting)
-        drawn = known[name].drawn
-        parameters.update({public: value for public, value in self.drawn.items() if public in drawn})
+        random_parameters = known[name].drawn
+        parameters.update(
+            {public: value for public, value in self.drawn.items() if public in random_parameters}
+        )
         return known[name](self.case.promise, parameters.pop("calibration"), **parameters)
 
     def mechanism(self, solution: Solution[Any]) -> Protocol:
@@ -170,38 +172,40 @@ class Choosing(Problem[Protocol]):
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return the protocol's own certificates, those of what was asked for, and a claimed optimum."""
         protocol, case = self.built(solution.variables), self.case
-        found: list[Certificate] = list(protocol.certificates())
+        certificates: list[Certificate] = list(protocol.certificates())
         figures: dict[str, Any]
         if case.max_messages is not None:
             most = protocol.most_messages
             figures = {"messages": most, "allowed": case.max_messages}
-            found.append(Certificate("messages", most <= case.max_messages, True, figures))
+            certificates.append(Certificate("messages", most <= case.max_messages, True, figures))
         if case.max_bits is not None:
             figures = {"bits": most_bits(protocol), "allowed": case.max_bits}
-            found.append(Certificate("bits", most_bits(protocol) <= case.max_bits, True, figures))
+            certificates.append(Certificate("bits", most_bits(protocol) <= case.max_bits, True, figures))
         if case.pure:
             figures = {"least_delta": protocol.least_delta}
-            found.append(Certificate("purity", protocol.least_delta == 0.0, False, figures))
+            certificates.append(Certificate("purity", protocol.least_delta == 0.0, False, figures))
         if case.local_cap is not None:
             local = protocol.local_epsilon
             figures = {"local_epsilon": local, "allowed": case.local_cap}
-            found.append(Certificate("local_privacy", local <= case.local_cap, True, figures))
+            certificates.append(Certificate("local_privacy", local <= case.local_cap, True, figures))
         if solution.status != "optimal":
-            return tuple(found)
+            return tuple(certificates)
         best = [self.error_of(item) for item in self.candidates().values() if isinstance(item, Protocol)]
         least = min(best, default=math.nan)
         note = f"least error of the {len(best)} protocol(s) that fit, each with its calibrated noise"
         figures = {"candidates": len(best), "least": least}
-        found.append(Certificate("optimality", self.error_of(protocol) <= least, False, figures, {}, note))
-        return tuple(found)
+        certificates.append(
+            Certificate("optimality", self.error_of(protocol) <= least, False, figures, {}, note)
+        )
+        return tuple(certificates)
 
 
 def variables_of(protocol: Protocol) -> dict[str, Any]:
     """Return the variables that describe a protocol, but for what is drawn when it is built."""
-    found = {"protocol": protocol.type, "calibration": protocol.calibration}
+    variables = {"protocol": protocol.type, "calibration": protocol.calibration}
     steps = protocol.setting().get("precision")
     chosen = {name: value for name, value in protocol.parameters().items() if name not in protocol.drawn}
-    return {**found, **({} if steps is None else {"precision": steps}), **chosen}
+    return {**variables, **({} if steps is None else {"precision": steps}), **chosen}
 
 
 def notes_of(protocol: Protocol) -> Mapping[str, Any]:
@@ -267,10 +271,10 @@ class LocallyLimited(Limited):
         return replace(super().case, local_cap=self.local_cap)
 
 
-def _labels(problem: Categorised, field: str, given: Any) -> tuple[str, ...] | None:
-    if not isinstance(given, (list, tuple)):
-        raise ParameterError(field, f"expected a list of names, got {given!r}")
-    return Labels(problem.categories, tuple(given)).names
+def _labels(problem: Categorised, field: str, names: Any) -> tuple[str, ...] | None:
+    if not isinstance(names, (list, tuple)):
+        raise ParameterError(field, f"expected a list of names, got {names!r}")
+    return Labels(problem.categories, tuple(names)).names
 
 
 @frozen_problem()
@@ -296,10 +300,10 @@ class Categorised(Choosing):
 
 def nothing_fits(problem: Choosing) -> Reason | None:
     """Return why none of the protocols asked for fits, if so."""
-    found = problem.candidates()
-    if any(isinstance(item, Protocol) for item in found.values()):
+    candidates = problem.candidates()
+    if any(isinstance(item, Protocol) for item in candidates.values()):
         return None
-    return "; ".join(f"{name}: {reason}" for name, reason in found.items())
+    return "; ".join(f"{name}: {reason}" for name, reason in candidates.items())
 
 
 def best_protocol(problem: Choosing) -> Outcome:
@@ -321,14 +325,14 @@ def best_protocol(problem: Choosing) -> Outcome:
 
 def fitted_kind(problem: Choosing, kind: Kind) -> Outcome:
     """Return one kind of protocol; it claims no optimum among the others."""
-    found = fitted(kind, problem.case)
-    if not isinstance(found, Protocol):
-        return Outcome(status="infeasible", solver="calibration", message=found)
+    candidate = fitted(kind, problem.case)
+    if not isinstance(candidate, Protocol):
+        return Outcome(status="infeasible", solver="calibration", message=candidate)
     return Outcome(
         status="feasible",
-        variables=variables_of(found),
+        variables=variables_of(candidate),
         solver="constants" if kind.is_published else "bisection",
-        notes=notes_of(found),
+        notes=notes_of(candidate),
     )
 
 
@@ -339,10 +343,10 @@ def why_not(problem: Choosing, kind: Kind) -> Reason | None:
         return f"the protocol is to be {problem.protocol}"
     if problem.protocol == BEST and problem.only_by_name(kind):
         return f"{kind.by_name}; ask for it by its name"
-    found = fitted(kind, problem.case)
-    if isinstance(found, Protocol) or nothing_fits(problem) is not None:
+    candidate = fitted(kind, problem.case)
+    if isinstance(candidate, Protocol) or nothing_fits(problem) is not None:
         return None
-    return found
+    return candidate
 
 
 def protocol_methods(problem: type[Choosing]) -> tuple[Method, ...]:
@@ -358,6 +362,6 @@ def protocol_method(problem: type[Choosing], kind: Kind) -> Method:
         problem=problem,
         kind="heuristic" if kind.is_published else "numeric",
         summary=kind.summary,
-        run=lambda given: fitted_kind(given, kind),
-        why_not=lambda given: why_not(given, kind),
+        run=lambda instance: fitted_kind(instance, kind),
+        why_not=lambda instance: why_not(instance, kind),
     )

@@ -47,15 +47,15 @@ class ProtocolClient(Mechanism):
             )
         name = self.data_columns[0] if self.data_columns else None
         precision, labels = getattr(self, "precision", None), getattr(self, "labels", None)
-        asked: AskedChoice | AskedNumber = AskedNumber(name, 0.0, 1.0)
+        question: AskedChoice | AskedNumber = AskedNumber(name, 0.0, 1.0)
         if isinstance(labels, Labels):
-            asked, precision = AskedChoice.of(labels, name), None
+            question, precision = AskedChoice.of(labels, name), None
         elif precision == 1 and self.noise.size == 2 and getattr(self, "quantity", "") == "count":
-            asked, precision = AskedChoice(name, 2), None
+            question, precision = AskedChoice(name, 2), None
         parts = self.noise.client_parts()
         steps = {"step": "messages", "round": precision, "texts": self._texts, "parts": parts}
         columns = tuple(marked(part, self.survey_digest) for part in getattr(self, "columns", ("message",)))
-        return Recipe((asked,), columns, steps, True, True)
+        return Recipe((question,), columns, steps, True, True)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return the messages of one value in sorted order, from the bits of a source."""
@@ -169,13 +169,13 @@ class Table:
 
     def draw(self, count: int, source: BitSource) -> Codes:
         """Return independent numbers; a second word decides where the first one is at an end."""
-        drawn = source.integers(count)
-        places = np.searchsorted(self._high, drawn, side="left")
+        words = source.integers(count)
+        places = np.searchsorted(self._high, words, side="left")
         if len(self._high) == 0:
             return places
-        at_end = np.flatnonzero(self._high[np.minimum(places, len(self._high) - 1)] == drawn)
+        at_end = np.flatnonzero(self._high[np.minimum(places, len(self._high) - 1)] == words)
         for row in at_end.tolist():
-            number = int(drawn[row]) * TOTAL + int(source.integers(1)[0])
+            number = int(words[row]) * TOTAL + int(source.integers(1)[0])
             place = int(places[row])
             while place < len(self._ends) and self._ends[place] <= number:
                 place += 1

@@ -59,9 +59,9 @@ class Codewords(Dummies):
         require_codewords(size)
         most = allowed.most(MOST_TRIALS)
         for entries in range(min(MOST_ENTRIES, (promise.users - 1).bit_length()), 0, -1):
-            found = fewest_dummies(partial(cls, promise, size, entries=entries), most)
-            if found is not None:
-                return found
+            noise = fewest_dummies(partial(cls, promise, size, entries=entries), most)
+            if noise is not None:
+                return noise
         too_few(promise, most, MOST_TRIALS, lambda other: cls(other, size, most, TOTAL, 1).holds)
 
     @classmethod
@@ -205,13 +205,13 @@ class PRHR(HistogramProtocol):
 
     def _deficient(self, messages: Messages) -> Messages:
         """Return the messages whose entries do not span all vectors: the others fit no category."""
-        kept = [messages[:0]]
+        batches = [messages[:0]]
         for start in range(0, len(messages), RANKED):
             part = messages[start : start + RANKED]
             columns = np.ascontiguousarray(part.T).T
             entries = [self.noise.entry(columns, place) for place in range(self.noise.entries)]
-            kept.append(part[~spans_all(entries, self.noise.digits)])
-        return np.concatenate(kept)
+            batches.append(part[~spans_all(entries, self.noise.digits)])
+        return np.concatenate(batches)
 
     def _fitting(self, messages: Messages) -> NDArray[np.int64]:
         table, total = self._codewords, np.zeros(self.labels.size, dtype=np.int64)

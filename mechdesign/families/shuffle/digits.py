@@ -311,16 +311,16 @@ def _level_delta(promise: Promise, size: int, other: int, part: int) -> float:
 def _least_other(promise: Promise, size: int, part: int, levels: int) -> int:
     """Return the least weight that is private at a part of epsilon and a level's part of delta."""
     allowed = promise.delta / levels * (1.0 - 2.0**-40)
-    found = least_within(
+    other_weight = least_within(
         lambda weight: _level_delta(promise, size, weight, part),
         allowed,
         1,
         most_other(size),
         end=TOTAL // size,
     )
-    if found is None:
+    if other_weight is None:
         raise OutOfReachError("epsilon is too small for weights of 62 digits", remedy="give a larger one")
-    return found
+    return other_weight
 
 
 def digit_variance(size: int, other: float) -> float:
@@ -369,7 +369,7 @@ def best_levels(half: float, most: int) -> list[Levels]:
         return digit_variance(size, chance(part))
 
     best = {part: alone(part) for part in range(4, PARTS + 1, 2) if most_values(part) > 2}
-    found = []
+    choices = []
     for _ in range(most - 1):
         longer: dict[int, Levels] = {}
         for whole in range(8, PARTS + 1, 2):
@@ -385,8 +385,8 @@ def best_levels(half: float, most: int) -> list[Levels]:
         if PARTS not in longer:
             break
         best = longer
-        found.append(best[PARTS])
-    return found or [(math.inf, [2, 2], [PARTS // 2, PARTS // 2])]
+        choices.append(best[PARTS])
+    return choices or [(math.inf, [2, 2], [PARTS // 2, PARTS // 2])]
 
 
 def _tried(most: int) -> list[int]:

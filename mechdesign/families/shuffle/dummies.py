@@ -35,7 +35,7 @@ class Dummies(Noise):
     """The true value, and ``trials`` times a uniform one with the probability dummy / 2**62."""
 
     trials: int = kept(plain_int)
-    dummy: int = kept_after(lambda noise, name, given: plain_int(noise.weight_name, given))
+    dummy: int = kept_after(lambda noise, name, value: plain_int(noise.weight_name, value))
 
     limit: ClassVar[int] = MOST_TRIALS
     weight_name: ClassVar[str] = "dummy"
@@ -50,10 +50,10 @@ class Dummies(Noise):
         most = allowed.most(cls.limit)
         refuted = rows_attack(promise.honest_users * most, Fraction(2, size), 1, promise.epsilon)
         # In no time, where looking at the divergence of fewer dummies first takes seconds.
-        found = None if refuted > promise.delta else fewest_dummies(partial(cls, promise, size), most)
-        if found is None:
+        fewest = None if refuted > promise.delta else fewest_dummies(partial(cls, promise, size), most)
+        if fewest is None:
             too_few(promise, most, cls.limit, lambda other: cls(other, size, most, TOTAL).holds)
-        return found
+        return fewest
 
     @classmethod
     def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:

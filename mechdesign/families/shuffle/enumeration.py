@@ -73,13 +73,13 @@ def law_of_counts(rows: Sequence[Row]) -> Law:
 
 def with_one_more(law: Law, row: Row) -> Law:
     """Return the distribution of the counts when one more user reports."""
-    found: Law = {}
+    longer: Law = {}
     for counts, chance in law.items():
         for report, entry in enumerate(row):
             if entry:
                 key = (*counts[:report], counts[report] + 1, *counts[report + 1 :])
-                found[key] = found.get(key, Fraction(0)) + chance * entry
-    return found
+                longer[key] = longer.get(key, Fraction(0)) + chance * entry
+    return longer
 
 
 def exact_hockey_stick(first: Law, second: Law, grown: Fraction) -> Fraction:
@@ -259,9 +259,9 @@ class Enumeration:
     def delta(self, epsilon: float) -> tuple[Fraction, int]:
         """Return the largest divergence at a central epsilon, a bound from this side, and where it is."""
         grown = exp_lower(epsilon) if self.upper else exp_upper(epsilon)
-        found = [exact_hockey_stick(first, second, grown) for _, _, first, second in self.laws]
-        place = max(range(len(found)), key=found.__getitem__)
-        return found[place], place
+        divergences = [exact_hockey_stick(first, second, grown) for _, _, first, second in self.laws]
+        place = max(range(len(divergences)), key=divergences.__getitem__)
+        return divergences[place], place
 
     def about(self) -> float:
         """Return about the central epsilon at which delta is as wanted, in doubles."""
@@ -293,22 +293,22 @@ def exact_delta(setting: Setting, epsilon: float) -> float:
 def exact_epsilon(setting: Setting) -> float:
     """Return a central epsilon at which delta is proven exactly, next to the least one."""
     laws = enumeration(setting, True)
-    wanted = Fraction(setting.delta)
-    found, step = laws.about(), 1e-13
-    while found < setting.local_epsilon and laws.delta(found)[0] > wanted:
-        found, step = found * (1.0 + step) + step * 1e-3, 8.0 * step
-    return min(found, setting.local_epsilon)
+    target = Fraction(setting.delta)
+    epsilon, step = laws.about(), 1e-13
+    while epsilon < setting.local_epsilon and laws.delta(epsilon)[0] > target:
+        epsilon, step = epsilon * (1.0 + step) + step * 1e-3, 8.0 * step
+    return min(epsilon, setting.local_epsilon)
 
 
 def exact_attack(setting: Setting, epsilon: float) -> tuple[float, str]:
     """Return a central epsilon below this one that is not enough, and the data that show it; or 0."""
     laws = enumeration(setting, False)
-    wanted = Fraction(setting.delta)
+    target = Fraction(setting.delta)
     step = 1e-13
     while step < 1.0:
         low = epsilon * (1.0 - step)
         delta, place = laws.delta(low)
-        if delta > wanted:
+        if delta > target:
             others, pair = laws.laws[place][:2]
             return low, f"inputs {pair[0]} or {pair[1]}, the others {list(others)}"
         step *= 64.0

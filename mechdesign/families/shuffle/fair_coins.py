@@ -339,10 +339,10 @@ def rows_divergence(
         )
         chances, low, total_beyond = _trimmed(chances, low, total_beyond, cut)
     losses = (low + np.arange(len(chances))) * (step * (1.0 + SLACK))
-    kept = losses > epsilon
-    gains = -np.expm1((epsilon - losses[kept]) * (1.0 + 4.0 * UNIT)) * (1.0 + SLACK)
-    found = float((chances[kept] * gains).sum()) * (1.0 + error + (len(chances) + 16) * UNIT)
-    return min(1.0, found + (total_beyond + rows * tail) * (1.0 + SLACK))
+    positive = losses > epsilon
+    gains = -np.expm1((epsilon - losses[positive]) * (1.0 + 4.0 * UNIT)) * (1.0 + SLACK)
+    total = float((chances[positive] * gains).sum()) * (1.0 + error + (len(chances) + 16) * UNIT)
+    return min(1.0, total + (total_beyond + rows * tail) * (1.0 + SLACK))
 
 
 def rows_attack(trials: int, chance: Fraction, rows: int, epsilon: float) -> float:
@@ -410,6 +410,6 @@ def _trimmed(chances: Array, low: int, beyond: float, cut: float) -> tuple[Array
     stop = len(chances) - int(np.searchsorted(np.cumsum(chances[::-1]), cut, side="right"))
     start = min(start, len(chances) - 1)
     stop = max(stop, start + 1)
-    kept = chances[start:stop].copy()
-    kept[0] += float(chances[:start].sum())
-    return kept, low + start, beyond + 1.01 * float(chances[stop:].sum())
+    middle = chances[start:stop].copy()
+    middle[0] += float(chances[:start].sum())
+    return middle, low + start, beyond + 1.01 * float(chances[stop:].sum())

@@ -84,8 +84,8 @@ class BitFlips(Flips):
             share = 64.0 * log / (users * promise.epsilon**2)
         else:
             share = 1.0 - promise.epsilon * math.sqrt(users) / math.sqrt(432.0 * log)
-        wanted = max(_least_flip(allowed.local_cap), math.ceil(share / 2.0 * TOTAL))
-        return cls(promise, size, min(MOST_FLIP, wanted))
+        flip = max(_least_flip(allowed.local_cap), math.ceil(share / 2.0 * TOTAL))
+        return cls(promise, size, min(MOST_FLIP, flip))
 
     @cached_property
     def least_delta(self) -> float:

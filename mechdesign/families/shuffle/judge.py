@@ -235,11 +235,11 @@ def refuted_local(setting: Setting, central_epsilon: float) -> tuple[float, str]
 
     guess = guessed(setting, central_epsilon)
     low, high = central_epsilon, LARGEST
-    found, text = math.inf, "no attack"
+    refuted, text = math.inf, "no attack"
     for _ in range(ITERATIONS):
         reached, kind = attack(guess)
         if reached > setting.delta:
-            high, found, text = guess, guess, kind
+            high, refuted, text = guess, guess, kind
         else:
             low = guess
         if high - low <= 1e-4 * high:
@@ -250,7 +250,7 @@ def refuted_local(setting: Setting, central_epsilon: float) -> tuple[float, str]
         target = guess + (math.log(setting.delta / reached) / slope if slope > 0.0 else math.inf)
         target += 3e-5 * target if target > guess else -3e-5 * target
         guess = target if low < target < high else low + (high - low) / 2.0
-    return found, text
+    return refuted, text
 
 
 def guessed(setting: Setting, central_epsilon: float) -> float:

@@ -162,8 +162,8 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return by which part the delta of an attack exceeds delta; above 0 the local epsilon is refuted."""
-        found, _ = attacked(self.setting_with(self.objective(variables)), self.central_epsilon)
-        return {"attacked": max(0.0, found / self.delta - 1.0)}
+        attacked_delta, _ = attacked(self.setting_with(self.objective(variables)), self.central_epsilon)
+        return {"attacked": max(0.0, attacked_delta / self.delta - 1.0)}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return whether delta is proven for this local epsilon, and how far it is from an attacked one."""
@@ -225,8 +225,8 @@ def searched_epsilon(problem: ShuffleLocalBudget, curve: Callable[[Setting], Cur
     def bound(local: float) -> float:
         return curve(problem.setting_with(local))(central)
 
-    found, _ = local_bracket(bound, problem.delta, central, guessed(problem.setting, central))
-    return outcome(problem, found, grade, "bisection of a proven bound")
+    epsilon, _ = local_bracket(bound, problem.delta, central, guessed(problem.setting, central))
+    return outcome(problem, epsilon, grade, "bisection of a proven bound")
 
 
 def search_method(
@@ -256,10 +256,10 @@ def theorem_method(theorem: Theorem, summary: str) -> Method:
     """Return the method that inverts a theorem."""
 
     def run(problem: ShuffleLocalBudget) -> Outcome:
-        found = theorem.local(problem.case, problem.central_epsilon)
-        assert not isinstance(found, str)  # why_not was asked
-        helps = found > problem.central_epsilon
-        result = outcome(problem, found, theorem.grade, "closed form", amplifies=helps)
+        epsilon = theorem.local(problem.case, problem.central_epsilon)
+        assert not isinstance(epsilon, str)  # why_not was asked
+        helps = epsilon > problem.central_epsilon
+        result = outcome(problem, epsilon, theorem.grade, "closed form", amplifies=helps)
         return Outcome(
             "feasible", result.variables, result.bound, result.bound_source, "closed form", "", result.notes
         )
@@ -268,8 +268,8 @@ def theorem_method(theorem: Theorem, summary: str) -> Method:
         reason = why_not_channel(problem)
         if reason is not None:
             return reason
-        found = theorem.local(problem.case, problem.central_epsilon)
-        return found if isinstance(found, str) else None
+        epsilon = theorem.local(problem.case, problem.central_epsilon)
+        return epsilon if isinstance(epsilon, str) else None
 
     run.__doc__ = f"Return the largest local epsilon of {theorem.grade}."
     return Method(theorem.name, ShuffleLocalBudget, theorem.kind, summary, run, why_not)

@@ -54,10 +54,10 @@ def binary_local(problem: ShuffleLocalBudget) -> Outcome:
         return blanket(problem.setting_with(local))(central)
 
     guess = guessed(problem.setting, central)
-    found, beyond = local_bracket(ranges, delta, central, guess, PRECISION)
-    if found < beyond and plain(beyond) <= delta:  # the blanket loses less than the ranges do
-        found, _ = local_bracket(plain, delta, central, guess, PRECISION)
-    return outcome(problem, found, PROVEN_HERE, "bisection")
+    epsilon, beyond = local_bracket(ranges, delta, central, guess, PRECISION)
+    if epsilon < beyond and plain(beyond) <= delta:  # the blanket loses less than the ranges do
+        epsilon, _ = local_bracket(plain, delta, central, guess, PRECISION)
+    return outcome(problem, epsilon, PROVEN_HERE, "bisection")
 
 
 def exact_local(problem: ShuffleLocalBudget) -> Outcome:
@@ -69,10 +69,10 @@ def exact_local(problem: ShuffleLocalBudget) -> Outcome:
     def divergence(local: float) -> float:
         return exact_delta(problem.setting_with(local), central)
 
-    found, beyond = local_bracket(divergence, delta, central, guessed(problem.setting, central))
-    variables = {"local_epsilon": found}
-    if beyond <= found:  # everything is enough
-        return Outcome("optimal", variables, found, "the largest local epsilon that is considered", SOLVER)
+    epsilon, beyond = local_bracket(divergence, delta, central, guessed(problem.setting, central))
+    variables = {"local_epsilon": epsilon}
+    if beyond <= epsilon:  # everything is enough
+        return Outcome("optimal", variables, epsilon, "the largest local epsilon that is considered", SOLVER)
     data, fails = _worst_data(problem, beyond)
     return Outcome(
         "optimal" if fails else "feasible",

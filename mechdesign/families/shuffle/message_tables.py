@@ -135,9 +135,9 @@ def _message_columns(protocol: Protocol, source: Source, unmarked: bool) -> list
     """Return the table's columns with the parts of a message; refuse those of another protocol."""
     own = mark_of(protocol.survey_digest)
     mine = {name.casefold().strip(): name for name in source.columns}
-    wanted = _marked(protocol)
-    if all(name.casefold() in mine for name in wanted):
-        names = [mine[name.casefold()] for name in wanted]
+    marked_names = _marked(protocol)
+    if all(name.casefold() in mine for name in marked_names):
+        names = [mine[name.casefold()] for name in marked_names]
         require_columns(source, names)
         return names
     others = [mark for name in source.columns if (mark := mark_in(name)) and mark != own]
@@ -153,7 +153,7 @@ def _message_columns(protocol: Protocol, source: Source, unmarked: bool) -> list
         return names
     raise DataError(
         source.name,
-        f"lacks the column(s) {', '.join(wanted)}",
+        f"lacks the column(s) {', '.join(marked_names)}",
         "use a file written by encode or shuffle, or --unmarked with the column(s) "
         f"{', '.join(protocol.columns)}",
     )
@@ -263,11 +263,11 @@ def require_sums(protocol: Protocol, sums: Sequence[int], messages: int) -> None
         limits = [protocol._ring - 1 if number else 0 for number in counted]
     if protocol._halves:
         limits += counted
-    for place, (found, most) in enumerate(zip(sums, limits, strict=True)):
-        if not 0 <= found <= most:
+    for place, (total, most) in enumerate(zip(sums, limits, strict=True)):
+        if not 0 <= total <= most:
             raise DataError(
                 "counter",
-                f"sum {place} is {found}, and {messages} messages sum to 0 to {most}",
+                f"sum {place} is {total}, and {messages} messages sum to 0 to {most}",
                 "count the messages again",
             )
     if (protocol._one_each or protocol._halves) and sum(counted if protocol._halves else sums) != messages:

@@ -43,14 +43,14 @@ class Presence(Noise):
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return about the least noise whose divergence is proven to be small enough."""
-        made = partial(cls, promise, size)
-        silent = least_within(lambda weight: made(weight).least_delta, promise.delta, 1, TOTAL // 2)
+        build = partial(cls, promise, size)
+        silent = least_within(lambda weight: build(weight).least_delta, promise.delta, 1, TOTAL // 2)
         if silent is None:
             most = remedy(promise, lambda other: cls(other, size, TOTAL // 2).holds)
             raise OutOfReachError(
                 f"a coin of each of {promise.honest_users} users is too little noise", remedy=most
             )
-        return made(silent)
+        return build(silent)
 
     @classmethod
     def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:

@@ -313,9 +313,9 @@ class Protocol(ProtocolClient):
         rational, note = self.noise.is_rational, self.noise.proof
         if self.noise.is_computed and not rational:
             note += "; for real numbers, by doubles rounded outward"
-        found = self.promise.proof(least, rational)
+        proof = self.promise.proof(least, rational)
         return Certificate(
-            "privacy", least <= promise.delta, rational, figures, self.witness, note, proof=found
+            "privacy", least <= promise.delta, rational, figures, self.witness, note, proof=proof
         )
 
     def certificates(self) -> tuple[Certificate, ...]:
@@ -372,11 +372,11 @@ class Protocol(ProtocolClient):
 
     def _figures(self) -> str:
         promise = self.promise
-        given = (self.setting() | self.parameters()).items()
-        shown = [f"{key}={value}" for key, value in given if _short(value)]
+        values = (self.setting() | self.parameters()).items()
+        parts = [f"{key}={value}" for key, value in values if _short(value)]
         honest = [] if promise.honest == 1.0 else [f"honest={promise.honest:g}"]
         stated = f"{counted(promise.users, 'user')}, epsilon={promise.epsilon:g}, delta={promise.delta:g}"
-        return ", ".join([stated, *honest, *shown, self.calibration])
+        return ", ".join([stated, *honest, *parts, self.calibration])
 
 
 def _short(value: Any) -> bool:

@@ -83,17 +83,17 @@ class PureNoise(Noise):
         most = MOST_LENGTH if allowed.max_messages is None else min(MOST_LENGTH, allowed.max_messages)
         if most < 3:
             raise OutOfReachError("it needs 3 messages per user", remedy="allow as many")
-        made = cls._made(promise, size, most)
-        loudest = made(noise=MOST_NOISE)
+        build = cls._made(promise, size, most)
+        loudest = build(noise=MOST_NOISE)
         start = TOTAL // (64 * loudest.crowd)
-        noise = least_passing(lambda weight: made(noise=weight).holds, start, MOST_NOISE, 6)
+        noise = least_passing(lambda weight: build(noise=weight).holds, start, MOST_NOISE, 6)
         if noise is None:
             way = remedy(promise, lambda other: cls._made(other, size, most)(noise=MOST_NOISE).holds)
             raise OutOfReachError(
                 f"{loudest.length} messages of each of {promise.honest_users} users hide none with delta 0",
                 remedy=f"{way}{', or more messages' if most < MOST_LENGTH else ''}",
             )
-        return made(noise=noise)
+        return build(noise=noise)
 
     @classmethod
     def _made(cls, promise: Promise, size: int, most: int) -> Callable[..., Self]:

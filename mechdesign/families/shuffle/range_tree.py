@@ -337,10 +337,10 @@ class RangeTree(RowsProtocol):
             first, last = (self._place(settings[name], name) for name in ("first", "last"))
             if first > last:
                 raise DataError("first", "comes after the last category", "swap them")
-            found: Any = analyze.run(sources, settings)
-            value, error = found.count(first, last)
-            users, limits = self.promise.users, found.limits(first, last)
-            return TotalEstimate(value, error, users, "count", found.messages, limits, found.notes)
+            estimate: Any = analyze.run(sources, settings)
+            value, error = estimate.count(first, last)
+            users, limits = self.promise.users, estimate.limits(first, last)
+            return TotalEstimate(value, error, users, "count", estimate.messages, limits, estimate.notes)
 
         summary = "how many users hold a category from the first to the last one"
         count = Operation("count", summary, analyze.takes, (), run, (FIRST, LAST, UNMARKED), several=True)
@@ -349,10 +349,10 @@ class RangeTree(RowsProtocol):
     def _place(self, text: str | None, name: str) -> int:
         if text is None:
             return 0 if name == "first" else self.labels.size - 1
-        shown = list(self.labels.shown())
-        if text not in shown:
-            raise UnknownNameError(name, f"{text!r} is not a category", f"give one, such as {shown[0]!r}")
-        return shown.index(text)
+        names = list(self.labels.shown())
+        if text not in names:
+            raise UnknownNameError(name, f"{text!r} is not a category", f"give one, such as {names[0]!r}")
+        return names.index(text)
 
 
 def level_sizes(categories: int) -> tuple[int, ...]:

@@ -141,10 +141,10 @@ class SumResponses(Responses):
         if size:
             return cls._of_steps(promise, size - 1, allowed)
         first = cls._of_steps(promise, 8, allowed)
-        found = [cls._of_steps(promise, best_precision(promise.users, first.other / TOTAL), allowed)]
+        noises = [cls._of_steps(promise, best_precision(promise.users, first.other / TOTAL), allowed)]
         if allowed.local_cap is not None:
-            found += [cls._of_steps(promise, steps, allowed) for steps in range(1, 8)]
-        return min(found, key=lambda noise: noise.rmse)
+            noises += [cls._of_steps(promise, steps, allowed) for steps in range(1, 8)]
+        return min(noises, key=lambda noise: noise.rmse)
 
     @classmethod
     def _of_steps(cls, promise: Promise, steps: int, allowed: Allowed) -> Self:

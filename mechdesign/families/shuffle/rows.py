@@ -83,12 +83,12 @@ class Rows(Noise):
                 return False  # in no time, where the divergence itself takes seconds
             return noise.holds
 
-        made = partial(cls.shaped, promise, size)
-        found = fewest_dummies(made, most, shaped.full, partial(enough, promise))
-        if found is None:
+        build = partial(cls.shaped, promise, size)
+        fewest = fewest_dummies(build, most, shaped.full, partial(enough, promise))
+        if fewest is None:
             where = f" in {counted(shaped.rows, 'row')}"
             too_few(promise, most, MOST_TRIALS, lambda other: enough(other, most), where)
-        return found
+        return fewest
 
     @classmethod
     def shaped(cls, promise: Promise, size: int, trials: int, cell: int) -> Self:

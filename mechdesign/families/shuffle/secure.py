@@ -114,13 +114,13 @@ class SecureNoise(Noise):
                 f"a user's shares are too few, {most} among {promise.honest_users} honest users",
                 remedy="give more users" if shares is None else f"allow {shares} messages",
             )
-        found = cls(promise, size, ratio, depth, shares, modulus)
-        if found.is_cut_off or found.least_delta > promise.delta:
+        noise = cls(promise, size, ratio, depth, shares, modulus)
+        if noise.is_cut_off or noise.least_delta > promise.delta:
             raise OutOfReachError(
                 f"the noise does not fit into a table of {DEEPEST} numbers",
                 remedy="give a larger epsilon, or a smaller precision",
             )
-        return found
+        return noise
 
     @property
     def is_cut_off(self) -> bool:

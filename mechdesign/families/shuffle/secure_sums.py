@@ -129,10 +129,10 @@ def split(values: NDArray[np.int64], shares: int, modulus: int, source: BitSourc
     >>> split(np.array([3, 0]), 4, 10, bit_source(1)).sum(axis=1) % 10
     array([3, 0])
     """
-    made = np.empty((len(values), shares), dtype=np.int64)
-    made[:, :-1] = below(modulus, len(values) * (shares - 1), source).reshape(len(values), shares - 1)
-    made[:, -1] = (values - made[:, :-1].sum(axis=1)) % modulus
-    return made
+    pieces = np.empty((len(values), shares), dtype=np.int64)
+    pieces[:, :-1] = below(modulus, len(values) * (shares - 1), source).reshape(len(values), shares - 1)
+    pieces[:, -1] = (values - pieces[:, :-1].sum(axis=1)) % modulus
+    return pieces
 
 
 def ring_sums(shares: NDArray[np.int64], modulus: int) -> NDArray[np.int64]:

@@ -53,8 +53,8 @@ class _Law:
         mass = np.convolve(self.mass, other.mass)
         steps = min(len(self.mass), len(other.mass)) + 4
         mass = np.ldexp(mass, -math.frexp(float(mass.sum()))[1])
-        kept = np.flatnonzero(mass >= FLOOR)
-        first, last = int(kept[0]), int(kept[-1]) + 1
+        places = np.flatnonzero(mass >= FLOOR)
+        first, last = int(places[0]), int(places[-1]) + 1
         error = compounded(self.error, other.error, steps * UNIT)
         return _Law(self.low + other.low + first, mass[first:last], error)
 
@@ -99,14 +99,14 @@ def pure_epsilon(zero: Sequence[int], one: Sequence[int], others: int, limit: fl
     length = len(zero) - 1
     if others * length > LARGEST:
         raise ParameterError("weights", f"{others} others with {length} messages each take too long")
-    found = 0.0
+    largest = 0.0
     ways = crowds(others)
     for zeros, ones in ways[: (len(ways) + 1) // 2]:  # the rest are mirrored
         for ratio in _ratios(zero, one, zeros, ones):
-            found = max(found, ratio)
-            if found > limit:
-                return found
-    return found
+            largest = max(largest, ratio)
+            if largest > limit:
+                return largest
+    return largest
 
 
 def _ratios(zero: Sequence[int], one: Sequence[int], zeros: int, ones: int) -> Iterator[float]:
@@ -148,23 +148,23 @@ def _pair(first: Array, second: Array, zeros: int, ones: int, tilt: float) -> tu
     pair = []
     for law in (raised, plain):
         mass = law.mass if rest is None else np.convolve(rest.mass, law.mass)
-        found = compounded(rest.error, law.error, (len(first) + 4) * UNIT) if rest else law.error
-        pair.append(_Law(rest.low if rest else 0, mass, found))
+        rounding = compounded(rest.error, law.error, (len(first) + 4) * UNIT) if rest else law.error
+        pair.append(_Law(rest.low if rest else 0, mass, rounding))
     return pair[0], pair[1]
 
 
-def _powers(law: _Law, count: int, found: _Law | None) -> _Law | None:
+def _powers(law: _Law, count: int, power: _Law | None) -> _Law | None:
     """Return the distribution of the sum with this many more variables."""
     while count:
         if count & 1:
-            found = law if found is None else found.plus(law)
+            power = law if power is None else power.plus(law)
         count >>= 1
         if count:
             law = law.plus(law)
-    return found
+    return power
 
 
-def _tilt_for(first: Array, second: Array, zeros: int, ones: int, wanted: float) -> float:
+def _tilt_for(first: Array, second: Array, zeros: int, ones: int, target: float) -> float:
     """Return the tilt with which the sum has about this mean."""
     places, laws = np.arange(len(first), dtype=np.float64), np.stack([first, second])
     below = places - places[-1]
@@ -174,5 +174,5 @@ def _tilt_for(first: Array, second: Array, zeros: int, ones: int, wanted: float)
         tilted = laws * np.exp(tilt * (below if tilt > 0 else places))
         means = ((tilted * places).sum(axis=1) / tilted.sum(axis=1)).tolist()
         mean = (zeros + 0.5) * means[0] + (ones + 0.5) * means[1]
-        low, high = (tilt, high) if mean < wanted else (low, tilt)
+        low, high = (tilt, high) if mean < target else (low, tilt)
     return (low + high) / 2.0

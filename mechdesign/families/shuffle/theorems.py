@@ -85,15 +85,15 @@ class Theorem:
             return reason
 
         def enough(local: float) -> bool:
-            found = self.forward(case, local)
-            return not isinstance(found, str) and found <= central_epsilon
+            central = self.forward(case, local)
+            return not isinstance(central, str) and central <= central_epsilon
 
         low = 1e-9
         if not enough(low):
-            found = self.forward(case, low)
-            if isinstance(found, str):
-                return found
-            return f"even a tiny local epsilon has the central epsilon {found:.4g} there"
+            central = self.forward(case, low)
+            if isinstance(central, str):
+                return central
+            return f"even a tiny local epsilon has the central epsilon {central:.4g} there"
         high = LARGEST
         while True:
             middle = low + (high - low) / 2.0
@@ -147,10 +147,10 @@ def _theorem_4(case: TheoremSetting, local: float) -> Answer:
     if case.users < 2:
         return "its range is two honest users or more"
     inverse = (math.expm1(local) + case.size) / (case.users - 1)
-    found = max(math.sqrt(14.0 * math.log(2.0 / case.delta) * inverse), 27.0 * inverse)
-    if found > 1.0:
-        return f"its range is a central epsilon of at most 1, not {found:.4g}"
-    return found
+    central = max(math.sqrt(14.0 * math.log(2.0 / case.delta) * inverse), 27.0 * inverse)
+    if central > 1.0:
+        return f"its range is a central epsilon of at most 1, not {central:.4g}"
+    return central
 
 
 def _clones(case: TheoremSetting, local: float) -> Answer:

@@ -78,7 +78,7 @@ class UniformityVerdict(TextInNotebooks):
 
     def __str__(self) -> str:
         answer = "NOT uniform" if self.rejected else "uniform is not rejected"
-        found = (
+        distance = (
             f"a distance of {self.distance:.4g} from uniform is found with probability {1.0 - self.error:g}"
             if self.distance <= 1.0
             else "no distance from uniform is sure to be found by so few users"
@@ -86,7 +86,7 @@ class UniformityVerdict(TextInNotebooks):
         return (
             f"{answer}: {self.collisions:.10g} collisions, {self.expected:.10g} expected, rejected above "
             f"{self.threshold:.10g}; probability at most {self.significance:.3g} if uniform\n"
-            f"{found}; {counted(self.users, 'user')}, {counted(self.messages, 'message')}"
+            f"{distance}; {counted(self.users, 'user')}, {counted(self.messages, 'message')}"
         )
 
     def figures(self) -> list[Figure]:
@@ -262,13 +262,13 @@ class UniformityProtocol(HistogramProtocol):
                 return False
 
         noise = cls._hiding.fitting(promise, size, allowed)
-        found = cls._of(noise, "exact", labels, error=error)
-        if found.rmse > 1.0:
+        protocol = cls._of(noise, "exact", labels, error=error)
+        if protocol.rmse > 1.0:
             way = remedy(promise, possible, ROUGHLY)
             raise OutOfReachError(
                 "no distance from uniform is sure to be found", remedy=f"{way}, or a larger error"
             )
-        return found._keeping(allowed)
+        return protocol._keeping(allowed)
 
     def setting(self) -> dict[str, Any]:
         """Return the categories, their names, and the probability of a wrong answer."""

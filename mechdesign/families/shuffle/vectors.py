@@ -180,10 +180,10 @@ class FakeVectors(Flips):
         _require_cells(size)
         quarter, fakes = TOTAL // 4, 1  # more flips lose more than they hide
         while fakes <= most:
-            made = partial(cls, promise, size, fakes=fakes)
-            flip = least_within(partial(_delta_of, made), promise.delta, 1, quarter)
+            build = partial(cls, promise, size, fakes=fakes)
+            flip = least_within(partial(_delta_of, build), promise.delta, 1, quarter)
             if flip is not None:
-                return made(flip)
+                return build(flip)
             fakes = min(2 * fakes, most) if fakes < most else most + 1
         way = remedy(promise, lambda other: cls(other, size, quarter, most).holds)
         raise OutOfReachError(
@@ -315,8 +315,8 @@ class HistFlip(HistogramProtocol):
         return self.counts(value, messages, CountLimits(sums, value, self.promise.users, law))
 
 
-def _delta_of(made: Any, flip: int) -> float:
-    delta: float = made(flip).least_delta
+def _delta_of(build: Any, flip: int) -> float:
+    delta: float = build(flip).least_delta
     return delta
 
 

@@ -113,8 +113,8 @@ def variation_epsilon(problem: ShuffleAmplification) -> Outcome:
     setting = problem.setting
     curve = variation_ratio(setting.users, setting.local_epsilon, setting.randomizer.size)
     epsilon = least_epsilon(curve, setting.delta, setting.local_epsilon)
-    found = outcome(problem, epsilon, GRADE, "closed form")
-    return Outcome("feasible", found.variables, found.bound, found.bound_source, "sum", "", found.notes)
+    result = outcome(problem, epsilon, GRADE, "closed form")
+    return Outcome("feasible", result.variables, result.bound, result.bound_source, "sum", "", result.notes)
 
 
 def why_no_variation(problem: ShuffleAmplification) -> str | None:
@@ -143,7 +143,7 @@ def quantities(problem: ShuffleAmplification, solution: Solution[Any]) -> dict[s
     part of the value that the attack leaves open, ``honest_users`` how many users are counted on.
     """
     setting, epsilon = problem.setting, problem.objective(solution.variables)
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "proven_delta": proven_delta(setting, epsilon),
         "attacked_delta": attacked(setting, epsilon)[0],
         "amplification": problem.local_epsilon / epsilon if epsilon > 0.0 else math.inf,
@@ -151,5 +151,5 @@ def quantities(problem: ShuffleAmplification, solution: Solution[Any]) -> dict[s
         "honest_users": setting.users,
     }
     if why_not_exact(setting) is None:
-        found["exact_delta"] = exact_delta(setting, epsilon)
-    return found
+        figures["exact_delta"] = exact_delta(setting, epsilon)
+    return figures

@@ -60,7 +60,7 @@ RIVALS: Mapping[str, Callable[[Any], dict[str, float]]] = {
 def figures_of(problem: Choosing, solution: Solution[Any], rivals: Mapping[str, float]) -> dict[str, Any]:
     """Return the quantities of a solution: its own figures, and how it compares with errors of others."""
     protocol = problem.built(solution.variables)
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "messages": problem.messages_of(protocol),
         "most_messages": protocol.most_messages,
         "bits": problem.messages_of(protocol) * protocol.message_bits,
@@ -70,10 +70,10 @@ def figures_of(problem: Choosing, solution: Solution[Any], rivals: Mapping[str, 
         **rivals,
     }
     for name, error in rivals.items():
-        found[f"over_{name.removesuffix('_rmse')}"] = multiple(solution.value, error)
+        figures[f"over_{name.removesuffix('_rmse')}"] = multiple(solution.value, error)
     for name, item in fitting(problem, protocol).items():
-        found[f"over_{name}"] = multiple(solution.value, problem.error_of(item))
-    return found
+        figures[f"over_{name}"] = multiple(solution.value, problem.error_of(item))
+    return figures
 
 
 def multiple(error: float, other: float) -> float:
@@ -95,15 +95,15 @@ def fitting(problem: Choosing, protocol: Protocol) -> dict[str, Protocol]:
     One with the constants of its paper is compared with such ones, and with those that have no other noise;
     one with exact noise is compared with all.
     """
-    asked = {kind.name: kind for kind in problem.asked}
-    printed = {name for name in asked if f"{name}-published" in {kind.name for kind in problem.kinds}}
-    found = {}
+    requested = {kind.name: kind for kind in problem.asked}
+    printed = {name for name in requested if f"{name}-published" in {kind.name for kind in problem.kinds}}
+    candidates = {}
     for kind in problem.kinds:
-        if kind.name.removesuffix("-published") not in asked:
+        if kind.name.removesuffix("-published") not in requested:
             continue
         if kind.name not in printed or protocol.calibration == "exact":
-            found[kind.name] = fitted(kind, problem.case)
-    return {name: item for name, item in found.items() if isinstance(item, Protocol)}
+            candidates[kind.name] = fitted(kind, problem.case)
+    return {name: item for name, item in candidates.items() if isinstance(item, Protocol)}
 
 
 DEVIATION = 1.0 / 6.0
@@ -141,8 +141,8 @@ def squared_error(protocol: Protocol, values: NDArray[Any], truth: Any, rng: np.
     """Return the squared error of one run, averaged over categories."""
     seed = int(rng.integers(2**62))
     messages = protocol.with_fakes(protocol.encode(values, rng=seed), rng=seed + 1)
-    found = np.asarray(protocol.analyze(messages).value, dtype=np.float64)
-    return float(np.mean((found - truth) ** 2))
+    estimate = np.asarray(protocol.analyze(messages).value, dtype=np.float64)
+    return float(np.mean((estimate - truth) ** 2))
 
 
 def measured(protocol: Protocol, data: list[tuple[NDArray[Any], Any]], rng: np.random.Generator) -> float:
@@ -151,11 +151,11 @@ def measured(protocol: Protocol, data: list[tuple[NDArray[Any], Any]], rng: np.r
     return math.sqrt(sum(errors) / len(errors))
 
 
-def require_users(users: int, wanted: int) -> None:
+def require_users(users: int, required: int) -> None:
     """Raise ParameterError where a simulation has other users than the protocol."""
-    if users != wanted:
+    if users != required:
         raise ParameterError(
-            "simulation.users", f"{users}, and the protocol is for {wanted} users", "give these"
+            "simulation.users", f"{users}, and the protocol is for {required} users", "give these"
         )
 
 

@@ -100,7 +100,7 @@ def quantities(problem: ShuffleHistogram, solution: Solution[Any]) -> dict[str, 
     the error over all categories when users hold normally distributed ones.
     """
     grown = math.exp(problem.epsilon)
-    found = figures_of(
+    figures = figures_of(
         problem,
         solution,
         {
@@ -113,9 +113,9 @@ def quantities(problem: ShuffleHistogram, solution: Solution[Any]) -> dict[str, 
     protocol = problem.built(solution.variables)
     if isinstance(protocol, HistogramProtocol):
         counts = normal_counts(problem.users, problem.categories)
-        found["normal_rmse"] = math.sqrt(float(protocol.squares_at(counts).mean()))
-        found["normal_over_local"] = found["normal_rmse"] / found["local_rmse"]
-    return found
+        figures["normal_rmse"] = math.sqrt(float(protocol.squares_at(counts).mean()))
+        figures["normal_over_local"] = figures["normal_rmse"] / figures["local_rmse"]
+    return figures
 
 
 def simulation(
@@ -133,8 +133,8 @@ def simulation(
     for _ in range(repetitions):
         values = normal_categories(users, problem.categories, rng)
         data.append((values, np.bincount(values, minlength=problem.categories)))
-    found = {"rmse": measured(protocol, data, rng)}
+    errors = {"rmse": measured(protocol, data, rng)}
     if isinstance(protocol, HistogramProtocol):
         squares = protocol.squares_at(normal_counts(users, problem.categories))
-        found["predicted_rmse"] = math.sqrt(float(squares.mean()))
-    return found
+        errors["predicted_rmse"] = math.sqrt(float(squares.mean()))
+    return errors

@@ -36,7 +36,7 @@ def quantities(problem: ShuffleLocalBudget, solution: Solution[Any]) -> dict[str
     def number(answer: float | str) -> float:
         return 0.0 if isinstance(answer, str) else answer
 
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "proven_delta": proven_delta(setting, central),
         "attacked_delta": attacked(setting, central)[0],
         "relative_gap": solution.gap / solution.value,
@@ -47,7 +47,7 @@ def quantities(problem: ShuffleLocalBudget, solution: Solution[Any]) -> dict[str
         "honest_users": setting.users,
     }
     if case.size >= 2:
-        found["theorem_4_loss_to_binary"] = number(THEOREM_4.local(binary, central)) - number(
+        figures["theorem_4_loss_to_binary"] = number(THEOREM_4.local(binary, central)) - number(
             THEOREM_4.local(case, central)
         )
-    return found
+    return figures

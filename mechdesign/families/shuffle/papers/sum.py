@@ -173,7 +173,7 @@ def quantities(problem: ShuffleSum, solution: Solution[Any]) -> dict[str, Any]:
     ``normal_over_...`` it as a multiple of that of another one, ``printed_rm`` three messages of the
     recursive protocol by its paper's defaults, ``printed_rr`` ten unary bits that share epsilon.
     """
-    found = figures_of(
+    figures = figures_of(
         problem,
         solution,
         {
@@ -184,18 +184,18 @@ def quantities(problem: ShuffleSum, solution: Solution[Any]) -> dict[str, Any]:
     built = problem.built(solution.variables)
     own = normal_rmse(built)
     others = {
-        "local": found["local_rmse"],
+        "local": figures["local_rmse"],
         "printed_rm": recursive_rmse(problem.users, problem.epsilon, problem.delta),
         "printed_rr": unary_rmse(problem.users, problem.epsilon, problem.delta),
     }
     if own is not None:
-        found["normal_rmse"] = own
+        figures["normal_rmse"] = own
         for name, protocol in fitting(problem, built).items():
             error = normal_rmse(protocol)
             if error is not None:
                 others[name] = error
-        found |= {f"normal_over_{name}": multiple(own, error) for name, error in others.items()}
-    return found
+        figures |= {f"normal_over_{name}": multiple(own, error) for name, error in others.items()}
+    return figures
 
 
 def simulation(
@@ -213,5 +213,5 @@ def simulation(
     for _ in range(repetitions):
         values = normal_numbers(users, rng)
         data.append((values, math.fsum(values.tolist())))
-    found, predicted = {"rmse": measured(protocol, data, rng)}, normal_rmse(protocol)
-    return found if predicted is None else {**found, "predicted_rmse": predicted}
+    errors, predicted = {"rmse": measured(protocol, data, rng)}, normal_rmse(protocol)
+    return errors if predicted is None else {**errors, "predicted_rmse": predicted}
