@@ -12,9 +12,8 @@ from mechdesign.collect.promise import Promise
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.shuffle import CntBN, HistDump
-from mechdesign.families.shuffle.polya import polya_table
 from mechdesign.families.shuffle.secure import visible_noise_delta
-from mechdesign.families.shuffle.split_mix import split
+from mechdesign.families.shuffle.secure_sums import polya_table, split
 
 RUNS = 20_000
 

@@ -20,7 +20,7 @@ from mechdesign.audit.mass import (
 from mechdesign.audit.two_counts import sorted_excess
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.exponential import exp_lower
-from mechdesign.families.shuffle.audit.blanket import blanket_divergence, coins_divergence
+from mechdesign.families.shuffle.fair_coins import blanket_divergence, coins_divergence
 
 CASES = [
     (1, Fraction(1, 2)),

@@ -17,7 +17,7 @@ from mechdesign.audit.shuffle_lattice import LatticeDivergence, kary_atoms
 from mechdesign.audit.shuffle_sums import Divergence, clones_law, groups, kary_law
 from mechdesign.exact.binomials import binomial_window
 from mechdesign.exact.exponential import exp_upper
-from mechdesign.families.shuffle.audit.shuffle_attack import ShuffleAttack, kary_attacks
+from mechdesign.families.shuffle.attacks import ShuffleAttack, kary_attacks
 
 SLACK = 1e-9
 

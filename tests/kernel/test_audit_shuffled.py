@@ -11,7 +11,7 @@ import pytest
 
 from mechdesign.audit.shuffled import Randomizer, delta_bounds, largest_local, proven
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
-from mechdesign.families.shuffle.audit.shuffle_exact import kary_rows, worst_divergence
+from mechdesign.families.shuffle.enumeration import kary_rows, worst_divergence
 
 
 def random_rows(rng, inputs, reports):

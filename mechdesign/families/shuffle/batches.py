@@ -114,13 +114,13 @@ class BatchShuffler(Mechanism):
         rng : int or numpy Generator, optional
             For repeatable simulations; the system's generator by default.
         """
-        given = array_of(messages, "messages")
-        if given.ndim not in (1, 2) or len(given) > MOST_MESSAGES:
+        messages_array = array_of(messages, "messages")
+        if messages_array.ndim not in (1, 2) or len(messages_array) > MOST_MESSAGES:
             raise DataError(
                 "messages", f"expected a row each, at most {MOST_MESSAGES} of them", "split the batch"
             )
-        kept = self.kept(len(given), self.source(rng, "release"))
-        rows = given[kept]
+        places = self.kept(len(messages_array), self.source(rng, "release"))
+        rows = messages_array[places]
         return rows[np.lexsort(rows.T[::-1])] if rows.ndim == 2 else np.sort(rows)
 
     def kept(self, count: int, source: BitSource) -> NDArray[np.int64]:
@@ -173,11 +173,15 @@ class BatchShuffler(Mechanism):
         if self.hide == "nothing":
             note = "the number of messages is seen; the protocol protects their content"
             return (Certificate("batch", True, True, {"threshold": self.threshold}, note=note),)
-        found = self._audit_of_number.certificate()
+        certificate = self._audit_of_number.certificate()
         hidden = "the number released" if self.hide == "amount" else "the decision to release; not the number"
         note = f"{hidden}, for one message more or less, each time a batch is offered"
-        figures = {**found.figures, "threshold": self.threshold, "most_dropped": self._lost}
-        return (Certificate("number_privacy", found.holds, True, figures, {}, note, proof=found.proof),)
+        figures = {**certificate.figures, "threshold": self.threshold, "most_dropped": self._lost}
+        return (
+            Certificate(
+                "number_privacy", certificate.holds, True, figures, {}, note, proof=certificate.proof
+            ),
+        )
 
     @property
     def _lost(self) -> int:
@@ -205,10 +209,12 @@ class BatchShuffler(Mechanism):
         columns = [np.concatenate(part) if part else np.zeros(0, dtype=np.int64) for part in parts]
         if len(columns[0]) > MOST_MESSAGES:
             raise DataError("messages", f"more than {MOST_MESSAGES}", "split the batch")
-        kept = self.kept(len(columns[0]), self.source(settings["seed"], "release"))
-        settings.count("batch withheld", int(not len(kept)))
-        order = np.lexsort([column[kept].astype(str) for column in columns[::-1]]) if len(kept) else kept
-        yield {name: column[kept][order] for name, column in zip(self.columns, columns, strict=True)}
+        places = self.kept(len(columns[0]), self.source(settings["seed"], "release"))
+        settings.count("batch withheld", int(not len(places)))
+        order = (
+            np.lexsort([column[places].astype(str) for column in columns[::-1]]) if len(places) else places
+        )
+        yield {name: column[places][order] for name, column in zip(self.columns, columns, strict=True)}
 
     # Files
 

@@ -1,28 +1,18 @@
-"""What the problems of choosing a protocol have in common: candidates with their noise, and the best one."""
+"""Candidates: one kind of protocol with one calibration, fitted to what a problem requires.
+
+A kind has what its protocols need to know of users' values next to the guarantee: the steps of a sum, the
+categories of a histogram, the error of a test.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from functools import lru_cache
+from typing import Any
 
-from mechdesign.collect.promise import (
-    LARGEST_EPSILON,
-    LEAST_DELTA,
-    LEAST_EPSILON,
-    MOST_USERS,
-    OutOfReachError,
-    Promise,
-    checked_delta,
-)
-from mechdesign.core.certificate import Certificate
+from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.fields import checked, choice, frozen_problem, real, whole
-from mechdesign.core.problem import Variables
-from mechdesign.core.solution import Solution
-from mechdesign.exact.numbers import shown
 from mechdesign.families.shuffle import Protocol
 
 BEST = "best"
@@ -66,7 +56,7 @@ class ProtocolSetting:
     error: float = 0.0
 
 
-def _nothing(case: ProtocolSetting) -> dict[str, Any]:
+def _no_domain(case: ProtocolSetting) -> dict[str, Any]:
     """Return the setting of a count: nothing."""
     return {}
 
@@ -94,7 +84,7 @@ class Kind:
     name: str
     protocol: type[Protocol]
     summary: str
-    setting: Callable[[ProtocolSetting], dict[str, Any]] = _nothing
+    setting: Callable[[ProtocolSetting], dict[str, Any]] = _no_domain
     local: bool = False
     flexible: bool = False
     by_name: str = ""
@@ -116,7 +106,7 @@ def with_published(
     protocol: type[Protocol],
     summary: str,
     published: str,
-    setting: Callable[[ProtocolSetting], dict[str, Any]] = _nothing,
+    setting: Callable[[ProtocolSetting], dict[str, Any]] = _no_domain,
     **options: Any,
 ) -> tuple[Kind, Kind]:
     """Return a protocol with exact noise, and with the constants of its paper; both have the options."""
@@ -138,10 +128,9 @@ def fitted(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
     """Return a protocol with its noise, or why there is none."""
     if case.local_cap is not None and not kind.local:
         return "a user's own messages are not private before they are shuffled; omit local_cap"
-    found = _within_bits(kind, case)
-    if not isinstance(found, Protocol):
-        return found
-    protocol = found
+    protocol = _within_bits(kind, case)
+    if not isinstance(protocol, Protocol):
+        return protocol
     if case.pure and protocol.least_delta > 0.0:
         return f"delta is not 0 but {protocol.least_delta:.3g}; omit pure"
     if protocol.least_delta > case.promise.delta:
@@ -158,20 +147,26 @@ def _within_bits(kind: Kind, case: ProtocolSetting) -> Protocol | Reason:
     cap = case.local_cap
     if case.pure and kind.local and not kind.protocol.is_pure:  # what is private by itself needs no delta
         cap = case.promise.epsilon if cap is None else min(cap, case.promise.epsilon)
-    wanted = replace(case, local_cap=cap, max_bits=None, pure=False)
+    requirements = replace(case, local_cap=cap, max_bits=None, pure=False)
     sent = 0
     while True:
-        found = _calibrated(kind, wanted if kind.flexible else replace(wanted, max_messages=None))
-        if sent and not isinstance(found, Protocol):  # fewer messages will not do: more bits are needed
+        protocol = _calibrated(
+            kind, requirements if kind.flexible else replace(requirements, max_messages=None)
+        )
+        if sent and not isinstance(protocol, Protocol):  # fewer messages will not do: more bits are needed
             return f"it sends up to {sent} bits a user; allow as many"
-        if case.max_bits is None or not isinstance(found, Protocol) or most_bits(found) <= case.max_bits:
-            return found
-        sent, fewer = most_bits(found), case.max_bits // found.message_bits
+        if (
+            case.max_bits is None
+            or not isinstance(protocol, Protocol)
+            or most_bits(protocol) <= case.max_bits
+        ):
+            return protocol
+        sent, fewer = most_bits(protocol), case.max_bits // protocol.message_bits
         # What sends more than it was allowed to (a stated precision decides) will not send fewer.
-        is_deaf = wanted.max_messages is not None and found.most_messages > wanted.max_messages
+        is_deaf = requirements.max_messages is not None and protocol.most_messages > requirements.max_messages
         if not kind.flexible or fewer < 1 or is_deaf:
             return f"it sends up to {sent} bits a user; allow as many"
-        wanted = replace(wanted, max_messages=min(fewer, found.most_messages - 1))
+        requirements = replace(requirements, max_messages=min(fewer, protocol.most_messages - 1))
 
 
 def most_bits(protocol: Protocol) -> int:
@@ -179,180 +174,16 @@ def most_bits(protocol: Protocol) -> int:
     return protocol.most_messages * protocol.message_bits
 
 
-def protocol_field(meaning: str, kinds: Sequence[Kind]) -> Any:
-    """Return the field ``protocol`` of a problem: the best one, or one of its kinds by name."""
-    names = [kind.name for kind in kinds if not kind.is_published]
-    return choice(meaning, [BEST, *names], form="str", default=BEST)
+def steps(case: ProtocolSetting) -> dict[str, Any]:
+    """Return the parameters of a sum: its steps, or 0."""
+    return {"precision": case.size}
 
 
-@frozen_problem()
-class Choosing:
-    """Base of the problems of protocols: which protocol, with which noise.
-
-    The concrete class names its ``kinds``, and states ``protocol`` again with them.
-    """
-
-    kinds: ClassVar[tuple[Kind, ...]]
-    name: ClassVar[str]
-    share: ClassVar[str]
-    """What the error is one of when it is divided by the number of users."""
-
-    users: int = whole("From 2 to 1e9; their number is public.", low=2, high=MOST_USERS)
-    epsilon: float = real("From 2**-20 to 40.", low=LEAST_EPSILON, high=LARGEST_EPSILON)
-    delta: float = checked(
-        "From 1e-30 to below 1.",
-        checked_delta,
-        form="float",
-        limits={"minimum": LEAST_DELTA, "exclusiveMaximum": 1},
-    )
-    protocol: str = protocol_field("The best one.", ())
-    max_messages: int | None = whole(
-        "The most messages that a user may send.", low=1, high=1 << 30, default=None
-    )
-    honest: float = real(
-        "In (0, 1]: the fraction of users who follow the protocol, whatever the others do. The error is "
-        "stated for the case that all users follow it.",
-        low=0.0,
-        high=1.0,
-        low_open=True,
-        default=1.0,
-    )
-
-    @cached_property
-    def promise(self) -> Promise:
-        """Guarantee that the shuffled messages must keep."""
-        return Promise(self.users, self.epsilon, self.delta, self.honest)
-
-    @property
-    def wants_pure(self) -> bool:
-        """Whether delta is to be 0."""
-        return False
-
-    @property
-    def case(self) -> ProtocolSetting:
-        """Requirements that protocols must fit."""
-        return ProtocolSetting(self.promise, self.max_messages)
-
-    @property
-    def drawn(self) -> dict[str, Any]:
-        """Parameters that were given, of those that protocols otherwise draw when they are built."""
-        return {}
-
-    @property
-    def asked(self) -> list[Kind]:
-        """The kinds that are asked for, each with exact noise."""
-        wanted = [kind for kind in self.kinds if not kind.is_published]
-        if self.protocol == BEST:
-            return [kind for kind in wanted if not self.only_by_name(kind)]
-        return [kind for kind in wanted if kind.name == self.protocol]
-
-    def only_by_name(self, kind: Kind) -> bool:
-        """Whether a kind has to be asked for; those with delta 0 need not where that is wanted."""
-        return bool(kind.by_name) and not (self.wants_pure and kind.protocol.is_pure)
-
-    def candidates(self) -> dict[str, Protocol | Reason]:
-        """Return for each kind that is asked for its protocol, or why there is none."""
-        return {kind.name: fitted(kind, self.case) for kind in self.asked}
-
-    def built(self, variables: Variables) -> Protocol:
-        """Return the protocol that the variables describe."""
-        parameters = dict(variables)
-        name = parameters.pop("protocol")
-        known = {kind.protocol.type: kind.protocol for kind in self.kinds}
-        if name not in known:
-            raise ParameterError("protocol", f"{shown(name)} is none of {', '.join(known)}")
-        parameters.update(self.setting)
-        drawn = known[name].drawn
-        parameters.update({public: value for public, value in self.drawn.items() if public in drawn})
-        return known[name](self.case.promise, parameters.pop("calibration"), **parameters)
-
-    def mechanism(self, solution: Solution[Any]) -> Protocol:
-        """Return the protocol that runs, or refuse it where its privacy is not proven."""
-        return self.built(solution.variables).require()
-
-    @property
-    def setting(self) -> dict[str, Any]:
-        """Setting of the users' values; it is not a variable."""
-        return {}
-
-    def error_of(self, protocol: Protocol) -> float:
-        """Return the error that is minimised; by default the protocol's at its worst."""
-        return protocol.rmse
-
-    @property
-    def planned_users(self) -> int:
-        """The users that a protocol is made for."""
-        return self.users
-
-    def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str]:
-        """Return the error as a part of the users, whose number is public."""
-        return solution.value / self.planned_users, "root mean squared error", self.share
-
-    def messages_of(self, protocol: Protocol) -> float:
-        """Return the expected messages of a user, by default at their largest over the values."""
-        return protocol.mean_messages
-
-    # Judging candidates
-
-    def objective(self, variables: Variables) -> float:
-        """Return the root mean squared error of the protocol that the variables describe."""
-        return self.error_of(self.built(variables))
-
-    def residuals(self, variables: Variables) -> dict[str, float]:
-        """Return by how much messages, bits, local epsilon and a delta that must be 0 exceed their limits."""
-        protocol, case = self.built(variables), self.case
-        messages = 0.0 if case.max_messages is None else max(0.0, protocol.most_messages - case.max_messages)
-        local = 0.0
-        if case.local_cap is not None:
-            local = max(0.0, protocol.local_epsilon - case.local_cap)
-        bits = 0.0 if case.max_bits is None else max(0.0, most_bits(protocol) - case.max_bits)
-        delta = protocol.least_delta if case.pure else 0.0
-        return {"messages": messages, "bits": bits, "local_epsilon": local, "delta": delta}
-
-    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return the protocol's own certificates, those of what was asked for, and a claimed optimum."""
-        protocol, case = self.built(solution.variables), self.case
-        found: list[Certificate] = list(protocol.certificates())
-        figures: dict[str, Any]
-        if case.max_messages is not None:
-            most = protocol.most_messages
-            figures = {"messages": most, "allowed": case.max_messages}
-            found.append(Certificate("messages", most <= case.max_messages, True, figures))
-        if case.max_bits is not None:
-            figures = {"bits": most_bits(protocol), "allowed": case.max_bits}
-            found.append(Certificate("bits", most_bits(protocol) <= case.max_bits, True, figures))
-        if case.pure:
-            figures = {"least_delta": protocol.least_delta}
-            found.append(Certificate("purity", protocol.least_delta == 0.0, False, figures))
-        if case.local_cap is not None:
-            local = protocol.local_epsilon
-            figures = {"local_epsilon": local, "allowed": case.local_cap}
-            found.append(Certificate("local_privacy", local <= case.local_cap, True, figures))
-        if solution.status != "optimal":
-            return tuple(found)
-        best = [self.error_of(item) for item in self.candidates().values() if isinstance(item, Protocol)]
-        least = min(best, default=math.nan)
-        note = f"least error of the {len(best)} protocol(s) that fit, each with its calibrated noise"
-        figures = {"candidates": len(best), "least": least}
-        found.append(Certificate("optimality", self.error_of(protocol) <= least, False, figures, {}, note))
-        return tuple(found)
+def domain(case: ProtocolSetting) -> dict[str, Any]:
+    """Return the parameters of a histogram."""
+    return {"categories": case.size, "labels": case.labels}
 
 
-def variables_of(protocol: Protocol) -> dict[str, Any]:
-    """Return the variables that describe a protocol, but for what is drawn when it is built."""
-    found = {"protocol": protocol.type, "calibration": protocol.calibration}
-    steps = protocol.setting().get("precision")
-    chosen = {name: value for name, value in protocol.parameters().items() if name not in protocol.drawn}
-    return {**found, **({} if steps is None else {"precision": steps}), **chosen}
-
-
-def notes_of(protocol: Protocol) -> Mapping[str, Any]:
-    """Return the figures next to the error: messages, bits, what was proven."""
-    notes: dict[str, Any] = {
-        "messages": protocol.mean_messages,
-        "bits": protocol.mean_messages * protocol.message_bits,
-        "least_delta": protocol.least_delta,
-    }
-    if math.isfinite(protocol.local_epsilon):
-        notes["local_epsilon"] = protocol.local_epsilon
-    return notes
+def tested_domain(case: ProtocolSetting) -> dict[str, Any]:
+    """Return the parameters of a test of uniformity."""
+    return {**domain(case), "error": case.error}

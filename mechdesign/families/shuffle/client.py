@@ -3,6 +3,8 @@
 A value is a category, a bit, or a number in [0, 1] that is rounded at random to a whole number of steps. The
 parts read random bits one after the other; the messages of a user are sorted, so that their order tells
 nothing. The parts are stated in ``docs/reference/mechanism_file.md``.
+
+All draws are exact: bits of a probability out of 2^62, and small numbers from tables of 124 binary digits.
 """
 
 from __future__ import annotations
@@ -10,11 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import marked
 from mechdesign.collect.labels import Labels
-from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe, Steps, whole_hex
-from mechdesign.core.errors import MethodError
+from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe, Steps, row_hex, whole_hex
+from mechdesign.core.errors import CertificateError, MethodError
+from mechdesign.exact.draw.draws import bernoulli_words
+from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 
 if TYPE_CHECKING:
@@ -40,15 +47,15 @@ class ProtocolClient(Mechanism):
             )
         name = self.data_columns[0] if self.data_columns else None
         precision, labels = getattr(self, "precision", None), getattr(self, "labels", None)
-        asked: AskedChoice | AskedNumber = AskedNumber(name, 0.0, 1.0)
+        question: AskedChoice | AskedNumber = AskedNumber(name, 0.0, 1.0)
         if isinstance(labels, Labels):
-            asked, precision = AskedChoice.of(labels, name), None
+            question, precision = AskedChoice.of(labels, name), None
         elif precision == 1 and self.noise.size == 2 and getattr(self, "quantity", "") == "count":
-            asked, precision = AskedChoice(name, 2), None
+            question, precision = AskedChoice(name, 2), None
         parts = self.noise.client_parts()
         steps = {"step": "messages", "round": precision, "texts": self._texts, "parts": parts}
         columns = tuple(marked(part, self.survey_digest) for part in getattr(self, "columns", ("message",)))
-        return Recipe((asked,), columns, steps, True, True)
+        return Recipe((question,), columns, steps, True, True)
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return the messages of one value in sorted order, from the bits of a source."""
@@ -95,3 +102,82 @@ def dummies_part(own: Steps, trials: int, weight: int, alphabet: int, start: int
     return part(
         "dummies", own=own, trials=trials, weight=whole_hex(weight), alphabet=alphabet, start=int(start)
     )
+
+
+Codes = NDArray[np.int64]
+
+
+def bits(count: int, weight: int, source: BitSource) -> Codes:
+    """Return independent bits, each 1 with the probability weight / 2**62 exactly.
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> drawn = bits(100_000, 1 << 60, bit_source(1))
+    >>> drawn.dtype, bool(abs(drawn.mean() - 0.25) < 0.01)
+    (dtype('int64'), True)
+    """
+    return flags(count, weight, source).astype(np.int64)
+
+
+def flags(count: int, weight: int, source: BitSource) -> NDArray[np.uint8]:
+    """Return the same as bytes."""
+    words = bernoulli_words((count + 63) // 64, weight, source)
+    return np.unpackbits(words.view(np.uint8), count=count)
+
+
+def checked_weight(field: str, value: Any, low: int, high: int) -> int:
+    """Return a weight out of 2**62 within limits; a file that says otherwise is refused."""
+    result = plain_int(field, value)
+    if not low <= result <= high:
+        raise CertificateError(field, f"a weight is not from {low} to {high}")
+    return result
+
+
+class Table:
+    """Integers 0, 1, ... by weights out of 2**124: what tails of 2**-62 would not resolve.
+
+    Parameters
+    ----------
+    weights : list of int
+        They sum to 2**124.
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> table = Table([TOTAL * TOTAL // 4, 3 * TOTAL * TOTAL // 4])
+    >>> bool(abs(table.draw(10_000, bit_source(1)).mean() - 0.75) < 0.03)
+    True
+    """
+
+    def __init__(self, weights: list[int]) -> None:
+        if sum(weights) != TOTAL * TOTAL or min(weights) < 0:
+            raise CertificateError("table", "the weights are not 2**124 in all")
+        self.weights = tuple(weights)
+        ends, total = [], 0
+        for weight in weights[:-1]:
+            total += weight
+            ends.append(total)
+        self._ends = ends
+        self._high = np.array([min(end // TOTAL, TOTAL - 1) for end in ends], dtype=np.int64)
+
+    def client_rows(self) -> dict[str, str]:
+        """Return the ends of the weights in two rows of 62 binary digits each, as clients get them."""
+        highs = self._high.tolist()
+        lows = [min(end - high * TOTAL, TOTAL) for end, high in zip(self._ends, highs, strict=True)]
+        return {"high": row_hex(highs), "low": row_hex(lows)}
+
+    def draw(self, count: int, source: BitSource) -> Codes:
+        """Return independent numbers; a second word decides where the first one is at an end."""
+        words = source.integers(count)
+        places = np.searchsorted(self._high, words, side="left")
+        if len(self._high) == 0:
+            return places
+        at_end = np.flatnonzero(self._high[np.minimum(places, len(self._high) - 1)] == words)
+        for row in at_end.tolist():
+            number = int(words[row]) * TOTAL + int(source.integers(1)[0])
+            place = int(places[row])
+            while place < len(self._ends) and self._ends[place] <= number:
+                place += 1
+            places[row] = place
+        return places

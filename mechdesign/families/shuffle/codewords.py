@@ -17,11 +17,10 @@ from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
-from mechdesign.families.shuffle.audit.blanket import blanket_divergence
-from mechdesign.families.shuffle.client import part
-from mechdesign.families.shuffle.draws import bits
+from mechdesign.families.shuffle.client import bits, part
 from mechdesign.families.shuffle.dummies import MOST_TRIALS, Dummies
 from mechdesign.families.shuffle.estimates import HistogramEstimate
+from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, fewest_dummies, too_few
 from mechdesign.families.shuffle.tasks import Array, HistogramProtocol
 
@@ -60,9 +59,9 @@ class Codewords(Dummies):
         require_codewords(size)
         most = allowed.most(MOST_TRIALS)
         for entries in range(min(MOST_ENTRIES, (promise.users - 1).bit_length()), 0, -1):
-            found = fewest_dummies(partial(cls, promise, size, entries=entries), most)
-            if found is not None:
-                return found
+            noise = fewest_dummies(partial(cls, promise, size, entries=entries), most)
+            if noise is not None:
+                return noise
         too_few(promise, most, MOST_TRIALS, lambda other: cls(other, size, most, TOTAL, 1).holds)
 
     @classmethod
@@ -206,13 +205,13 @@ class PRHR(HistogramProtocol):
 
     def _deficient(self, messages: Messages) -> Messages:
         """Return the messages whose entries do not span all vectors: the others fit no category."""
-        kept = [messages[:0]]
+        batches = [messages[:0]]
         for start in range(0, len(messages), RANKED):
             part = messages[start : start + RANKED]
             columns = np.ascontiguousarray(part.T).T
             entries = [self.noise.entry(columns, place) for place in range(self.noise.entries)]
-            kept.append(part[~spans_all(entries, self.noise.digits)])
-        return np.concatenate(kept)
+            batches.append(part[~spans_all(entries, self.noise.digits)])
+        return np.concatenate(batches)
 
     def _fitting(self, messages: Messages) -> NDArray[np.int64]:
         table, total = self._codewords, np.zeros(self.labels.size, dtype=np.int64)

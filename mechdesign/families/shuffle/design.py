@@ -70,9 +70,9 @@ class ShuffledDesign:
     @property
     def certificates(self) -> tuple[Certificate, ...]:
         """Those of the mechanism, local and central privacy among them, and what the solution adds."""
-        found = self._mechanism.certificates()
-        known = {certificate.property for certificate in found}
-        return (*found, *(item for item in self.solution.certificates if item.property not in known))
+        certificates = self._mechanism.certificates()
+        known = {certificate.property for certificate in certificates}
+        return (*certificates, *(item for item in self.solution.certificates if item.property not in known))
 
     @cached_property
     def gain(self) -> Mapping[str, float]:
@@ -83,14 +83,14 @@ class ShuffledDesign:
         ``error_unshuffled``, and the users that would be needed without a shuffler for the same error, as a
         multiple: ``users_ratio``. Without a solution for the local guarantee only the first two.
         """
-        found = {"local_epsilon": self.local_epsilon, "value": self.solution.value}
+        figures = {"local_epsilon": self.local_epsilon, "value": self.solution.value}
         if not self.unshuffled.found or self.unshuffled.broken:
-            return found
-        found["value_unshuffled"] = self.unshuffled.value
+            return figures
+        figures["value_unshuffled"] = self.unshuffled.value
         with_, without = self._error(self._mechanism), self._error(self.unshuffled.mechanism())
         if with_ is not None and without is not None:
-            found |= {"error": with_, "error_unshuffled": without, "users_ratio": (without / with_) ** 2}
-        return found
+            figures |= {"error": with_, "error_unshuffled": without, "users_ratio": (without / with_) ** 2}
+        return figures
 
     def _error(self, mechanism: CollectingMechanism) -> float | None:
         forecast = mechanism.forecast(self.promise.users)
@@ -101,14 +101,14 @@ class ShuffledDesign:
 
     def gain_lines(self) -> list[str]:
         """Return the gain in words."""
-        shown = {name: format_figure(value) for name, value in self.gain.items()}
+        texts = {name: format_figure(value) for name, value in self.gain.items()}
         lines = [
-            f"local epsilon {shown['local_epsilon']}, of any randomizer {format_figure(self.any_epsilon)}",
-            f"value {shown['value']}, without a shuffler {shown.get('value_unshuffled', 'there is none')}",
+            f"local epsilon {texts['local_epsilon']}, of any randomizer {format_figure(self.any_epsilon)}",
+            f"value {texts['value']}, without a shuffler {texts.get('value_unshuffled', 'there is none')}",
         ]
-        if "error" in shown:
+        if "error" in texts:
             lines.append(
-                f"largest standard error {shown['error']}, without a shuffler {shown['error_unshuffled']}: "
+                f"largest standard error {texts['error']}, without a shuffler {texts['error_unshuffled']}: "
                 f"equivalent to {self.gain['users_ratio']:.4g} times as many users"
             )
         return lines
@@ -183,12 +183,12 @@ def shuffled(
     promise = Promise(users, _central(problem), delta, honest)
     plain = solve(problem, method)
     any_epsilon = min(largest_local(promise.honest_users, promise.epsilon, promise.delta), LARGEST)
-    found = _passing(problem, any_epsilon, promise, method)
-    if found is None:
+    design = _passing(problem, any_epsilon, promise, method)
+    if design is None:
         raise MethodError(problem.name, f"nothing passes at local epsilon {any_epsilon:g}")
-    if refine and _has_more(found[1].randomizer):
-        found = _refined(problem, any_epsilon, promise, method, found)
-    return ShuffledDesign(found[0], plain, promise, any_epsilon, found[1])
+    if refine and _has_more(design[1].randomizer):
+        design = _refined(problem, any_epsilon, promise, method, design)
+    return ShuffledDesign(design[0], plain, promise, any_epsilon, design[1])
 
 
 Passing = tuple[Solution, Shuffled]
@@ -226,10 +226,10 @@ def _solved(problem: Problem, method: str | None) -> Solution:
 def _passing(problem: Problem, local: float, promise: Promise, method: str | None) -> Passing | None:
     """Return the solution with a local epsilon and its mechanism; None where it does not keep the promise."""
     solution = _solved(replace_parameters(problem, {"epsilon": local}), method)
-    wanted = changed(promise, delta=promise.delta * (1.0 - MARGIN))
+    stricter = changed(promise, delta=promise.delta * (1.0 - MARGIN))
     mechanism = solution.mechanism()
     try:
-        Shuffled(mechanism, wanted)
+        Shuffled(mechanism, stricter)
     except CertificateError:
         return None
     return solution, Shuffled(mechanism, promise)
@@ -246,12 +246,12 @@ def _refined(problem: Problem, low: float, promise: Promise, method: str | None,
 
     def enough(local: float) -> bool:
         try:
-            found = passed.get(local) or _passing(problem, local, promise, method)
+            passing = passed.get(local) or _passing(problem, local, promise, method)
         except MechDesignError:  # beyond what the problem allows
             return False
-        if found is not None:
-            passed[local] = found
-        return found is not None
+        if passing is not None:
+            passed[local] = passing
+        return passing is not None
 
     bracket(enough, low, LARGEST, low * 1.02, PRECISION)
     return passed[max(passed)]

@@ -20,10 +20,9 @@ from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.audit.blanket import blanket_divergence
-from mechdesign.families.shuffle.client import levels_part
-from mechdesign.families.shuffle.draws import checked_weight
+from mechdesign.families.shuffle.client import checked_weight, levels_part
 from mechdesign.families.shuffle.estimates import TotalEstimate
+from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, listed_wholes
 from mechdesign.families.shuffle.responses import most_other, responses, worst_variance
 from mechdesign.families.shuffle.tasks import Array, SumProtocol
@@ -312,16 +311,16 @@ def _level_delta(promise: Promise, size: int, other: int, part: int) -> float:
 def _least_other(promise: Promise, size: int, part: int, levels: int) -> int:
     """Return the least weight that is private at a part of epsilon and a level's part of delta."""
     allowed = promise.delta / levels * (1.0 - 2.0**-40)
-    found = least_within(
+    other_weight = least_within(
         lambda weight: _level_delta(promise, size, weight, part),
         allowed,
         1,
         most_other(size),
         end=TOTAL // size,
     )
-    if found is None:
+    if other_weight is None:
         raise OutOfReachError("epsilon is too small for weights of 62 digits", remedy="give a larger one")
-    return found
+    return other_weight
 
 
 def digit_variance(size: int, other: float) -> float:
@@ -370,7 +369,7 @@ def best_levels(half: float, most: int) -> list[Levels]:
         return digit_variance(size, chance(part))
 
     best = {part: alone(part) for part in range(4, PARTS + 1, 2) if most_values(part) > 2}
-    found = []
+    choices = []
     for _ in range(most - 1):
         longer: dict[int, Levels] = {}
         for whole in range(8, PARTS + 1, 2):
@@ -386,8 +385,8 @@ def best_levels(half: float, most: int) -> list[Levels]:
         if PARTS not in longer:
             break
         best = longer
-        found.append(best[PARTS])
-    return found or [(math.inf, [2, 2], [PARTS // 2, PARTS // 2])]
+        choices.append(best[PARTS])
+    return choices or [(math.inf, [2, 2], [PARTS // 2, PARTS // 2])]
 
 
 def _tried(most: int) -> list[int]:

@@ -17,11 +17,9 @@ from mechdesign.core.values import frozen_value, kept, kept_after
 from mechdesign.exact.draw.draws import below
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.audit.blanket import blanket_divergence
-from mechdesign.families.shuffle.audit.shuffle_rows import rows_attack
-from mechdesign.families.shuffle.client import dummies_part
-from mechdesign.families.shuffle.draws import bits
+from mechdesign.families.shuffle.client import bits, dummies_part
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
+from mechdesign.families.shuffle.fair_coins import blanket_divergence, rows_attack
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, fewest_dummies, too_few
 from mechdesign.families.shuffle.tasks import Array, CountProtocol, HistogramProtocol
 
@@ -37,7 +35,7 @@ class Dummies(Noise):
     """The true value, and ``trials`` times a uniform one with the probability dummy / 2**62."""
 
     trials: int = kept(plain_int)
-    dummy: int = kept_after(lambda noise, name, given: plain_int(noise.weight_name, given))
+    dummy: int = kept_after(lambda noise, name, value: plain_int(noise.weight_name, value))
 
     limit: ClassVar[int] = MOST_TRIALS
     weight_name: ClassVar[str] = "dummy"
@@ -52,10 +50,10 @@ class Dummies(Noise):
         most = allowed.most(cls.limit)
         refuted = rows_attack(promise.honest_users * most, Fraction(2, size), 1, promise.epsilon)
         # In no time, where looking at the divergence of fewer dummies first takes seconds.
-        found = None if refuted > promise.delta else fewest_dummies(partial(cls, promise, size), most)
-        if found is None:
+        fewest = None if refuted > promise.delta else fewest_dummies(partial(cls, promise, size), most)
+        if fewest is None:
             too_few(promise, most, cls.limit, lambda other: cls(other, size, most, TOTAL).holds)
-        return found
+        return fewest
 
     @classmethod
     def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:

@@ -21,10 +21,9 @@ from mechdesign.core.values import changed, frozen_value, kept
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.audit.blanket import blanket_divergence, group_divergence
-from mechdesign.families.shuffle.client import flips_part
-from mechdesign.families.shuffle.draws import flags
+from mechdesign.families.shuffle.client import flags, flips_part
 from mechdesign.families.shuffle.estimates import TotalEstimate
+from mechdesign.families.shuffle.fair_coins import blanket_divergence, group_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, least_weight
 from mechdesign.families.shuffle.tasks import CountProtocol, SumProtocol
 
@@ -85,8 +84,8 @@ class BitFlips(Flips):
             share = 64.0 * log / (users * promise.epsilon**2)
         else:
             share = 1.0 - promise.epsilon * math.sqrt(users) / math.sqrt(432.0 * log)
-        wanted = max(_least_flip(allowed.local_cap), math.ceil(share / 2.0 * TOTAL))
-        return cls(promise, size, min(MOST_FLIP, wanted))
+        flip = max(_least_flip(allowed.local_cap), math.ceil(share / 2.0 * TOTAL))
+        return cls(promise, size, min(MOST_FLIP, flip))
 
     @cached_property
     def least_delta(self) -> float:

@@ -22,9 +22,9 @@ from mechdesign.exact.draw.draws import below
 from mechdesign.exact.exponential import float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng
-from mechdesign.families.shuffle.audit.blanket import blanket_divergence, crowd_divergence
 from mechdesign.families.shuffle.client import part, response_ends
 from mechdesign.families.shuffle.estimates import HistogramEstimate
+from mechdesign.families.shuffle.fair_coins import blanket_divergence, crowd_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, NoiseClass, chance, least_weight
 from mechdesign.families.shuffle.responses import least_other, most_other, responses
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramProtocol
@@ -61,16 +61,16 @@ class HashedResponses(Noise):
         The noise needed hardly depends on the number of buckets g, and with a chance w of each other bucket
         the best one is (1/w + 2) / 3.
         """
-        most, buckets, found = most_buckets(size), 2, list[Self]()
+        most, buckets, noises = most_buckets(size), 2, list[Self]()
         for _ in range(ROUNDS):
-            made = partial(cls, promise, size, buckets)
+            build = partial(cls, promise, size, buckets)
             least = least_other(allowed.local_cap, buckets)
-            found.append(least_weight(made, least, most_other(buckets), buckets))
-            wanted = min(most, max(2, round((TOTAL / found[-1].other + 2.0) / 3.0)))
-            if wanted == buckets:
+            noises.append(least_weight(build, least, most_other(buckets), buckets))
+            better = min(most, max(2, round((TOTAL / noises[-1].other + 2.0) / 3.0)))
+            if better == buckets:
                 break
-            buckets = wanted
-        return min(found, key=lambda noise: noise.rmse)
+            buckets = better
+        return min(noises, key=lambda noise: noise.rmse)
 
     @classmethod
     def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
@@ -209,18 +209,18 @@ class FakeResponses(HashedResponses):
     def fitting(cls, promise: Promise, size: int, allowed: Allowed, shufflers: int = 1) -> Self:
         """Return the noise of least error of some numbers of buckets, with one fake for 100 users."""
         fakes, most = -(-promise.users // SHARE), most_buckets(size)
-        found: list[Self] = []
+        noises: list[Self] = []
         buckets = max(2, min(most, round(best_buckets(promise.users, 100.0))))
         for _ in range(ROUNDS):
-            made = partial(cls, promise, size, buckets, fakes=fakes, shufflers=shufflers)
+            build = partial(cls, promise, size, buckets, fakes=fakes, shufflers=shufflers)
             least = least_other(allowed.local_cap, buckets)
-            found.append(least_weight(made, least, most_other(buckets), buckets))
-            coins = promise.users * (2.0 * found[-1].other / TOTAL) + 2.0 * fakes / buckets
-            wanted = max(2, min(most, round(best_buckets(promise.users + fakes, coins))))
-            if wanted == buckets:
+            noises.append(least_weight(build, least, most_other(buckets), buckets))
+            coins = promise.users * (2.0 * noises[-1].other / TOTAL) + 2.0 * fakes / buckets
+            better = max(2, min(most, round(best_buckets(promise.users + fakes, coins))))
+            if better == buckets:
                 break
-            buckets = wanted
-        return min(found, key=lambda noise: noise.rmse)
+            buckets = better
+        return min(noises, key=lambda noise: noise.rmse)
 
     @classmethod
     def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
@@ -231,9 +231,9 @@ class FakeResponses(HashedResponses):
         if promise.epsilon > 1.0:
             raise OutOfReachError("its theorem is for epsilon up to 1", remedy="give a smaller one")
         fakes, most = -(-promise.users // SHARE), most_buckets(size)
-        wanted = 14.0 * math.log(2.0 / promise.delta) / promise.epsilon**2
+        needed = 14.0 * math.log(2.0 / promise.delta) / promise.epsilon**2
         buckets = np.arange(2, most + 1, dtype=np.float64)
-        lacking = np.maximum(wanted - fakes / buckets, 1e-12 * wanted)
+        lacking = np.maximum(needed - fakes / buckets, 1e-12 * needed)
         inverse = lacking / max(1, promise.honest_users - 1)
         gap = 1.0 - buckets * inverse  # p - 1/d', up to its factor 1 - 1/d'
         error = np.where(gap > 0.0, 1.0 / (buckets - 1.0) / np.where(gap > 0.0, gap, 1.0) ** 2, np.inf)
@@ -251,10 +251,10 @@ class FakeResponses(HashedResponses):
 
     def parameters(self) -> dict[str, Any]:
         """Return the number of buckets, the weight of another bucket and the number of fakes."""
-        given = super().parameters()
+        parameters = super().parameters()
         if self.shufflers == 1:
-            del given["shufflers"]
-        return given
+            del parameters["shufflers"]
+        return parameters
 
     @property
     def all_fakes(self) -> int:

@@ -12,12 +12,7 @@ from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of, kary_a
 from mechdesign.audit.shuffle_sums import MOST_USERS, Divergence, clones_law, kary_law
 from mechdesign.exact.exponential import exp_upper
 from mechdesign.exact.foreseen import foreseen
-from mechdesign.families.shuffle.audit.shuffle_attack import (
-    Kinds,
-    ShuffleAttack,
-    channel_attacks,
-    kary_attacks,
-)
+from mechdesign.families.shuffle.attacks import Kinds, ShuffleAttack, channel_attacks, kary_attacks
 from mechdesign.families.shuffle.randomizers import KnownRandomizer
 from mechdesign.families.shuffle.theorems import LARGEST, TheoremSetting
 
@@ -240,11 +235,11 @@ def refuted_local(setting: Setting, central_epsilon: float) -> tuple[float, str]
 
     guess = guessed(setting, central_epsilon)
     low, high = central_epsilon, LARGEST
-    found, text = math.inf, "no attack"
+    refuted, text = math.inf, "no attack"
     for _ in range(ITERATIONS):
         reached, kind = attack(guess)
         if reached > setting.delta:
-            high, found, text = guess, guess, kind
+            high, refuted, text = guess, guess, kind
         else:
             low = guess
         if high - low <= 1e-4 * high:
@@ -255,7 +250,7 @@ def refuted_local(setting: Setting, central_epsilon: float) -> tuple[float, str]
         target = guess + (math.log(setting.delta / reached) / slope if slope > 0.0 else math.inf)
         target += 3e-5 * target if target > guess else -3e-5 * target
         guess = target if low < target < high else low + (high - low) / 2.0
-    return found, text
+    return refuted, text
 
 
 def guessed(setting: Setting, central_epsilon: float) -> float:

@@ -21,7 +21,7 @@ from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value
 from mechdesign.exact.numbers import wholes
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.draws import checked_weight
+from mechdesign.families.shuffle.client import checked_weight
 
 Messages = NDArray[np.int64]
 """One row a message, one column per part of it."""
@@ -91,8 +91,10 @@ class Noise(ABC):
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the clients as plain values."""
         kind: Any = type(self)
-        given = {item.name: getattr(self, item.name) for item in attrs.fields(kind)[2:]}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+        parameters = {item.name: getattr(self, item.name) for item in attrs.fields(kind)[2:]}
+        return {
+            name: list(value) if isinstance(value, tuple) else value for name, value in parameters.items()
+        }
 
     def check(self, field: str, low: int, high: int) -> None:
         """Refuse a whole number of its own that is not within limits."""
@@ -181,7 +183,7 @@ def chance(weight: int) -> Fraction:
 
 
 def least_weight(
-    made: Callable[[int], NoiseT], least: int, most: int, size: int, name: str = "weights", digits: int = 12
+    build: Callable[[int], NoiseT], least: int, most: int, size: int, name: str = "weights", digits: int = 12
 ) -> NoiseT:
     """Return noise of about the least weight that is private, where 1 / size of 2**62 would tell nothing.
 
@@ -190,15 +192,15 @@ def least_weight(
     OutOfReachError
         When there is none.
     """
-    found = None
+    passing = None
     if least <= most:
-        delta = made(least).promise.delta
-        found = least_within(
-            lambda weight: made(weight).telling_delta, delta, least, most, digits, end=TOTAL // size
+        delta = build(least).promise.delta
+        passing = least_within(
+            lambda weight: build(weight).telling_delta, delta, least, most, digits, end=TOTAL // size
         )
-    if found is None:
+    if passing is None:
         raise OutOfReachError(f"epsilon is too small for {name} of 62 digits", remedy="give a larger one")
-    return made(found)
+    return build(passing)
 
 
 MOST_TRIED = 1 << 36
@@ -206,7 +208,7 @@ MOST_TRIED = 1 << 36
 
 
 def fewest_dummies(
-    made: Callable[[int, int], NoiseT],
+    build: Callable[[int, int], NoiseT],
     most: int,
     full: int = TOTAL,
     enough: Callable[[int], bool] | None = None,
@@ -215,7 +217,7 @@ def fewest_dummies(
 
     Parameters
     ----------
-    made : callable
+    build : callable
         From trials and a weight to noise.
     most : int
         Largest number of trials; None is returned where even these are too few.
@@ -224,16 +226,16 @@ def fewest_dummies(
     enough : callable, optional
         Whether a number of trials of the largest weight is private; the noise's own answer by default.
     """
-    delta = made(1, full).promise.delta
+    delta = build(1, full).promise.delta
     if enough is None:
-        trials = least_within(lambda count: made(count, full).telling_delta, delta, 1, most, 40)
+        trials = least_within(lambda count: build(count, full).telling_delta, delta, 1, most, 40)
     else:
         trials = least_passing(enough, 1, most, 40)
     if trials is None:
         return None
-    weight = least_within(lambda number: made(trials, number).telling_delta, delta, 1, full)
+    weight = least_within(lambda number: build(trials, number).telling_delta, delta, 1, full)
     assert weight is not None  # the largest weight passed above
-    return made(trials, weight)
+    return build(trials, weight)
 
 
 def too_few(
@@ -252,6 +254,6 @@ def too_few(
     )
 
 
-def listed_wholes(name: str, given: Sequence[int]) -> tuple[int, ...]:
+def listed_wholes(name: str, numbers: Sequence[int]) -> tuple[int, ...]:
     """Return the numbers of a list as plain ones."""
-    return tuple(wholes(name, list(given), 1).tolist())
+    return tuple(wholes(name, list(numbers), 1).tolist())

@@ -20,12 +20,11 @@ from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import part
-from mechdesign.families.shuffle.draws import flags
+from mechdesign.families.shuffle.client import flags, part
 from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.flips import MOST_FLIP, require_sent
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
-from mechdesign.families.shuffle.split_mix import LEAST_SHARES, MOST_SHARES, parity_distance
+from mechdesign.families.shuffle.secure_sums import LEAST_SHARES, MOST_SHARES, parity_distance
 from mechdesign.families.shuffle.tasks import Array, HistogramProtocol
 
 LEAST_GAIN = 1e-100

@@ -19,8 +19,7 @@ from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import part
-from mechdesign.families.shuffle.draws import bits
+from mechdesign.families.shuffle.client import bits, part
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
 from mechdesign.families.shuffle.tasks import Array, CountProtocol, HistogramProtocol
@@ -44,14 +43,14 @@ class Presence(Noise):
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
         """Return about the least noise whose divergence is proven to be small enough."""
-        made = partial(cls, promise, size)
-        silent = least_within(lambda weight: made(weight).least_delta, promise.delta, 1, TOTAL // 2)
+        build = partial(cls, promise, size)
+        silent = least_within(lambda weight: build(weight).least_delta, promise.delta, 1, TOTAL // 2)
         if silent is None:
             most = remedy(promise, lambda other: cls(other, size, TOTAL // 2).holds)
             raise OutOfReachError(
                 f"a coin of each of {promise.honest_users} users is too little noise", remedy=most
             )
-        return made(silent)
+        return build(silent)
 
     @classmethod
     def printed(cls, promise: Promise, size: int, allowed: Allowed) -> Self:

@@ -22,10 +22,10 @@ from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.audit.shuffle_pure import LARGEST, pure_epsilon
 from mechdesign.families.shuffle.client import part
 from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
+from mechdesign.families.shuffle.sum_ratio import LARGEST, pure_epsilon
 from mechdesign.families.shuffle.tasks import CountProtocol, TotalProtocol
 
 MOST_LENGTH = 255
@@ -83,17 +83,17 @@ class PureNoise(Noise):
         most = MOST_LENGTH if allowed.max_messages is None else min(MOST_LENGTH, allowed.max_messages)
         if most < 3:
             raise OutOfReachError("it needs 3 messages per user", remedy="allow as many")
-        made = cls._made(promise, size, most)
-        loudest = made(noise=MOST_NOISE)
+        build = cls._made(promise, size, most)
+        loudest = build(noise=MOST_NOISE)
         start = TOTAL // (64 * loudest.crowd)
-        noise = least_passing(lambda weight: made(noise=weight).holds, start, MOST_NOISE, 6)
+        noise = least_passing(lambda weight: build(noise=weight).holds, start, MOST_NOISE, 6)
         if noise is None:
             way = remedy(promise, lambda other: cls._made(other, size, most)(noise=MOST_NOISE).holds)
             raise OutOfReachError(
                 f"{loudest.length} messages of each of {promise.honest_users} users hide none with delta 0",
                 remedy=f"{way}{', or more messages' if most < MOST_LENGTH else ''}",
             )
-        return made(noise=noise)
+        return build(noise=noise)
 
     @classmethod
     def _made(cls, promise: Promise, size: int, most: int) -> Callable[..., Self]:

@@ -170,11 +170,11 @@ class RSumPURE(PureProtocol, SumProtocol):
         users, count, value = self.promise.users, len(self.noise.digits), Fraction(0)
         parts: list[tuple[Cumulants, float]] = []
         for place, digit in enumerate(self.noise.digits):
-            found = int(sums[count + place])
-            if found != users * digit.length:
+            ones = int(sums[count + place])
+            if ones != users * digit.length:
                 raise DataError(
                     "messages",
-                    f"digit {place} has {found} bits, and {users} users send {digit.length} each",
+                    f"digit {place} has {ones} bits, and {users} users send {digit.length} each",
                     "give those of all users",
                 )
             mean, _, gain = digit.moments

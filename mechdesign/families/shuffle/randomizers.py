@@ -126,17 +126,17 @@ def randomizer_of(value: Any) -> KnownRandomizer:
     if not isinstance(name, str) or name not in NAMED:
         raise ParameterError("randomizer", f"no {shown(name)}", suggestion(str(name), [*NAMED, "any"]))
     arguments = {word: argument for word, argument in value.items() if word != "name"}
-    found: KnownRandomizer = call_named(f"randomizer: '{name}'", NAMED[name], arguments)
-    return found
+    randomizer: KnownRandomizer = call_named(f"randomizer: '{name}'", NAMED[name], arguments)
+    return randomizer
 
 
 def frozen_parameter(value: Any) -> Any:
     """Return the parameter as something that nobody can change: a text, or a mapping of plain values."""
-    found = randomizer_of(value)
-    if found.kind == "any":
+    randomizer = randomizer_of(value)
+    if randomizer.kind == "any":
         return "any"
-    if found.kind == "k-ary":
-        return FrozenTable({"name": "k-ary", "size": found.size})
+    if randomizer.kind == "k-ary":
+        return FrozenTable({"name": "k-ary", "size": randomizer.size})
     return FrozenTable({"name": "channel", "channel": frozen(doubles("channel", value["channel"], 2, True))})
 
 

@@ -18,9 +18,9 @@ from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.audit.blanket import blanket_divergence
 from mechdesign.families.shuffle.client import part, response_ends
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
+from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, least_weight
 from mechdesign.families.shuffle.tasks import Array, HistogramProtocol, SumProtocol
 
@@ -141,10 +141,10 @@ class SumResponses(Responses):
         if size:
             return cls._of_steps(promise, size - 1, allowed)
         first = cls._of_steps(promise, 8, allowed)
-        found = [cls._of_steps(promise, best_precision(promise.users, first.other / TOTAL), allowed)]
+        noises = [cls._of_steps(promise, best_precision(promise.users, first.other / TOTAL), allowed)]
         if allowed.local_cap is not None:
-            found += [cls._of_steps(promise, steps, allowed) for steps in range(1, 8)]
-        return min(found, key=lambda noise: noise.rmse)
+            noises += [cls._of_steps(promise, steps, allowed) for steps in range(1, 8)]
+        return min(noises, key=lambda noise: noise.rmse)
 
     @classmethod
     def _of_steps(cls, promise: Promise, steps: int, allowed: Allowed) -> Self:

@@ -19,9 +19,9 @@ from mechdesign.core.text import counted
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.audit.shuffle_rows import rows_attack, rows_divergence
 from mechdesign.families.shuffle.client import dummies_part
 from mechdesign.families.shuffle.dummies import MOST_TRIALS, with_dummies
+from mechdesign.families.shuffle.fair_coins import rows_attack, rows_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, fewest_dummies, too_few
 from mechdesign.families.shuffle.tasks import HistogramProtocol
 
@@ -83,12 +83,12 @@ class Rows(Noise):
                 return False  # in no time, where the divergence itself takes seconds
             return noise.holds
 
-        made = partial(cls.shaped, promise, size)
-        found = fewest_dummies(made, most, shaped.full, partial(enough, promise))
-        if found is None:
+        build = partial(cls.shaped, promise, size)
+        fewest = fewest_dummies(build, most, shaped.full, partial(enough, promise))
+        if fewest is None:
             where = f" in {counted(shaped.rows, 'row')}"
             too_few(promise, most, MOST_TRIALS, lambda other: enough(other, most), where)
-        return found
+        return fewest
 
     @classmethod
     def shaped(cls, promise: Promise, size: int, trials: int, cell: int) -> Self:

@@ -23,14 +23,18 @@ from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import part
 from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
-from mechdesign.families.shuffle.polya import DEEPEST, depth_for, least_variation, noise_law, polya_table
-from mechdesign.families.shuffle.split_mix import (
+from mechdesign.families.shuffle.secure_sums import (
+    DEEPEST,
     LEAST_SHARES,
     LEAST_USERS,
     MOST_MODULUS,
     MOST_SHARES,
+    depth_for,
     least_shares,
+    least_variation,
     mixing_distance,
+    noise_law,
+    polya_table,
     proven_distance,
     ring_sums,
     split,
@@ -110,13 +114,13 @@ class SecureNoise(Noise):
                 f"a user's shares are too few, {most} among {promise.honest_users} honest users",
                 remedy="give more users" if shares is None else f"allow {shares} messages",
             )
-        found = cls(promise, size, ratio, depth, shares, modulus)
-        if found.is_cut_off or found.least_delta > promise.delta:
+        noise = cls(promise, size, ratio, depth, shares, modulus)
+        if noise.is_cut_off or noise.least_delta > promise.delta:
             raise OutOfReachError(
                 f"the noise does not fit into a table of {DEEPEST} numbers",
                 remedy="give a larger epsilon, or a smaller precision",
             )
-        return found
+        return noise
 
     @property
     def is_cut_off(self) -> bool:

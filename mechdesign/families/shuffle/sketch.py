@@ -152,8 +152,8 @@ class PUCM(RowsProtocol):
         seed: int | None = None,
         **noise: Any,
     ) -> None:
-        drawn = int(SystemSource().integers(1)[0]) if seed is None else seed
-        super().__init__(promise, calibration, categories, labels, seed=drawn, **noise)
+        public = int(SystemSource().integers(1)[0]) if seed is None else seed
+        super().__init__(promise, calibration, categories, labels, seed=public, **noise)
 
     @cached_property
     def _least(self) -> tuple[float, float]:

@@ -20,9 +20,9 @@ from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.validation import integer
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.base import Protocol
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
+from mechdesign.families.shuffle.protocol import Protocol
 
 Array = NDArray[np.float64]
 
@@ -294,8 +294,8 @@ class HistogramProtocol(Protocol):
 
     @classmethod
     def _of(cls, noise: Noise, calibration: str, labels: Sequence[str] | None, **more: Any) -> Self:
-        kept = {name: value for name, value in noise.parameters().items() if name not in cls.drawn}
-        return cls(noise.promise, calibration, noise.size, labels, **kept, **more)
+        parameters = {name: value for name, value in noise.parameters().items() if name not in cls.drawn}
+        return cls(noise.promise, calibration, noise.size, labels, **parameters, **more)
 
     def setting(self) -> dict[str, Any]:
         """Return the number of categories and their names."""
@@ -356,14 +356,14 @@ class HistogramProtocol(Protocol):
             errors = np.sqrt(self.variance_of(np.clip(doubles, 0.0, float(users))))
         return HistogramEstimate(doubles, errors, users, tuple(self.labels.shown()), messages, notes, limits)
 
-    def _require_sent(self, found: NDArray[np.int64], each: int, what: str = "shares") -> None:
+    def _require_sent(self, sent: NDArray[np.int64], each: int, what: str = "shares") -> None:
         """Raise DataError for a category that not every user has sent all about."""
         users = self.promise.users
-        wrong = np.flatnonzero(found != users * each)
+        wrong = np.flatnonzero(sent != users * each)
         if len(wrong):
             raise DataError(
                 "messages",
-                f"category {int(wrong[0])} has {int(found[wrong[0]])} {what}, and {users} users send "
+                f"category {int(wrong[0])} has {int(sent[wrong[0]])} {what}, and {users} users send "
                 f"{'one' if each == 1 else each} each",
                 "give those of all users",
             )

@@ -2,6 +2,16 @@
 
 A theorem gives a central epsilon for a local one, ``forward``, or says in a text why it does not apply;
 ``inverse`` gives the largest local epsilon for a central one. n is the number of honest users.
+
+Two of them bound the blanket's excess by concentration. With a blanket of mass g, m ~ Bin(n, g) reports drawn
+from it and L = (dR_x - e dR_x') / d omega of each,
+
+    delta(eps) <= 1/(n g)  E ( L_1 + ... + L_m )_+ ,   E L = 1 - e = -a.
+
+Hoeffding: if L has the range b, Pr[sum > t] <= exp(-2 (t + m a)^2 / (m b^2)), whose integral over t > 0 is
+at most b^2/(4 a) exp(-2 m a^2/b^2). Bennett: if L <= b and E L^2 <= c, Pr[sum > t] <= exp(-m c/b^2 phi(u)),
+u = (a + t/m) b/c, phi(u) = (1 + u) ln(1 + u) - u, and as phi is convex the integral is at most
+b / ln(1 + a b/c) times the value at t = 0. Both are powers of m, whose mean is (1 - g + g x)^n.
 """
 
 from __future__ import annotations
@@ -75,15 +85,15 @@ class Theorem:
             return reason
 
         def enough(local: float) -> bool:
-            found = self.forward(case, local)
-            return not isinstance(found, str) and found <= central_epsilon
+            central = self.forward(case, local)
+            return not isinstance(central, str) and central <= central_epsilon
 
         low = 1e-9
         if not enough(low):
-            found = self.forward(case, low)
-            if isinstance(found, str):
-                return found
-            return f"even a tiny local epsilon has the central epsilon {found:.4g} there"
+            central = self.forward(case, low)
+            if isinstance(central, str):
+                return central
+            return f"even a tiny local epsilon has the central epsilon {central:.4g} there"
         high = LARGEST
         while True:
             middle = low + (high - low) / 2.0
@@ -137,10 +147,10 @@ def _theorem_4(case: TheoremSetting, local: float) -> Answer:
     if case.users < 2:
         return "its range is two honest users or more"
     inverse = (math.expm1(local) + case.size) / (case.users - 1)
-    found = max(math.sqrt(14.0 * math.log(2.0 / case.delta) * inverse), 27.0 * inverse)
-    if found > 1.0:
-        return f"its range is a central epsilon of at most 1, not {found:.4g}"
-    return found
+    central = max(math.sqrt(14.0 * math.log(2.0 / case.delta) * inverse), 27.0 * inverse)
+    if central > 1.0:
+        return f"its range is a central epsilon of at most 1, not {central:.4g}"
+    return central
 
 
 def _clones(case: TheoremSetting, local: float) -> Answer:
@@ -222,4 +232,109 @@ STRONGER_KARY = Theorem(
     "randomizer; from the literature, not proven here",
     _kary,
     _stronger_kary,
+)
+
+
+HALVINGS = 60
+
+Delta = Callable[[TheoremSetting, float, float], float]
+"""From case, local and central epsilon to a bound of delta."""
+
+
+def blanket_mass(case: TheoremSetting, local: float) -> float:
+    """Return g: of k-ary response, or what every randomizer has at least, e^-eps0."""
+    if case.size >= 2:
+        return case.size / (math.expm1(local) + case.size)
+    return math.exp(-local)
+
+
+def hoeffding(case: TheoremSetting, local: float, epsilon: float) -> float:
+    """Return the bound of delta.
+
+    The range of L is (1 - g) k (e + 1) for k-ary response. For any randomizer dR_x/d omega lies between g'
+    and g' E for the mass g' <= 1 of its largest blanket, so that (E - 1)(e + 1) is enough; a part of the
+    blanket of mass 1/E has the same omega.
+
+    Examples
+    --------
+    >>> case = TheoremSetting(10_000, 1e-6, 0)
+    >>> hoeffding(case, 1.0, 0.5) < 1e-6 < hoeffding(case, 1.0, 0.1)
+    True
+    """
+    a, grown = math.expm1(epsilon), math.exp(epsilon)
+    mass = blanket_mass(case, local)
+    spread = (1.0 - mass) * case.size if case.size >= 2 else math.expm1(local)
+    width = spread * (grown + 1.0)
+    rate = -math.expm1(-2.0 * a * a / (width * width))
+    return width * width / (4.0 * a) * _power(case.users, mass * rate) / (mass * case.users)
+
+
+def bennett(case: TheoremSetting, local: float, epsilon: float) -> float:
+    """Return the bound of delta.
+
+    For k-ary response L = g (1 - e) + (1 - g) k (1 or -e or 0), each of the first two with chance 1/k. For
+    any randomizer L <= E - e and E L^2 <= E (1 + e^2) - 2 e/E, as both densities lie between 1/E and E.
+
+    Examples
+    --------
+    >>> case = TheoremSetting(10_000, 1e-6, 10)
+    >>> bennett(case, 1.0, 0.5) < hoeffding(case, 1.0, 0.5)
+    True
+    """
+    a, grown = math.expm1(epsilon), math.exp(epsilon)
+    mass = blanket_mass(case, local)
+    if case.size >= 2:
+        free = 1.0 - mass
+        largest = free * case.size - mass * a
+        square = mass * (2.0 - mass) * a * a + free * free * case.size * (grown * grown + 1.0)
+    else:
+        largest = math.exp(local) - grown
+        square = math.exp(local) * (grown * grown + 1.0) - 2.0 * grown * math.exp(-local)
+    if largest <= 0.0:
+        return 0.0
+    ratio = a * largest / square
+    phi = (1.0 + ratio) * math.log1p(ratio) - ratio
+    rate = -math.expm1(-square / (largest * largest) * phi)
+    return largest / math.log1p(ratio) * _power(case.users, mass * rate) / (mass * case.users)
+
+
+def _power(users: int, part: float) -> float:
+    """Return (1 - part)^users."""
+    return math.exp(users * math.log1p(-part)) if part < 1.0 else 0.0
+
+
+def inverted(delta: Delta) -> Callable[[TheoremSetting, float], Answer]:
+    """Return the function that finds a central epsilon at which the bound of delta is small enough."""
+
+    def forward(case: TheoremSetting, local: float) -> Answer:
+        low, high = 0.0, local
+        for _ in range(HALVINGS):
+            middle = low + (high - low) / 2.0
+            if not low < middle < high:
+                break
+            low, high = (low, middle) if delta(case, local, middle) <= case.delta else (middle, high)
+        if high == local:
+            return f"it proves no epsilon below the local one, {local:g}, for this few users"
+        return high
+
+    return forward
+
+
+def _always_concentration(case: TheoremSetting) -> str | None:
+    return None
+
+
+HOEFFDING = Theorem(
+    "blanket-hoeffding",
+    "analytic",
+    "Balle et al. (2019), section 5: the blanket with Hoeffding's inequality",
+    _always_concentration,
+    inverted(hoeffding),
+)
+BENNETT = Theorem(
+    "blanket-bennett",
+    "analytic",
+    "Balle et al. (2019), section 5: the blanket with Bennett's inequality",
+    _always_concentration,
+    inverted(bennett),
 )

@@ -32,13 +32,13 @@ from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
 from mechdesign.families.shuffle.rows import Rows, RowsProtocol
 from mechdesign.families.shuffle.secure import SecureNoise
 from mechdesign.families.shuffle.tasks import Array
-from mechdesign.families.shuffle.uniformity_protocols import (
+from mechdesign.families.shuffle.uniformity_tests import (
+    UniformityProtocol,
     UniformityVerdict,
     collision_moments,
     least_distance,
     null_variance,
 )
-from mechdesign.families.shuffle.uniformity_tests import UniformityProtocol
 
 
 class UniformityBits(UniformityProtocol):

@@ -21,11 +21,10 @@ from mechdesign.core.values import changed, frozen_value, kept
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.audit.shuffle_rows import rows_divergence
-from mechdesign.families.shuffle.client import flips_part, part
-from mechdesign.families.shuffle.draws import flags
+from mechdesign.families.shuffle.client import flags, flips_part, part
 from mechdesign.families.shuffle.dummies import require_trials
 from mechdesign.families.shuffle.estimates import HistogramEstimate
+from mechdesign.families.shuffle.fair_coins import rows_divergence
 from mechdesign.families.shuffle.flips import MOST_FLIP, BitFlips, Flips, require_sent
 from mechdesign.families.shuffle.noise import Allowed, Messages, least_weight
 from mechdesign.families.shuffle.tasks import Array, HistogramProtocol
@@ -181,10 +180,10 @@ class FakeVectors(Flips):
         _require_cells(size)
         quarter, fakes = TOTAL // 4, 1  # more flips lose more than they hide
         while fakes <= most:
-            made = partial(cls, promise, size, fakes=fakes)
-            flip = least_within(partial(_delta_of, made), promise.delta, 1, quarter)
+            build = partial(cls, promise, size, fakes=fakes)
+            flip = least_within(partial(_delta_of, build), promise.delta, 1, quarter)
             if flip is not None:
-                return made(flip)
+                return build(flip)
             fakes = min(2 * fakes, most) if fakes < most else most + 1
         way = remedy(promise, lambda other: cls(other, size, quarter, most).holds)
         raise OutOfReachError(
@@ -316,8 +315,8 @@ class HistFlip(HistogramProtocol):
         return self.counts(value, messages, CountLimits(sums, value, self.promise.users, law))
 
 
-def _delta_of(made: Any, flip: int) -> float:
-    delta: float = made(flip).least_delta
+def _delta_of(build: Any, flip: int) -> float:
+    delta: float = build(flip).least_delta
     return delta
 
 

@@ -12,13 +12,8 @@ from mechdesign.audit.shuffle_binary import BinaryDivergence, cells
 from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of, kary_atoms
 from mechdesign.audit.shuffle_sums import Divergence, clones_law, kary_law
 from mechdesign.exact.exponential import exp_lower, exp_upper
-from mechdesign.families.shuffle.audit.shuffle_attack import (
-    Kinds,
-    ShuffleAttack,
-    channel_attacks,
-    kary_attacks,
-)
-from mechdesign.families.shuffle.audit.shuffle_exact import (
+from mechdesign.families.shuffle.attacks import Kinds, ShuffleAttack, channel_attacks, kary_attacks
+from mechdesign.families.shuffle.enumeration import (
     exact_hockey_stick,
     kary_rows,
     law_of_counts,

@@ -9,9 +9,14 @@ from math import comb
 import pytest
 
 from mechdesign.collect.promise import OutOfReachError, Promise
-from mechdesign.families.shuffle import PUCM, RangeTree, noise as protocol_noise, rows as protocol_rows
-from mechdesign.families.shuffle.audit import shuffle_rows
-from mechdesign.families.shuffle.audit.shuffle_rows import rows_attack, rows_divergence
+from mechdesign.families.shuffle import (
+    PUCM,
+    RangeTree,
+    fair_coins as shuffle_rows,
+    noise as protocol_noise,
+    rows as protocol_rows,
+)
+from mechdesign.families.shuffle.fair_coins import rows_attack, rows_divergence
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -14,9 +14,9 @@ from mechdesign.collect.promise import Promise
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.simulate import simulate
 from mechdesign.families.shuffle import Cnt2M, CntRR, HistMM
-from mechdesign.families.shuffle.papers.comparison import fitting
-from mechdesign.families.shuffle.papers.histogram.printed import fakes_rmse, hashing_rmse, normal_counts
-from mechdesign.families.shuffle.papers.sum.printed import (
+from mechdesign.families.shuffle.papers.choosing import fitting
+from mechdesign.families.shuffle.papers.histogram import fakes_rmse, hashing_rmse, normal_counts
+from mechdesign.families.shuffle.papers.sum import (
     digits_variance,
     normal_law,
     recursive_rmse,

@@ -17,11 +17,10 @@ from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.exact.randomness import TOTAL, bit_source
 from mechdesign.families.shuffle import Cnt2M, CntBN, CntRR, CntSGM
-from mechdesign.families.shuffle.draws import Table
-from mechdesign.families.shuffle.parameters import honest_users
-from mechdesign.families.shuffle.polya import WHOLE, polya_table
+from mechdesign.families.shuffle.client import Table
 from mechdesign.families.shuffle.secure import visible_noise_delta
-from mechdesign.families.shuffle.split_mix import mixing_distance, split
+from mechdesign.families.shuffle.secure_sums import WHOLE, mixing_distance, polya_table, split
+from mechdesign.families.shuffle.shuffling import honest_users
 from tests.support.protocols import law_of, made, worst_divergence
 
 PROMISE = Promise(2000, 1.0, 1e-6)

@@ -13,7 +13,7 @@ from mechdesign.core.errors import DataError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import MURS, SOLH, HistRR, RSumRM, RSumRR
-from mechdesign.families.shuffle.papers.histogram.printed import fakes_rmse
+from mechdesign.families.shuffle.papers.histogram import fakes_rmse
 
 
 def ones_of(bits: list[int], flip: Fraction) -> list[Fraction]:

@@ -15,8 +15,8 @@ from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import CntPURE, RSumPURE
-from mechdesign.families.shuffle.audit.shuffle_pure import crowds, pure_epsilon
 from mechdesign.families.shuffle.pure import noisy_weights
+from mechdesign.families.shuffle.sum_ratio import crowds, pure_epsilon
 from tests.support.protocols import added, law_of, whole_laws, worst_divergence
 
 

@@ -20,8 +20,8 @@ from mechdesign.exact.exponential import exp_lower, exp_upper
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import DistinctParity, HistDump, UniformityDump
 from mechdesign.families.shuffle.parity import hides_parity
-from mechdesign.families.shuffle.split_mix import mixing_distance, parity_distance
-from mechdesign.families.shuffle.uniformity_protocols import collision_moments, found_distance
+from mechdesign.families.shuffle.secure_sums import mixing_distance, parity_distance
+from mechdesign.families.shuffle.uniformity_tests import collision_moments, found_distance
 
 Law = np.ndarray
 

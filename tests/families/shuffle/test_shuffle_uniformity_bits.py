@@ -14,7 +14,7 @@ from mechdesign.core.errors import DataError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import AUT, PUT
-from mechdesign.families.shuffle.uniformity_protocols import null_variance
+from mechdesign.families.shuffle.uniformity_tests import null_variance
 
 KINDS = {"aut": AUT, "put": PUT}
 

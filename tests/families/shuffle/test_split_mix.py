@@ -13,7 +13,7 @@ import pytest
 
 from mechdesign.collect.promise import Promise
 from mechdesign.families.shuffle import CntSGM, RSumDSG
-from mechdesign.families.shuffle.split_mix import least_shares, mixing_distance, proven_distance
+from mechdesign.families.shuffle.secure_sums import least_shares, mixing_distance, proven_distance
 
 Counts = tuple[int, ...]
 

@@ -1,1 +1,0 @@
-"""The problem ``shuffle-amplification``, its methods and its quantities."""

@@ -1,1 +1,0 @@
-"""The problem ``shuffle-counting``, its methods and its quantities."""

@@ -1,1 +1,0 @@
-"""The problem ``shuffle-distinct`` and its methods."""

@@ -1,1 +1,0 @@
-"""The problem ``shuffle-histogram``, its methods and its quantities."""

@@ -1,1 +1,0 @@
-"""The problem ``shuffle-local-budget``, its methods and its quantities."""

@@ -1,1 +1,0 @@
-"""What the sources say of ``amplification``: published methods, quantities, simulations."""

@@ -1,1 +1,0 @@
-"""What the sources say of ``counting``: published methods, quantities, simulations."""

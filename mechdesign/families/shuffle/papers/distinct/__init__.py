@@ -1,1 +1,0 @@
-"""What the sources say of ``distinct``: published methods, quantities, simulations."""

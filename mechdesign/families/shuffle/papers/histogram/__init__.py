@@ -1,1 +1,0 @@
-"""What the sources say of ``histogram``: published methods, quantities, simulations."""

@@ -1,1 +1,0 @@
-"""What the sources say of ``local-budget``: published methods, quantities, simulations."""

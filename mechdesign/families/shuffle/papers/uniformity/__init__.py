@@ -1,1 +1,0 @@
-"""What the sources say of ``uniformity``: published methods, quantities, simulations."""

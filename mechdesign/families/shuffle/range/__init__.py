@@ -1,1 +1,0 @@
-"""The problem ``shuffle-range`` and its methods."""

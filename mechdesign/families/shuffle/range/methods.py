@@ -1,6 +1,0 @@
-"""The methods of ``shuffle-range``: the best protocol, then the table of ``kinds``."""
-
-from mechdesign.families.shuffle.methods import protocol_methods
-from mechdesign.families.shuffle.range.problem import ShuffleRange
-
-METHODS = protocol_methods(ShuffleRange)

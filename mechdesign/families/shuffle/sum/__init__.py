@@ -1,1 +1,0 @@
-"""The problem ``shuffle-sum``, its methods and its quantities."""

@@ -1,6 +1,0 @@
-"""The methods of ``shuffle-sum``: the best protocol, then the table of ``kinds``."""
-
-from mechdesign.families.shuffle.methods import protocol_methods
-from mechdesign.families.shuffle.sum.problem import ShuffleSum
-
-METHODS = protocol_methods(ShuffleSum)

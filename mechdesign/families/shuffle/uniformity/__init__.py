@@ -1,1 +1,0 @@
-"""The problem ``shuffle-uniformity`` and its methods."""

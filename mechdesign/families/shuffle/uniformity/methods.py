@@ -1,6 +1,0 @@
-"""The methods of ``shuffle-uniformity``: the best protocol, then the table of ``kinds``."""
-
-from mechdesign.families.shuffle.methods import protocol_methods
-from mechdesign.families.shuffle.uniformity.problem import ShuffleUniformity
-
-METHODS = protocol_methods(ShuffleUniformity)
