@@ -38,17 +38,22 @@ from mechdesign.core.values import changed, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.exact.weights import view_weights
-from mechdesign.families.marginals.choice import effect_variance, noisiest_variance, require_oracle
-from mechdesign.families.marginals.coverage import covered_order
-from mechdesign.families.marginals.errors import effect_errors
 from mechdesign.families.marginals.estimates import ReleasedMarginals
-from mechdesign.families.marginals.layout import REPORT, VIEW, Drawn, Layout
-from mechdesign.families.marginals.oracles.base import SupportOracle
 from mechdesign.families.marginals.oracles.best import KINDS, best_oracle
+from mechdesign.families.marginals.oracles.support import SupportOracle
 from mechdesign.families.marginals.penalized import FOLDS, draw_folds, read_penalty
-from mechdesign.families.marginals.server import MarginalAggregator
+from mechdesign.families.marginals.server import REPORT, VIEW, Drawn, Layout, MarginalAggregator
 from mechdesign.families.marginals.tables import estimated_from_table, release_operations
-from mechdesign.families.marginals.views import View, check_views, memory
+from mechdesign.families.marginals.views import (
+    View,
+    check_views,
+    covered_order,
+    effect_errors,
+    effect_variance,
+    memory,
+    noisiest_variance,
+    require_oracle,
+)
 
 if TYPE_CHECKING:
     from mechdesign.audit.shuffled import Randomizer

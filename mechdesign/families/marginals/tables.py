@@ -35,10 +35,9 @@ from mechdesign.core.validation import integer
 from mechdesign.data.frames import FrameTable
 from mechdesign.exact.randomness import Rng, bit_source
 from mechdesign.families.marginals.estimates import ReleasedMarginals
-from mechdesign.families.marginals.layout import REPORT, VIEW, Drawn
-from mechdesign.families.marginals.marginal_table import MarginalEstimate
+from mechdesign.families.marginals.marginal_table import MarginalEstimate, RawMarginal
 from mechdesign.families.marginals.penalized import FOLDS, draw_folds, read_penalty
-from mechdesign.families.marginals.raw import RawMarginal
+from mechdesign.families.marginals.server import REPORT, VIEW, Drawn
 from mechdesign.families.marginals.views import MOST_CELLS
 from mechdesign.show.figure import Figure
 

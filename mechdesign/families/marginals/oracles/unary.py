@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import ReportClass
 from mechdesign.collect.labels import Codes
 from mechdesign.collect.moments import Moments, binomial_moments, mixed, one_more
+from mechdesign.collect.oracle import Shares
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.tables import Values
 from mechdesign.exact.draw.compiled import compiled
@@ -22,7 +23,7 @@ from mechdesign.exact.draw.packed import Packed, as_texts, member_counts, paddin
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.exact.weights import weight
-from mechdesign.families.marginals.oracles.base import Shares, SupportOracle
+from mechdesign.families.marginals.oracles.support import SupportOracle
 
 BLOCK = 1 << 17
 """Bytes of reports that are drawn at a time, which fit the processor's cache."""

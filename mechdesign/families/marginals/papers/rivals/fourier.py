@@ -21,9 +21,16 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError
 from mechdesign.core.validation import user_count
 from mechdesign.exact.randomness import Rng, bit_source, numpy_generator
-from mechdesign.families.marginals.papers.rivals.base import Rival, RivalSetting, gibibytes, spaced
-from mechdesign.families.marginals.papers.rivals.cells import Array, CellOracle, Codes
-from mechdesign.families.marginals.papers.rivals.encoding import BinaryEncoding
+from mechdesign.families.marginals.papers.rivals.base import (
+    Array,
+    CellOracle,
+    Codes,
+    Rival,
+    RivalSetting,
+    gibibytes,
+    spaced,
+)
+from mechdesign.families.marginals.papers.rivals.encoded import BinaryEncoding
 from mechdesign.families.marginals.papers.rivals.tables import elementary, sampled
 
 MOST_COEFFICIENTS = 1 << 20

@@ -31,23 +31,26 @@ from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.marginals.oracles import UnaryEncoding
 from mechdesign.families.marginals.oracles.best import KINDS
 from mechdesign.families.marginals.papers.rivals.answers import RivalMarginals
-from mechdesign.families.marginals.papers.rivals.base import Learned, Rival, spaced
-from mechdesign.families.marginals.papers.rivals.cells import CellOracle
-from mechdesign.families.marginals.papers.rivals.collected import (
+from mechdesign.families.marginals.papers.rivals.base import (
+    CellOracle,
+    Learned,
+    Rival,
+    extreme_marginals,
+    spaced,
+)
+from mechdesign.families.marginals.papers.rivals.collection import (
     GROUP,
     REPORT,
     Drawn,
     ProductCollection,
+    RivalCounts,
     SplitCollection,
+    rival_operations,
 )
-from mechdesign.families.marginals.papers.rivals.contingency import FullContingency
-from mechdesign.families.marginals.papers.rivals.counts import RivalCounts
 from mechdesign.families.marginals.papers.rivals.encoded import BinaryEncoded
 from mechdesign.families.marginals.papers.rivals.expectation import ExpectationMaximization
 from mechdesign.families.marginals.papers.rivals.fourier import FourierCoefficients
-from mechdesign.families.marginals.papers.rivals.operations import rival_operations
-from mechdesign.families.marginals.papers.rivals.orders import extreme_marginals
-from mechdesign.families.marginals.papers.rivals.tables import AllMarginals
+from mechdesign.families.marginals.papers.rivals.tables import AllMarginals, FullContingency
 
 NAMES = ("FC", "AM", "FT", "EM", "BE")
 """The rivals that collect locally. Uni collects nothing; PriView needs a curator who sees the data."""
