@@ -183,8 +183,8 @@ def unranked(ranks: Wholes, points: int, order: int) -> Wholes:
     """
     table = binomials(points, order)
     left = np.array(ranks, dtype=np.int64)
-    found = np.zeros((len(left), order), dtype=np.int64)
+    subsets = np.zeros((len(left), order), dtype=np.int64)
     for size in range(order, 0, -1):
-        found[:, size - 1] = np.searchsorted(table[size], left, side="right") - 1
-        left -= table[size][found[:, size - 1]]
-    return found
+        subsets[:, size - 1] = np.searchsorted(table[size], left, side="right") - 1
+        left -= table[size][subsets[:, size - 1]]
+    return subsets

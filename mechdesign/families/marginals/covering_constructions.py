@@ -124,17 +124,17 @@ def _fill(done: list[SizeTable], points: int, known: list[tuple[int, Counts]]) -
 
 def _kept_points(known: tuple[CoveringBlocks, ...], most: int) -> list[tuple[int, Counts]]:
     """Return for each design (its number) how many blocks keep s of the first p points: row p, column s."""
-    return [(number, _kept(design)[: most + 1]) for number, design in enumerate(known)]
+    return [(number, _blocks_by_size(design)[: most + 1]) for number, design in enumerate(known)]
 
 
 @cache
-def _kept(design: CoveringBlocks) -> Counts:
+def _blocks_by_size(design: CoveringBlocks) -> Counts:
     """Return how many blocks keep s of the first p points: row p, column s."""
-    kept = np.cumsum(members(design), axis=1, dtype=np.int32)
+    remaining = np.cumsum(members(design), axis=1, dtype=np.int32)
     # One count for all rows: each has its own range of numbers.
     width = design.block + 1
-    kept += np.arange(1, design.points + 1, dtype=np.int32) * width
-    counts = np.bincount(kept.ravel(), minlength=(design.points + 1) * width)
+    remaining += np.arange(1, design.points + 1, dtype=np.int32) * width
+    counts = np.bincount(remaining.ravel(), minlength=(design.points + 1) * width)
     rows: Counts = counts.reshape(design.points + 1, width).astype(np.float64)
     rows[0] = 0.0
     return rows
@@ -162,12 +162,12 @@ def _induced(size: Counts, kept: Counts, order: int) -> Counts:
 def _grouped(size: Counts, points: int, groups: int) -> Counts:
     """Return the blocks for every block size from a covering of groups, which are as equal as possible."""
     each, larger = divmod(points, groups)
-    found = np.full(len(size), math.inf)
+    least = np.full(len(size), math.inf)
     joined = np.arange(1, len(size))
     needed = joined * each + np.minimum(joined, larger)
     fits = needed < len(size)
-    np.minimum.at(found, needed[fits], size[joined[fits]])
-    return found
+    np.minimum.at(least, needed[fits], size[joined[fits]])
+    return least
 
 
 def _product(done: list[SizeTable], first: int, second: int) -> Counts:
@@ -213,21 +213,21 @@ class Builder:
     def __init__(self, points: int, order: int, block: int) -> None:
         self.tables = tables(points, order, block)
         self.points = points
-        self.made: dict[tuple[int, int, int], Sets] = {}
+        self.coverings: dict[tuple[int, int, int], Sets] = {}
 
     def blocks(self, points: int, order: int, block: int) -> Sets:
         """Return blocks of at most ``block`` of the points 0 .. points - 1."""
         key = (points, order, block)
-        if key not in self.made:
+        if key not in self.coverings:
             table = self.tables[order]
             if order == 0:
-                self.made[key] = [(1 << min(points, block)) - 1]
+                self.coverings[key] = [(1 << min(points, block)) - 1]
             elif points < order:
-                self.made[key] = []
+                self.coverings[key] = []
             else:
                 rule = RULES[table.rule[points, block]]
-                self.made[key] = getattr(self, f"_{rule}")(table, points, block)
-        return self.made[key]
+                self.coverings[key] = getattr(self, f"_{rule}")(table, points, block)
+        return self.coverings[key]
 
     def rule(self, points: int, order: int, block: int) -> str:
         """Return in a few words where the covering comes from."""
@@ -271,14 +271,14 @@ class Builder:
         return self._induced(table, members(design)[:, :points], block)
 
     def _induced(self, table: SizeTable, rows: Bits, block: int) -> Sets:
-        found = []
+        blocks = []
         for row in rows:
-            kept = np.flatnonzero(row).tolist()
-            if len(kept) > block:
-                found += self.placed(self.blocks(len(kept), table.order, block), kept)
-            elif len(kept) >= table.order:
-                found.append(as_set(kept))
-        return found
+            members = np.flatnonzero(row).tolist()
+            if len(members) > block:
+                blocks += self.placed(self.blocks(len(members), table.order, block), members)
+            elif len(members) >= table.order:
+                blocks.append(as_set(members))
+        return blocks
 
     def _groups(self, table: SizeTable, points: int, block: int) -> Sets:
         count = int(table.detail[points, block])
@@ -294,7 +294,7 @@ class Builder:
 
     def _product(self, table: SizeTable, points: int, block: int) -> Sets:
         first = int(table.detail[points, block])
-        second, found = points - first, []
+        second, blocks = points - first, []
         for part in range(table.order + 1):
             if part > first or table.order - part > second:
                 continue
@@ -304,15 +304,15 @@ class Builder:
             )
             left = int(sizes[block].argmin())
             others = self.blocks(second, table.order - part, block - left)
-            found += [one | other << first for one in self.blocks(first, part, left) for other in others]
-        return found
+            blocks += [one | other << first for one in self.blocks(first, part, left) for other in others]
+        return blocks
 
     def _double(self, table: SizeTable, points: int, block: int) -> Sets:
         half = points // 2
-        found = [one << shift for shift in (0, half) for one in self.blocks(half, 3, 4)]
+        blocks = [one << shift for shift in (0, half) for one in self.blocks(half, 3, 4)]
         for pairs in one_factorisation(half):
-            found += [one | other << half for one in pairs for other in pairs]
-        return found
+            blocks += [one | other << half for one in pairs for other in pairs]
+        return blocks
 
     def _found(self, table: SizeTable, points: int, block: int) -> Sets:
         covering = known_coverings()[points, table.order, int(table.detail[points, block])]
@@ -320,8 +320,8 @@ class Builder:
 
     def _fewer(self, table: SizeTable, points: int, block: int) -> Sets:
         every = (1 << points) - 1
-        kept = [one & every for one in self.blocks(points + 1, table.order, block)]
-        return [one for one in kept if one.bit_count() >= table.order]
+        shortened = [one & every for one in self.blocks(points + 1, table.order, block)]
+        return [one for one in shortened if one.bit_count() >= table.order]
 
     def placed(self, blocks: Sets, where: list[int]) -> Sets:
         """Return the blocks with point i moved to the i-th of these places."""
@@ -366,8 +366,8 @@ def full_rows(blocks: Sets, points: int, block: int) -> Wholes:
                 lacking -= 1
             point += 1
         rows.add(one)
-    found = np.array([members_of(one) for one in rows], dtype=np.int64).reshape(-1, block)
-    ordered: Wholes = found[np.lexsort(found.T[::-1])]
+    members = np.array([members_of(one) for one in rows], dtype=np.int64).reshape(-1, block)
+    ordered: Wholes = members[np.lexsort(members.T[::-1])]
     return ordered
 
 

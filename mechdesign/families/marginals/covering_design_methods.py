@@ -108,9 +108,9 @@ class Search:
         first = self.subsets[(uncovered & -uncovered).bit_length() - 1]
         for block in self._different_blocks(chosen, first):
             covered = as_set(self.number[subset] for subset in combinations(block, self.order))
-            found = self._extend([*chosen, block], uncovered & ~covered, left - 1)
-            if found is not None:
-                return found
+            covering = self._extend([*chosen, block], uncovered & ~covered, left - 1)
+            if covering is not None:
+                return covering
         return None
 
     def _enough_places(self, uncovered: int, left: int) -> bool:
@@ -151,10 +151,10 @@ def settle(problem: CoveringDesign, blocks: Wholes, nodes: int = NODES) -> tuple
     if why_not_exhaustive(problem) is not None:
         return blocks, False
     search = Search(problem.points, problem.order, problem.block, nodes)
-    found = search.find(len(blocks) - 1)
-    while found is not None:
-        blocks = full_rows([as_set(block) for block in found], problem.points, problem.block)
-        found = search.find(len(blocks) - 1)
+    smaller = search.find(len(blocks) - 1)
+    while smaller is not None:
+        blocks = full_rows([as_set(block) for block in smaller], problem.points, problem.block)
+        smaller = search.find(len(blocks) - 1)
     return blocks, search.nodes >= 0
 
 
@@ -169,14 +169,14 @@ def run_exhaustive(problem: CoveringDesign, nodes: int = NODES) -> Outcome:
     """
     count, source = lower_bound(problem.points, problem.order, problem.block)
     search = Search(problem.points, problem.order, problem.block, nodes)
-    found = search.find(count)
-    while found is None and search.nodes >= 0:
+    covering = search.find(count)
+    while covering is None and search.nodes >= 0:
         count, source = count + 1, HOW
-        found = search.find(count)
-    if found is None:
+        covering = search.find(count)
+    if covering is None:
         blocks, name = construct(problem)
         return outcome(problem, blocks, f"{nodes} nodes were not enough; {name}", (count, source))
-    rows = full_rows([as_set(block) for block in found], problem.points, problem.block)
+    rows = full_rows([as_set(block) for block in covering], problem.points, problem.block)
     return outcome(problem, rows, f"search of {nodes - search.nodes} nodes", (count, source))
 
 
@@ -227,8 +227,8 @@ def run_milp(problem: CoveringDesign, nodes: int = MILP_NODES) -> Outcome:
     result = solve_binary(program, nodes)
     if result.status not in ("optimal", "feasible"):
         return Outcome(status=result.status, solver=result.solver, message=result.message)
-    found = outcome(problem, candidates[result.variables], result.solver)
-    return changed(found, notes={**found.notes, "solver_says": result.status})
+    solved = outcome(problem, candidates[result.variables], result.solver)
+    return changed(solved, notes={**solved.notes, "solver_says": result.status})
 
 
 def _incidence(rows: Wholes, count: int) -> csr_array:

@@ -70,8 +70,8 @@ class Subsets:
         """
         if self._rank is None:
             return self._sorted_ranks(subsets)
-        found: Wholes = self._rank[subsets @ self._weights]
-        return found
+        ranks: Wholes = self._rank[subsets @ self._weights]
+        return ranks
 
     def halves(self, rest: Wholes) -> Halves:
         """Return the part that (..., order - 1) points have in a place of the table, for :meth:`joined`.
@@ -81,8 +81,8 @@ class Subsets:
         small = rest.astype(np.int32)
         if self._rank is None:
             return small
-        found: Halves = small @ self._weights[1:].astype(np.int32)
-        return found
+        ranks: Halves = small @ self._weights[1:].astype(np.int32)
+        return ranks
 
     def joined(self, halves: Halves, point: Wholes) -> Wholes:
         """Return the ranks of subsets given by (n, parts) halves, each joined by its row's point.
@@ -97,8 +97,8 @@ class Subsets:
         [4, 8]
         """
         if self._rank is not None:
-            found: Wholes = self._rank[halves + point[:, None]]
-            return found
+            ranks: Wholes = self._rank[halves + point[:, None]]
+            return ranks
         column = np.broadcast_to(point[:, None, None], (*halves.shape[:2], 1))
         return self._sorted_ranks(np.concatenate([column, halves], axis=2))
 
@@ -142,12 +142,12 @@ def without_redundant(blocks: Wholes, subsets: Subsets) -> Wholes:
     ranks = subsets.of_blocks(blocks)
     times = np.bincount(ranks.ravel(), minlength=subsets.count)
     own = (times[ranks] == 1).sum(axis=1)
-    kept = np.ones(len(blocks), dtype=np.bool_)
+    needed = np.ones(len(blocks), dtype=np.bool_)
     for number in np.flatnonzero(own == 0).tolist():
         if (times[ranks[number]] > 1).all():
-            kept[number] = False
+            needed[number] = False
             times[ranks[number]] -= 1
-    return blocks[kept]
+    return blocks[needed]
 
 
 REST = 2
@@ -177,8 +177,8 @@ def improved(
     best, left = without_redundant(blocks, subsets), effort
     while len(best) > enough and left > 0:
         search = _Search(_without_one(best, subsets), subsets, rng)
-        made = search.run(left)
-        left -= made
+        steps = search.run(left)
+        left -= steps
         if search.holes.size:
             break
         best = without_redundant(search.blocks, subsets)
@@ -300,7 +300,7 @@ def chosen(problem: CoveringDesign, subsets: Subsets) -> Wholes:
     uncovered = np.ones(subsets.count, dtype=np.bool_)
     levels: list[list[Wholes]] = [[] for _ in range(ranks.shape[1] + 1)]
     levels[-1].append(np.arange(len(candidates)))
-    found = []
+    best = []
     for level in range(ranks.shape[1], 0, -1):
         waiting = np.sort(np.concatenate(levels[level])) if levels[level] else np.zeros(0, dtype=np.int64)
         for start in range(0, len(waiting), AT_ONCE):
@@ -311,26 +311,26 @@ def chosen(problem: CoveringDesign, subsets: Subsets) -> Wholes:
                     levels[gain].append(part[gains == gain])
                 part = part[gains == level]
                 if part.size:
-                    found.append(part[0])
+                    best.append(part[0])
                     uncovered[ranks[part[0]]] = False
                     part = part[1:]
-    return candidates[found]
+    return candidates[best]
 
 
 def grown(problem: CoveringDesign, subsets: Subsets, rng: np.random.Generator) -> Wholes:
     """Grow blocks from uncovered subsets, each time by the point that covers most; keep the best of a few."""
     uncovered = np.ones(subsets.count, dtype=np.bool_)
-    found = []
+    rows = []
     holes = np.arange(subsets.count)
     while holes.size:
         starts = rng.choice(holes, size=min(TRIES, len(holes)), replace=False)
         blocks = np.array([_one_grown(problem, subsets, uncovered, start, rng) for start in starts])
         ranks = subsets.of_blocks(blocks)
         best = int(uncovered[ranks].sum(axis=1).argmax())
-        found.append(blocks[best])
+        rows.append(blocks[best])
         uncovered[ranks[best]] = False
         holes = holes[uncovered[holes]]
-    return np.array(found)
+    return np.array(rows)
 
 
 def _one_grown(

@@ -114,8 +114,8 @@ class EffectSpace:
             for chosen in product((False, True), repeat=len(shape)):
                 where = tuple(slice(1, None) if inside else 0 for inside in chosen)
                 block = tuple(shape[axis] - 1 for axis in axes if chosen[axis])
-                kept = int(np.prod([shape[axis] for axis in axes if chosen[axis]], dtype=np.int64))
-                scales[(slice(None), *where)] = (cells / kept) ** 0.5
+                within = int(np.prod([shape[axis] for axis in axes if chosen[axis]], dtype=np.int64))
+                scales[(slice(None), *where)] = (cells / within) ** 0.5
                 order = np.arange(int(np.prod(block, dtype=np.int64))).reshape(block)
                 for row, place in enumerate(places):
                     effect = tuple(views[place][axis] for axis in axes if chosen[axis])
@@ -147,8 +147,8 @@ class EffectSpace:
 
     def project(self, vector: Array, total: float | None = None) -> Array:
         """Return the nearest consistent tables, of the given total where one is given."""
-        made = self._average(self._turned(vector, back=False), total)
-        return self._turned(made[self._index] / self._scale, back=True)
+        averaged = self._average(self._turned(vector, back=False), total)
+        return self._turned(averaged[self._index] / self._scale, back=True)
 
     def _average(self, coefficients: Array, total: float | None) -> Array:
         """Return the averaged coordinates of the effects of the marginals."""
@@ -246,8 +246,8 @@ class Observed:
     def reference(self, places: Sequence[int]) -> Array:
         """Return the product of the estimated single shares, flat, made positive."""
         singles = [np.maximum(self.single(place), FLOOR) for place in places]
-        found: Array = reduce(np.multiply.outer, [shares / shares.sum() for shares in singles]).ravel()
-        return found
+        joint: Array = reduce(np.multiply.outer, [shares / shares.sum() for shares in singles]).ravel()
+        return joint
 
     def tie(self, first: int, second: int) -> float:
         """Return the dependence of two attributes in units of its noise: 1 on average without any."""

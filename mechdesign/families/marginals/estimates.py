@@ -222,8 +222,8 @@ class ReleasedMarginals(CrossTables):
 
     def interval(self, level: float = 0.95) -> tuple[list[Array], list[Array]]:
         """Return the ends of confidence intervals of the unbiased cells of every view."""
-        found = [self._raw(view).interval(level) for view in self.views]
-        return [low for low, _ in found], [high for _, high in found]
+        limits = [self._raw(view).interval(level) for view in self.views]
+        return [low for low, _ in limits], [high for _, high in limits]
 
     def marginal(
         self, wanted: Sequence[Any], raw: bool = False, most_cells: int = MOST_CELLS, spread: int = 0
@@ -332,13 +332,13 @@ class ReleasedMarginals(CrossTables):
         worst = max(fits, key=lambda fit: fit.distance)
         figures = {"distance": worst.distance, "gap": worst.gap, "penalty": worst.penalty}
         low, gap = min(float(found.min()) for found in self.value), residual(self.views, self.value)
-        made = [
+        proofs = [
             Certificate("estimate", worst.distance <= CLOSE, False, figures),
             Certificate("distribution", low >= 0.0, False, {"least": low}),
         ]
         if self.fitted.whole:
-            made.append(Certificate("consistency", gap <= ROUNDING, False, {"residual": gap}))
-        return tuple(made)
+            proofs.append(Certificate("consistency", gap <= ROUNDING, False, {"residual": gap}))
+        return tuple(proofs)
 
     def _tables(self) -> list[MarginalEstimate]:
         """Return the shares of every attribute by itself; :meth:`marginal` has more."""

@@ -58,12 +58,12 @@ def _categories(problem: FrequencyOracle, field: str, given: Any) -> int:
     if given is None and problem.labels is None:
         raise ParameterError(field, "is missing", 'write labels = ["no", "yes"], or categories = 2')
     count = None if problem.labels is None else len(problem.labels)
-    found = integer(field, count if given is None else given, 2, MOST_CATEGORIES)
-    if count not in (None, found):
+    number = integer(field, count if given is None else given, 2, MOST_CATEGORIES)
+    if count not in (None, number):
         raise ParameterError(
-            "labels", f"{counted(count, 'name')} for {found} categories", "give one name each"
+            "labels", f"{counted(count, 'name')} for {number} categories", "give one name each"
         )
-    return found
+    return number
 
 
 @frozen_problem()
@@ -168,12 +168,12 @@ class FrequencyOracle(Problem[Oracle]):
         """Return privacy and normalization of what would run, the length of reports, and optimality."""
         mechanism = solution.mechanism()
         variance = mechanism.variance()
-        found = list(mechanism.certificates())
+        proofs = list(mechanism.certificates())
         if self.max_report_bits is not None:
             bits = kind_of(solution.variables["oracle"]).bits(self, solution.variables)
             figures = {"bits": bits, "allowed": self.max_report_bits}
-            found.append(Certificate("report_bits", bits <= self.max_report_bits, True, figures))
-        return (*found, self._optimality(solution, variance))
+            proofs.append(Certificate("report_bits", bits <= self.max_report_bits, True, figures))
+        return (*proofs, self._optimality(solution, variance))
 
     def _optimality(self, solution: Solution[Any], deployed: float) -> Certificate:
         """Judge what would run, not the formula."""

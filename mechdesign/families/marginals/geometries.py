@@ -130,12 +130,12 @@ def designs(order: int, points: int) -> tuple[CoveringBlocks, ...]:
     Only those with at most 2 points + 24 points of their own, so that not most of them are deleted.
     """
     most = 2 * points + 24
-    found = [*_flats(order, most)]
+    known = [*_flats(order, most)]
     if order == 2:
-        found += [_triples(size) for size in range(7, most + 1) if size % 6 in (1, 3)]
+        known += [_triples(size) for size in range(7, most + 1) if size % 6 in (1, 3)]
     if order == 3:
-        found += _spheres(most)
-    return tuple(design for design in found if design.block > order and design.count <= MOST_BLOCKS)
+        known += _spheres(most)
+    return tuple(design for design in known if design.block > order and design.count <= MOST_BLOCKS)
 
 
 # Flats: any k points in general position span a (k-1)-flat, and fewer lie in one

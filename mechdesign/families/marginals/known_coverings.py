@@ -74,21 +74,21 @@ def _generators(part: str) -> list[Permutation]:
 
 def _cycles(count: int, length: int, factor: int, onward: int) -> list[Permutation]:
     places = [(cycle, number) for cycle in range(count) for number in range(length)]
-    found = [[cycle * length + (number + 1) % length for cycle, number in places]]
+    moves = [[cycle * length + (number + 1) % length for cycle, number in places]]
     if factor > 1 or onward:
-        found.append(
+        moves.append(
             [(cycle + onward) % count * length + number * factor % length for cycle, number in places]
         )
-    return found
+    return moves
 
 
 def _affine(size: int, factor: int) -> list[Permutation]:
     numbers, parts = field(size), prime_power(size)
     assert parts is not None
-    found = [numbers.plus[parts[0] ** place].tolist() for place in range(parts[1])]
+    moves = [numbers.plus[parts[0] ** place].tolist() for place in range(parts[1])]
     if factor > 1:
-        found.append(numbers.times[factor].tolist())
-    return found
+        moves.append(numbers.times[factor].tolist())
+    return moves
 
 
 def _fractional(size: int, step: int) -> list[Permutation]:
@@ -103,10 +103,10 @@ def _fractional(size: int, step: int) -> list[Permutation]:
 
 def _powers(element: int, size: int) -> list[int]:
     """Return the distinct powers of a nonzero element of GF(size), 1 first."""
-    times, found = field(size).times, [1]
-    while (power := int(times[found[-1], element])) != 1:
-        found.append(power)
-    return found
+    times, powers = field(size).times, [1]
+    while (power := int(times[powers[-1], element])) != 1:
+        powers.append(power)
+    return powers
 
 
 def images(blocks: Iterable[tuple[int, ...]], moves: list[Permutation]) -> list[tuple[int, ...]]:
@@ -117,14 +117,14 @@ def images(blocks: Iterable[tuple[int, ...]], moves: list[Permutation]) -> list[
     >>> images([(0, 1, 3)], generators("1x7", 7))[:3]
     [(0, 1, 3), (1, 2, 4), (2, 3, 5)]
     """
-    found: dict[tuple[int, ...], None] = {}
+    reached: dict[tuple[int, ...], None] = {}
     waiting = [tuple(sorted(block)) for block in blocks]
     while waiting:
         block = waiting.pop()
-        if block not in found:
-            found[block] = None
+        if block not in reached:
+            reached[block] = None
             waiting += [tuple(sorted([move[point] for point in block])) for move in moves]
-    return list(found)
+    return list(reached)
 
 
 FILE = "known_coverings.txt"

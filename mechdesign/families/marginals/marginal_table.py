@@ -137,9 +137,9 @@ class MarginalLimits(AverageLimits):
         return errors
 
     def _cumulants(self, f: Array) -> tuple[Array, Array, Array]:
-        found = [(part.share, part.cumulants(f, self.population)) for part in self.parts]
+        parts = [(part.share, part.cumulants(f, self.population)) for part in self.parts]
         second, third, fourth = (
-            sum((share * each[order] for share, each in found), start=np.zeros_like(f)) for order in range(3)
+            sum((share * each[order] for share, each in parts), start=np.zeros_like(f)) for order in range(3)
         )
         return np.maximum(second, 0.0), third, fourth
 
@@ -214,8 +214,8 @@ def averaged(
 def _marginal(table: Array, view: View, wanted: View) -> Array:
     """Return the flat marginal of a view's table on wanted attributes, in their order."""
     summed = table.sum(axis=tuple(axis for axis, attribute in enumerate(view) if attribute not in wanted))
-    kept = [attribute for attribute in view if attribute in wanted]
-    flat: Array = summed.transpose([kept.index(attribute) for attribute in wanted]).ravel()
+    axes = [attribute for attribute in view if attribute in wanted]
+    flat: Array = summed.transpose([axes.index(attribute) for attribute in wanted]).ravel()
     return flat
 
 

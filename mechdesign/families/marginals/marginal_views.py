@@ -61,14 +61,14 @@ def release(problem: MarginalViews, solution: Solution[Any]) -> MarginalRelease:
         names = [str(attribute) for attribute in used]
     labels = None if problem.labels is None else [problem.labels[attribute] for attribute in used]
     attributes = Attributes([problem.sizes[attribute] for attribute in used], names, labels)
-    made = {
+    oracles = {
         cells: runs(planned(cells, problem.epsilon, problem.oracle))
         for cells in sorted({problem.cells(view) for view in views})
     }
     return MarginalRelease(
         attributes,
         [tuple(place[attribute] for attribute in view) for view in views],
-        [made[problem.cells(view)] for view in views],
+        [oracles[problem.cells(view)] for view in views],
         [Fraction(float(share)) for share in solution.variables["shares"]],
         problem.users,
     )
@@ -135,15 +135,15 @@ def _attributes(problem: MarginalViews, field: str, given: Any) -> tuple[int, ..
     labels = problem.labels
     if given is None and labels is None:
         raise ParameterError(field, "is missing", f"write attributes = [2, 3], or labels = {LABELS}")
-    found = checked_sizes([len(names) for names in labels] if given is None and labels else given)
+    sizes = checked_sizes([len(names) for names in labels] if given is None and labels else given)
     if given is None or labels is None:
-        return found
-    if len(labels) != len(found):
-        raise ParameterError("labels", f"expected {counted(len(found), 'list')} of names, got {len(labels)}")
-    for number, (names, size) in enumerate(zip(labels, found, strict=True)):
+        return sizes
+    if len(labels) != len(sizes):
+        raise ParameterError("labels", f"expected {counted(len(sizes), 'list')} of names, got {len(labels)}")
+    for number, (names, size) in enumerate(zip(labels, sizes, strict=True)):
         if len(names) != size:
             raise ParameterError("labels", f"entry {number} has to be {size} different names")
-    return found
+    return sizes
 
 
 def _views(problem: MarginalViews, field: str, given: Any) -> tuple[View, ...]:

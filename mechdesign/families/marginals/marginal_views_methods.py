@@ -60,13 +60,13 @@ def run_allocation(problem: MarginalViews) -> Outcome:
     reason = impossible(problem)
     if reason is not None:
         return Outcome(status="infeasible", solver=SOLVER, message=reason)
-    found = candidates(problem)
-    terms = view_evaluation.terms(problem, found.views)
+    pool = candidates(problem)
+    terms = view_evaluation.terms(problem, pool.views)
     result = allocate(terms)
-    other = price_left_out(problem, found, terms, result.shares)
+    other = price_left_out(problem, pool, terms, result.shares)
     bound = min(result.bound, result.value * (result.value / other)) if other else result.bound
     source = "the prices of all views: f^2 / max p"
-    return outcome(problem, found.views, result.shares, bound / problem.users, source, SOLVER)
+    return outcome(problem, pool.views, result.shares, bound / problem.users, source, SOLVER)
 
 
 def why_not_allocation(problem: MarginalViews) -> str | None:
@@ -86,8 +86,8 @@ def run_worst_lp(problem: MarginalViews) -> Outcome:
     reason = impossible(problem)
     if reason is not None:
         return Outcome(status="infeasible", solver="HiGHS simplex", message=reason)
-    found = candidates(problem)
-    terms = view_evaluation.terms(problem, found.views)
+    pool = candidates(problem)
+    terms = view_evaluation.terms(problem, pool.views)
     relative = terms.weights * len(terms.weights)
     scaled = diags_array(1.0 / relative) @ terms.information
     size = scaled.shape[1]
@@ -106,8 +106,8 @@ def run_worst_lp(problem: MarginalViews) -> Outcome:
     if result.status != "optimal" or result.bound is None:
         return Outcome(status="failed", solver=result.solver, message=result.message)
     shares = np.maximum(result.variables[:-1], 0.0)
-    bound = None if found.left_out else 1.0 / (result.bound * unit) / problem.users
-    return outcome(problem, found.views, shares, bound, "weak duality of the linear program", result.solver)
+    bound = None if pool.left_out else 1.0 / (result.bound * unit) / problem.users
+    return outcome(problem, pool.views, shares, bound, "weak duality of the linear program", result.solver)
 
 
 def why_not_worst_lp(problem: MarginalViews) -> str | None:
@@ -128,11 +128,11 @@ def run_convex(problem: MarginalViews) -> Outcome:
     reason = impossible(problem)
     if reason is not None:
         return Outcome(status="infeasible", solver="cvxpy", message=reason)
-    found = candidates(problem)
-    terms = view_evaluation.terms(problem, found.views)
-    even = terms.errors(np.full(len(found.views), 1.0 / len(found.views)))
+    pool = candidates(problem)
+    terms = view_evaluation.terms(problem, pool.views)
+    even = terms.errors(np.full(len(pool.views), 1.0 / len(pool.views)))
     scale = float(np.median(even))
-    shares = cvxpy.Variable(len(found.views), nonneg=True)
+    shares = cvxpy.Variable(len(pool.views), nonneg=True)
     errors = cvxpy.inv_pos((terms.information * scale) @ shares)
     if problem.criterion == "mean":
         objective = terms.weights @ errors
@@ -141,7 +141,7 @@ def run_convex(problem: MarginalViews) -> Outcome:
     result = solve_convex(cvxpy.Problem(cvxpy.Minimize(objective), [cvxpy.sum(shares) == 1]))
     if shares.value is None:
         return Outcome(status="failed", solver=result.solver, message=result.message)
-    return outcome(problem, found.views, np.maximum(shares.value, 0.0), solver=result.solver)
+    return outcome(problem, pool.views, np.maximum(shares.value, 0.0), solver=result.solver)
 
 
 def why_not_convex(problem: MarginalViews) -> str | None:

@@ -83,9 +83,9 @@ def foreseen_squares(
     spread, seen = prior(sums), prior(scaled) @ sums.T
     matrix = prior(scaled) @ scaled.T
     matrix[np.diag_indices_from(matrix)] += 1.0
-    told = np.einsum("ij,ij->j", seen, np.linalg.solve(matrix, seen))
-    found: Array = np.maximum(np.einsum("ij,ij->i", sums, spread) - told, 0.0)
-    return found
+    explained = np.einsum("ij,ij->j", seen, np.linalg.solve(matrix, seen))
+    squares: Array = np.maximum(np.einsum("ij,ij->i", sums, spread) - explained, 0.0)
+    return squares
 
 
 def _spread(shares: Array, rows: Array) -> Array:
@@ -216,10 +216,10 @@ class PenalizedTables:
     def _summed(self, shares: Array, places: View, wanted: View) -> Array:
         table = shares.reshape([self.sizes[place] for place in places])
         summed = table.sum(axis=tuple(axis for axis, place in enumerate(places) if place not in wanted))
-        kept = [place for place in places if place in wanted]
-        found: Array = summed.transpose([kept.index(place) for place in wanted])
-        found = found / float(found.sum())
-        return found
+        remaining = [place for place in places if place in wanted]
+        marginal: Array = summed.transpose([remaining.index(place) for place in wanted])
+        marginal = marginal / float(marginal.sum())
+        return marginal
 
     def foreseen(self, wanted: View, contained: bool = True) -> float | None:
         """Return the root mean squared error to be expected of a cell; None where the table is too large.
@@ -264,22 +264,22 @@ class PenalizedTables:
         fit = self.fit(places, self.penalty_for(places, contained))
         transform, origin = self.observed.within(places)
         center, deviation = transform.forward(fit.shares), self.observed.mass[origin] ** -0.5
-        rng, found = np.random.default_rng(0), []
+        rng, folds = np.random.default_rng(0), []
         for _ in range(count):
             drawn = self.observed.replaced(origin, center + deviation * rng.normal(size=len(origin)))
             again = _fitted(drawn, places, fit.penalty, fit.multipliers, ROUGH)
-            found.append(self._summed(again.shares, places, wanted))
-        return np.stack(found)
+            folds.append(self._summed(again.shares, places, wanted))
+        return np.stack(folds)
 
     def cover(self) -> list[View]:
         """Return clusters that have every attribute: all at once, or around those most tied to the others."""
-        found: list[View] = []
+        clusters: list[View] = []
         missing = list(range(len(self.sizes)))
         strength = [sum(self.observed.tie(one, other) for other in missing) for one in missing]
         while missing:
-            found.append(self.cluster((max(missing, key=lambda place: strength[place]),)))
-            missing = [place for place in missing if place not in found[-1]]
-        return found
+            clusters.append(self.cluster((max(missing, key=lambda place: strength[place]),)))
+            missing = [place for place in missing if place not in clusters[-1]]
+        return clusters
 
 
 def draw_folds(users: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -345,7 +345,7 @@ class _Scoring:
 
     def score(self, penalty: float) -> float:
         """Return by how much they miss what the users left out say, in weighted squares."""
-        found, near = 0.0, math.sqrt(SCORED / (2.0 * penalty))
+        error, near = 0.0, math.sqrt(SCORED / (2.0 * penalty))
         for number, fold in enumerate(self.folds):
             latest, start = self.latest[number], None
             if latest is not None:  # in proportion to the penalty the multipliers mean the same shares
@@ -354,5 +354,5 @@ class _Scoring:
             self.latest[number] = fit
             there, origin = fold.own.within(self.places)
             missed = there.forward(fit.shares) - fold.own.values[origin]
-            found += float(fold.own.mass[origin] @ missed**2)
-        return found
+            error += float(fold.own.mass[origin] @ missed**2)
+        return error

@@ -88,20 +88,20 @@ def _split(problem: MarginalViews) -> tuple[list[dict[str, Any]], Array]:
     weights /= weights.sum()
     units = np.array([1.0 - 1.0 / size for size in sizes])
     columns = [best_products(sizes, epsilon, row)[0] for row in np.eye(len(sizes)).tolist()]
-    table = _told(sizes, columns, epsilon) / units
+    table = _information(sizes, columns, epsilon) / units
     shares = _shares(weights, table)
     for _ in range(ROUNDS):
-        told = shares @ table
-        prices, value = weights / told**2, float((weights / told).sum())
+        information = shares @ table
+        prices, value = weights / information**2, float((weights / information).sum())
         fresh = [each for each in best_products(sizes, epsilon, prices / units) if each not in columns]
-        worth = _told(sizes, fresh, epsilon) / units @ prices if fresh else np.zeros(1)
+        worth = _information(sizes, fresh, epsilon) / units @ prices if fresh else np.zeros(1)
         if float(worth.max()) <= value * (1.0 + CLOSE):
             break
         columns += fresh
-        table = _told(sizes, columns, epsilon) / units
+        table = _information(sizes, columns, epsilon) / units
         shares = _shares(weights, table)
-    kept = np.flatnonzero(shares > DROPPED)
-    order = kept[np.argsort(-shares[kept], kind="stable")]
+    used = np.flatnonzero(shares > DROPPED)
+    order = used[np.argsort(-shares[used], kind="stable")]
     sets = [_of_all(problem, places, columns[place]) for place in order.tolist()]
     return sets, shares[order] / shares[order].sum()
 
@@ -117,7 +117,7 @@ def matches(problem: MarginalViews) -> list[dict[str, Any]]:
     return [{"widths": [1] * count, "matches": best}]
 
 
-def _told(sizes: Sequence[int], columns: Sequence[Sequence[int]], epsilon: float) -> Array:
+def _information(sizes: Sequence[int], columns: Sequence[Sequence[int]], epsilon: float) -> Array:
     return np.array([product_shares(sizes, widths, epsilon) for widths in columns])
 
 
@@ -129,10 +129,10 @@ def _shares(weights: Array, table: Array) -> Array:
 
 def _of_all(problem: MarginalViews, places: Sequence[int], widths: Sequence[int]) -> dict[str, Any]:
     """Return the widths of all attributes; those that are not wanted are not asked."""
-    found = list(problem.sizes)
+    all_widths = list(problem.sizes)
     for place, width in zip(places, widths, strict=True):
-        found[place] = width
-    return {"widths": found}
+        all_widths[place] = width
+    return {"widths": all_widths}
 
 
 # Tables: one set for all
@@ -140,8 +140,8 @@ def _of_all(problem: MarginalViews, places: Sequence[int], widths: Sequence[int]
 
 def one_set(problem: MarginalViews) -> dict[str, Any]:
     """Return the best scattered cells, or the best product by steps of one width at a time."""
-    found = [{"widths": _descended(problem, start)} for start in _starts(problem.sizes)]
-    choices: list[dict[str, Any]] = [*found]
+    sets = [{"widths": _descended(problem, start)} for start in _starts(problem.sizes)]
+    choices: list[dict[str, Any]] = [*sets]
     cells = math.prod(problem.sizes)
     if cells <= MOST_CELLS:
         middle = cells / (math.exp(problem.epsilon) + 1.0)

@@ -127,8 +127,8 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         """Return the release whose views are reported by the oracles of least variance for their sizes."""
         attributes = sizes if isinstance(sizes, Attributes) else Attributes(sizes, names, labels)
         counts = [_reportable(attributes, view) for view in check_views(views, attributes.count)]
-        made = {count: best_oracle(count, epsilon, kinds) for count in sorted(set(counts))}
-        return cls(attributes, views, [made[count] for count in counts], shares)
+        oracles = {count: best_oracle(count, epsilon, kinds) for count in sorted(set(counts))}
+        return cls(attributes, views, [oracles[count] for count in counts], shares)
 
     # Client
 
@@ -199,11 +199,11 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
     @cached_property
     def _sharing(self) -> dict[int, list[int]]:
         """The views of each distinct oracle, by the first one."""
-        found: dict[int, list[int]] = {}
+        views_of: dict[int, list[int]] = {}
         first: dict[int, int] = {}
         for number, oracle in enumerate(self.oracles):
-            found.setdefault(first.setdefault(id(oracle), number), []).append(number)
-        return found
+            views_of.setdefault(first.setdefault(id(oracle), number), []).append(number)
+        return views_of
 
     @cached_property
     def _prospect(self) -> Forecast:
@@ -243,11 +243,11 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of an unbiased cell of the view with the largest one."""
         count = user_count(users)
-        found = [
+        pairs = [
             (noisiest_variance(oracle) / share, cell_variance(oracle) / share)
             for oracle, share in {(id(o), s): (o, s / TOTAL) for o, s in self._shared_out()}.values()
         ]
-        largest, typical = (max(each) for each in zip(*found, strict=True))
+        largest, typical = (max(each) for each in zip(*pairs, strict=True))
         errors = ((largest / count) ** 0.5, (typical / count) ** 0.5)
         figures = Forecast.of_shares(count, *errors, "if all cells are equally frequent", "a cell of a view")
         return changed(figures, quantity="marginals")

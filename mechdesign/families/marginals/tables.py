@@ -130,14 +130,14 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
     for number, rows, reports in piece.parts:
         written.append((rows, np.asarray(oracles[number].written(reports))))
     if all(values.dtype.kind in "iu" for _, values in written):
-        made = np.zeros(len(piece.views), dtype=np.int64)
+        joined = np.zeros(len(piece.views), dtype=np.int64)
     else:
         written = [(rows, values.astype(str)) for rows, values in written]
         widest = max(values.dtype.itemsize // 4 for _, values in written)
-        made = np.zeros(len(piece.views), dtype=f"U{widest}")
+        joined = np.zeros(len(piece.views), dtype=f"U{widest}")
     for rows, values in written:
-        made[rows] = values
-    return made
+        joined[rows] = values
+    return joined
 
 
 # Server

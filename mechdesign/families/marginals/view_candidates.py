@@ -55,21 +55,21 @@ def candidates(problem: MarginalViews) -> Candidates:
     if problem.views is not None:
         return Candidates(view_evaluation.as_views(problem.views))
     numbers = reachable_cells(problem.sizes)
-    kept = retained(problem, numbers)
-    spared = [max(0.0, 1.0 - part) for part in kept]
+    bounds = retained(problem, numbers)
+    spared = [max(0.0, 1.0 - part) for part in bounds]
     most = MOST_CANDIDATES + len(problem.wanted)
     low, high = 0, len(numbers)  # the wanted marginals alone are few enough: no union has a single cell
-    found = sorted(problem.wanted)
+    views = sorted(problem.wanted)
     while high - low > 1:  # the largest limit with few enough candidates
         middle = (low + high) // 2
         more = views_up_to(problem, numbers[middle], most, spared)
         if more is None:
             high = middle
         else:
-            low, found = middle, more
-    if max(kept) > 1.0:  # a view with an attribute more tells more: then nothing is excluded
-        return Candidates(found, tuple(numbers))
-    return Candidates(found, tuple(numbers[low + 1 :]))
+            low, views = middle, more
+    if max(bounds) > 1.0:  # a view with an attribute more tells more: then nothing is excluded
+        return Candidates(views, tuple(numbers))
+    return Candidates(views, tuple(numbers[low + 1 :]))
 
 
 def reachable_cells(sizes: Sequence[int]) -> list[int]:
@@ -80,10 +80,10 @@ def reachable_cells(sizes: Sequence[int]) -> list[int]:
     >>> reachable_cells([2, 2, 3])
     [1, 2, 3, 4, 6, 12]
     """
-    found = {1}
+    reachable = {1}
     for size in sizes:
-        found |= {cells * size for cells in found if cells * size <= MOST_CELLS}
-    return sorted(found)
+        reachable |= {cells * size for cells in reachable if cells * size <= MOST_CELLS}
+    return sorted(reachable)
 
 
 def retained(problem: MarginalViews, numbers: Sequence[int]) -> list[float]:
@@ -188,9 +188,9 @@ def outcome(
 
     ``bound`` is for all users, as the value is.
     """
-    kept = _kept(problem, views, shares, bound)
-    chosen = [view for view, share in zip(views, kept, strict=True) if share > 0.0]
-    split = kept[kept > 0.0] / math.fsum(kept)
+    rounded = _larger_shares(problem, views, shares, bound)
+    chosen = [view for view, share in zip(views, rounded, strict=True) if share > 0.0]
+    split = rounded[rounded > 0.0] / math.fsum(rounded)
     if len(chosen) > problem.users:
         raise ParameterError(
             "users",
@@ -233,7 +233,9 @@ def _notes(problem: MarginalViews, views: Sequence[View], variables: dict[str, A
     }
 
 
-def _kept(problem: MarginalViews, views: Sequence[View], shares: Array, bound: float | None) -> Array:
+def _larger_shares(
+    problem: MarginalViews, views: Sequence[View], shares: Array, bound: float | None
+) -> Array:
     """Return the shares without the smallest: as many are dropped as hardly raise the value.
 
     What an interior method leaves to views that do not matter would be collected from a handful of people.
@@ -254,9 +256,9 @@ def _kept(problem: MarginalViews, views: Sequence[View], shares: Array, bound: f
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if value(middle) <= allowed else (low, middle)
-    kept = np.zeros(len(shares))
-    kept[order[low:]] = shares[order[low:]]
-    return kept
+    rounded = np.zeros(len(shares))
+    rounded[order[low:]] = shares[order[low:]]
+    return rounded
 
 
 def price_left_out(problem: MarginalViews, found: Candidates, terms: ErrorTerms, shares: Array) -> float:

@@ -250,7 +250,7 @@ def contained(
 
 
 def _membership(sets: Sequence[View], count: int) -> NDArray[np.float32]:
-    found = np.zeros((len(sets), count), dtype=np.float32)
+    rows = np.zeros((len(sets), count), dtype=np.float32)
     for row, one in enumerate(sets):
-        found[row, list(one)] = 1.0
-    return found
+        rows[row, list(one)] = 1.0
+    return rows

@@ -78,17 +78,17 @@ def balanced(points: int, block: int, count: int) -> Wholes:
     >>> balanced(5, 2, 5).tolist()
     [[0, 1], [1, 2], [2, 3], [3, 4], [0, 4]]
     """
-    found: dict[tuple[int, ...], None] = {}
+    blocks: dict[tuple[int, ...], None] = {}
     for rest in combinations(range(1, points), block - 1):
         base = (0, *rest)
-        if base in found:
+        if base in blocks:
             continue
         for shift in range(points):
-            found[tuple(sorted((point + shift) % points for point in base))] = None
-            if len(found) == count:
-                return np.array(list(found), dtype=np.int64)
-    assert len(found) == math.comb(points, block)
-    return np.array(list(found), dtype=np.int64)
+            blocks[tuple(sorted((point + shift) % points for point in base))] = None
+            if len(blocks) == count:
+                return np.array(list(blocks), dtype=np.int64)
+    assert len(blocks) == math.comb(points, block)
+    return np.array(list(blocks), dtype=np.int64)
 
 
 Array = NDArray[np.float64]
@@ -99,13 +99,13 @@ def mean_error(problem: MarginalViews, sets: Sequence[Mapping[str, Any]], shares
 
     A table of K cells has the sum over its parts S of dim_S / (K eta_S); eta_S is averaged over the sets.
     """
-    told = [_of_parts(problem, column) for column in sets]
+    shares_of = [_of_parts(problem, column) for column in sets]
     total, weights = 0.0, sum(problem.wanted.values())
     for table, weight in problem.wanted.items():
         for count in range(1, len(table) + 1):
             for part in combinations(table, count):
                 dimension = math.prod(problem.sizes[place] - 1 for place in part)
-                eta = sum(float(share) * each(part) for share, each in zip(shares, told, strict=True))
+                eta = sum(float(share) * each(part) for share, each in zip(shares, shares_of, strict=True))
                 cells = problem.cells(table)
                 total += weight / weights * (dimension / cells / eta if eta > 0.0 else math.inf)
     return total
@@ -142,8 +142,8 @@ class BySets:
 
     def residuals(self) -> dict[str, float]:
         """Return the number of marginals without an answer, and the shares' distance from a split."""
-        told = [_of_parts(self.problem, column) for column in self.sets]
-        left = [table for table in self.problem.wanted if not any(each(table) > 0.0 for each in told)]
+        informed = [_of_parts(self.problem, column) for column in self.sets]
+        left = [table for table in self.problem.wanted if not any(each(table) > 0.0 for each in informed)]
         return {"unanswered": float(len(left)), "shares": abs(math.fsum(self.shares) - 1.0)}
 
     def mechanism(self) -> Mechanism:
@@ -233,8 +233,8 @@ def evaluator_of(problem: Any, variables: Variables) -> Otherwise | None:
     judge = companion(owner, "otherwise")
     if judge is None:
         raise UnknownNameError("rival", f"no '{variables['rival']}'", "give views and shares")
-    found: Otherwise = judge(problem, variables)
-    return found
+    evaluator: Otherwise = judge(problem, variables)
+    return evaluator
 
 
 def as_views(rows: Any) -> list[View]:
@@ -264,21 +264,21 @@ def residuals(problem: MarginalViews, variables: Variables) -> dict[str, float]:
         for view, fine in zip(views, proper, strict=True)
     ]
     most = problem.most_views if problem.criterion == "rule" else problem.users
-    found = {
+    figures = {
         "improper_views": float(sum(strange) + len(views) - len(set(views))),
         "views_too_many": float(max(0, len(views) - most)),
         "shares": abs(math.fsum(shares) - 1.0) + float(np.maximum(-shares, 0.0).sum()),
         "miscounted": float(len(views) != variables["count"] or len(shares) != len(views)),
     }
     if problem.criterion == "rule":
-        found["miscounted"] += float(any(len(view) != variables["size"] for view in views))
-        found["size_over_largest"] = float(max(0, variables["size"] - problem.largest_size))
+        figures["miscounted"] += float(any(len(view) != variables["size"] for view in views))
+        figures["size_over_largest"] = float(max(0, variables["size"] - problem.largest_size))
         if not covering_fits(problem):
             wanted = without_covering(problem)
-            found["not_determined"] = float((variables["size"], variables["count"]) != wanted)
-            return found
-    found["uncovered"] = float(uncovered(problem, views)[0])
-    return found
+            figures["not_determined"] = float((variables["size"], variables["count"]) != wanted)
+            return figures
+    figures["uncovered"] = float(uncovered(problem, views)[0])
+    return figures
 
 
 def without_covering(problem: MarginalViews) -> tuple[int, int]:

@@ -75,21 +75,21 @@ def attribute_set(field: str, value: Any, count: int, names: Sequence[str] | Non
     """
     if isinstance(value, str) or not hasattr(value, "__len__") or isinstance(value, Mapping):
         raise ParameterError(field, f"expected a list of attributes, got {shown(value)}")
-    found = []
-    for given in value:
-        if isinstance(given, str):
+    numbers = []
+    for entry in value:
+        if isinstance(entry, str):
             if names is None:
-                raise ParameterError(field, f"names attribute '{given}', but there are no names", "add names")
-            if given not in names:
-                raise UnknownNameError(field, f"no attribute '{given}'", suggestion(given, names))
-            found.append(names.index(given))
+                raise ParameterError(field, f"names attribute '{entry}', but there are no names", "add names")
+            if entry not in names:
+                raise UnknownNameError(field, f"no attribute '{entry}'", suggestion(entry, names))
+            numbers.append(names.index(entry))
         else:
-            found.append(integer(f"{field}: attribute", given, 0, count - 1))
-    if not found:
+            numbers.append(integer(f"{field}: attribute", entry, 0, count - 1))
+    if not numbers:
         raise ParameterError(field, "is empty", "name at least one attribute")
-    if len(set(found)) < len(found):
+    if len(set(numbers)) < len(numbers):
         raise ParameterError(field, "has an attribute twice", "name each once")
-    return tuple(sorted(found))
+    return tuple(sorted(numbers))
 
 
 def checked_sets(field: str, value: Any, count: int, names: Sequence[str] | None) -> tuple[View, ...]:
@@ -98,13 +98,13 @@ def checked_sets(field: str, value: Any, count: int, names: Sequence[str] | None
         raise ParameterError(field, f"expected a list of lists of attributes, got {shown(value)}")
     if len(value) > MOST_MARGINALS:
         raise ParameterError(field, f"{len(value)} are more than {MOST_MARGINALS}", "leave some out")
-    found: dict[View, None] = {}
+    distinct: dict[View, None] = {}
     for number, entry in enumerate(value):
         one = attribute_set(f"{field}: entry {number}", entry, count, names)
-        if one in found:
+        if one in distinct:
             raise ParameterError(field, f"entry {number} is there twice", "drop one")
-        found[one] = None
-    return tuple(found)
+        distinct[one] = None
+    return tuple(distinct)
 
 
 def checked_workload(value: Any, count: int, names: Sequence[str] | None) -> dict[View, float]:

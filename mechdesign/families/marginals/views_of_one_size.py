@@ -40,7 +40,7 @@ def run_rule(problem: MarginalViews) -> Outcome:
     assert problem.order is not None
     points, order, most = len(problem.sizes), problem.order, problem.most_views
     largest = problem.largest_size
-    found: list[tuple[float, int, Wholes]] = []
+    options: list[tuple[float, int, Wholes]] = []
     bounds = []
     for size in range(order, largest + 1):
         least = lower_bound(points, order, size)[0]
@@ -49,15 +49,15 @@ def run_rule(problem: MarginalViews) -> Outcome:
         bounds.append(max(problem.errors_by_rule(size, least)))
         views = covering(points, order, size, most)
         if views is not None:
-            found.append((max(problem.errors_by_rule(size, len(views))), size, views))
-    if not found:
+            options.append((max(problem.errors_by_rule(size, len(views))), size, views))
+    if not options:
         size, count = without_covering(problem)
         result = rule_outcome(problem, balanced(points, size, count))
         if bounds:  # a covering that was not found may exist
             return result
         only = problem.objective(result.variables)
         return changed(result, status="optimal", bound=only, bound_source=DETERMINED)
-    value, _, views = min(found, key=lambda one: one[:2])
+    value, _, views = min(options, key=lambda one: one[:2])
     bound = min(bounds)
     return rule_outcome(problem, views, value <= bound, bound)
 
@@ -113,13 +113,13 @@ def _best_size(problem: MarginalViews) -> tuple[float, int]:
     """Return the least error of a marginal for one user, and the size of the views that attain it."""
     assert problem.order is not None
     count, order, values = len(problem.sizes), problem.order, problem.sizes[0]
-    found = []
+    sizes = []
     for size in range(order, count + 1):
         if values**size > MOST_CELLS:
             break
         each = one_report(planned(values**size, problem.epsilon, problem.oracle), values**order)
-        found.append((each * math.comb(count, order) / math.comb(size, order), size))
-    return min(found)
+        sizes.append((each * math.comb(count, order) / math.comb(size, order), size))
+    return min(sizes)
 
 
 def even_views(problem: MarginalViews, size: int) -> Wholes:

@@ -82,8 +82,8 @@ def best_oracle(cells: int, epsilon: float, kinds: Sequence[str] = KINDS) -> Ora
     count, promise = integer("cells", cells, 2), privacy_epsilon(epsilon)
     if not kinds:
         raise ParameterError("kinds", "is empty", "name at least one oracle")
-    made = [_best_of(one_of("kinds", kind, KINDS), count, promise) for kind in kinds]
-    return min(made, key=cell_variance)
+    oracles = [_best_of(one_of("kinds", kind, KINDS), count, promise) for kind in kinds]
+    return min(oracles, key=cell_variance)
 
 
 def _best_of(kind: str, cells: int, epsilon: float) -> Oracle:
@@ -154,8 +154,8 @@ def local_hashing_variance(categories: int, buckets: Index, epsilon: float) -> A
     own = 1.0 / (1.0 + (g - 1.0) * w)
     other = own * (w + alike * loss)
     gain = own * loss * (1.0 - alike)
-    found: Array = other * (1.0 - other) / gain**2
-    return found
+    variances: Array = other * (1.0 - other) / gain**2
+    return variances
 
 
 SAFETY = 2.0**-46

@@ -432,9 +432,9 @@ def hadamard_transform(counts: Codes) -> Codes:
     >>> hadamard_transform(np.array([3, 1, 0, 0]))
     array([4, 2, 4, 2])
     """
-    found, half = counts.copy(), 1
-    while half < len(found):
-        pairs = found.reshape(-1, 2, half)
-        found = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
+    sums, half = counts.copy(), 1
+    while half < len(sums):
+        pairs = sums.reshape(-1, 2, half)
+        sums = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
         half *= 2
-    return found
+    return sums

@@ -117,12 +117,12 @@ class ProjectiveSpace:
         """Look at every point with every hyperplane that has a count, a block of points at a time."""
         used = np.flatnonzero(counts)
         planes, weights = self.vectors(used), counts[used]
-        found = np.zeros(points, dtype=np.int64)
+        counts_on = np.zeros(points, dtype=np.int64)
         rows = max(1, CELLS // max(1, len(used)))
         for start in range(0, points, rows):
             block = self.vectors(np.arange(start, min(start + rows, points), dtype=np.int64))
-            found[start : start + rows] = (block @ planes.T % self.field == 0) @ weights
-        return found
+            counts_on[start : start + rows] = (block @ planes.T % self.field == 0) @ weights
+        return counts_on
 
     def _covered_by_digits(self, counts: Codes, points: int) -> Codes:
         """Sum over one digit of the hyperplanes at a time, by the product so far: q^2 steps a digit.
@@ -140,8 +140,8 @@ class ProjectiveSpace:
                 for other in range(q):
                     after[:, :, own] += np.roll(before[:, :, other], own * other, axis=0)
             table = after.reshape(q, -1)
-        found: Codes = table[0, self.vectors(np.arange(points, dtype=np.int64)) @ self._powers]
-        return found
+        lines: Codes = table[0, self.vectors(np.arange(points, dtype=np.int64)) @ self._powers]
+        return lines
 
 
 BLOCK = 1 << 14

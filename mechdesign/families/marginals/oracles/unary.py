@@ -125,10 +125,10 @@ class UnaryEncoding(SupportOracle):
         rows = max(8, (BLOCK // size) & ~7) if size <= BLOCK // 8 else 8
         rows = 1 << (rows.bit_length() - 1)
         for start in range(0, len(codes), rows):
-            reports[start : start + rows] = self._drawn(codes[start : start + rows], source)
+            reports[start : start + rows] = self._draw_rows(codes[start : start + rows], source)
         return reports
 
-    def _drawn(self, codes: Codes, source: BitSource) -> Packed:
+    def _draw_rows(self, codes: Codes, source: BitSource) -> Packed:
         count, size = len(codes), width(self.labels.size)
         words = bernoulli_words((count * size + 7) // 8, self.add, source)
         bits = words.view(np.uint8)[: count * size]
@@ -139,8 +139,8 @@ class UnaryEncoding(SupportOracle):
             return bits.reshape(count, size)
         own = np.left_shift(1, 7 - (codes & 7)).astype(np.uint8)
         place = np.arange(count, dtype=np.int64) * size + (codes >> 3)
-        kept = drawn < self.keep
-        bits[place] = np.where(kept, bits[place] | own, bits[place] & ~own)
+        keeping = drawn < self.keep
+        bits[place] = np.where(keeping, bits[place] | own, bits[place] & ~own)
         packed = bits.reshape(count, size)
         packed[:, -1] &= inside
         return packed

@@ -69,7 +69,7 @@ def quantities(problem: FrequencyOracle, solution: Solution[Any]) -> dict[str, A
     """
     bound, epsilon = problem.lower_bound(), problem.epsilon
     buckets = math.ceil(math.exp(min(epsilon, LARGEST_EXPONENT)) + 1.0)
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "bound_for_all": bound,
         "best_size": best_size(problem.categories, problem.epsilon),
         "report_bits": kind_of(solution.variables["oracle"]).bits(problem, solution.variables),
@@ -81,12 +81,12 @@ def quantities(problem: FrequencyOracle, solution: Solution[Any]) -> dict[str, A
         parameters = kind.best(problem)
         if parameters is not None:
             name = kind.name.replace("-", "_")
-            found[name] = kind.build(problem, parameters).variance()
-            found[f"{name}_excess"] = found[name] / bound - 1.0
-            found[f"{name}_bits"] = kind.bits(problem, parameters)
-    if "optimised_unary" in found:
-        found["unary_over_response"] = found["optimised_unary"] / found["randomized_response"]
-    return found
+            figures[name] = kind.build(problem, parameters).variance()
+            figures[f"{name}_excess"] = figures[name] / bound - 1.0
+            figures[f"{name}_bits"] = kind.bits(problem, parameters)
+    if "optimised_unary" in figures:
+        figures["unary_over_response"] = figures["optimised_unary"] / figures["randomized_response"]
+    return figures
 
 
 def ideal_local_hashing(buckets: int, epsilon: float) -> float:

@@ -134,36 +134,36 @@ def quantities(problem: MarginalViews, solution: Solution[Any]) -> dict[str, Any
     if rival_candidates.is_rival(solution.variables):
         return _of_rival(problem, solution)
     count = int(solution.variables["count"])
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "size_and_count": [int(solution.variables["size"]), count],
         "sampling_error": count / problem.users,
         "kept_cells": sum(problem.cells(view) for view in solution.variables["views"]),
     }
-    found |= quantities_of_rivals(problem.sizes, problem.order, problem.users, problem.epsilon)
+    figures |= quantities_of_rivals(problem.sizes, problem.order, problem.users, problem.epsilon)
     if problem.order is not None:
         for size in range(1, len(problem.sizes) + 1):
-            found[f"noise_of_size_{size}"] = problem.errors_by_rule(size, 1)[1]
+            figures[f"noise_of_size_{size}"] = problem.errors_by_rule(size, 1)[1]
         if len(problem.sizes) > 1:
-            found["least_noise_step"] = _least_step(problem)
+            figures["least_noise_step"] = _least_step(problem)
         if problem.order <= MOST_EFFECTS:
-            found["effects_error"] = _effects_error(problem, solution, problem.order)
+            figures["effects_error"] = _effects_error(problem, solution, problem.order)
     largest = max(len(view) for view in solution.variables["views"])
     if view_evaluation.marginals_of(problem) > MOST_MARGINALS or (problem.order or 0) > largest:
-        return found
+        return figures
     terms = view_evaluation.terms(problem, solution.variables["views"])
     errors = terms.errors(np.asarray(solution.variables["shares"])) / problem.users
     even = terms.errors(np.full(count, 1.0 / count)) / problem.users
     covered = np.isfinite(errors)
-    found["predicted_error"] = errors.tolist()
-    found["covered"] = int(covered.sum())
+    figures["predicted_error"] = errors.tolist()
+    figures["covered"] = int(covered.sum())
     if covered.any():
         weights = terms.weights[covered] / terms.weights[covered].sum()
-        found["mean_error"] = float(weights @ errors[covered])
-        found["worst_error"] = float(errors[covered].max())
-        found["gain_over_even"] = float(weights @ even[covered]) / found["mean_error"]
+        figures["mean_error"] = float(weights @ errors[covered])
+        figures["worst_error"] = float(errors[covered].max())
+        figures["gain_over_even"] = float(weights @ even[covered]) / figures["mean_error"]
     else:
-        found["mean_error"] = found["worst_error"] = math.inf
-    return found
+        figures["mean_error"] = figures["worst_error"] = math.inf
+    return figures
 
 
 def _effects_error(problem: MarginalViews, solution: Solution[Any], order: int) -> float:
@@ -243,15 +243,15 @@ def simulation(
     wanted = list(problem.wanted) if problem.order is None else _some(problem, rng)
     truth = {one: true_marginal(codes, problem.sizes, one) for one in wanted}
     methods = {**_views(problem, solution), **_rivals(problem, users)}
-    found: dict[str, list[float]] = {}
+    errors_of: dict[str, list[float]] = {}
     for _ in range(repetitions):
         for name, collect in methods.items():
             answer = collect(codes, rng)
             tables = {one: answer(one) for one in wanted}
-            _add(found, name, tables, truth)
+            _add(errors_of, name, tables, truth)
             if name not in ("views", "uni"):
-                _add(found, f"{name}_nearest", {one: nearest_table(tables[one]) for one in wanted}, truth)
-    return {name: float(np.mean(errors)) for name, errors in found.items()}
+                _add(errors_of, f"{name}_nearest", {one: nearest_table(tables[one]) for one in wanted}, truth)
+    return {name: float(np.mean(errors)) for name, errors in errors_of.items()}
 
 
 def _some(problem: MarginalViews, rng: np.random.Generator) -> list[tuple[int, ...]]:
@@ -291,7 +291,7 @@ def _rivals(problem: MarginalViews, users: int) -> dict[str, Callable[[Any, Any]
     if problem.order is None:
         return {}
     arguments = (problem.sizes, problem.epsilon, problem.order)
-    found: dict[str, Callable[[Any, Any], Answer]] = {}
+    ways: dict[str, Callable[[Any, Any], Answer]] = {}
 
     def full() -> Callable[[Any, Any], Answer]:
         rival = FullContingency(*arguments)
@@ -313,7 +313,7 @@ def _rivals(problem: MarginalViews, users: int) -> dict[str, Callable[[Any, Any]
 
     for name, make in {"fc": full, "am": tables, "ft": fourier, "uni": uniform}.items():
         try:
-            found[name] = make()
+            ways[name] = make()
         except MechDesignError:
             continue
-    return found
+    return ways

@@ -31,7 +31,7 @@ from mechdesign.core.method import Outcome
 from mechdesign.families.marginals.papers.rivals import BinaryEncoded, MarginalRival, Rival
 from mechdesign.families.marginals.papers.rivals.base import CellOracle
 from mechdesign.families.marginals.papers.rivals.encoded import BinaryEncoding
-from mechdesign.families.marginals.papers.rivals.mechanism import collection_of, made
+from mechdesign.families.marginals.papers.rivals.mechanism import collection_of, rival_by_name
 from mechdesign.families.marginals.papers.rivals.tables import MOST_JOINT_CELLS
 from mechdesign.families.marginals.view_errors import terms_of
 from mechdesign.families.marginals.view_workload import View
@@ -190,9 +190,9 @@ def rival_quantities(case: RivalCase) -> dict[str, float | int]:
     except MechDesignError:  # epsilon so small that reports say nothing
         return {}
     base = unit(case)
-    found: dict[str, float | int] = {f"{name}_error": error for name, error in errors.items()}
-    found |= {f"{name}_over_var0": error / base for name, error in errors.items()}
-    found |= {
+    figures: dict[str, float | int] = {f"{name}_error": error for name, error in errors.items()}
+    figures |= {f"{name}_over_var0": error / base for name, error in errors.items()}
+    figures |= {
         "fc_count": case.size**case.attributes,
         "am_count": case.tables,
         "ft_count": case.needed,
@@ -200,7 +200,7 @@ def rival_quantities(case: RivalCase) -> dict[str, float | int]:
         "am_cells": case.tables * case.cells,
         "ft_report_bits": 1 + (case.needed - 1).bit_length(),
     }
-    return found
+    return figures
 
 
 SCOPE = "collects otherwise than by views, which the bounds are for"
@@ -215,17 +215,17 @@ def rival_of(problem: MarginalViews, name: str) -> Rival:
     """Return the rival for the problem's attributes; of BE the views are the bits of the wanted marginals."""
     order = max(map(len, problem.wanted))
     views = list(_encoded(problem)) if name == BinaryEncoded.name else None
-    return made(name, problem.sizes, problem.epsilon, order, views)
+    return rival_by_name(name, problem.sizes, problem.epsilon, order, views)
 
 
 def _encoded(problem: MarginalViews) -> dict[View, float]:
     """Return the requested marginals of bits with their weights."""
     encoding = BinaryEncoding(problem.sizes)
-    found: dict[View, float] = {}
+    weights: dict[View, float] = {}
     for one, weight in problem.wanted.items():
         places = encoding.places_of(one)
-        found[places] = found.get(places, 0.0) + weight
-    return found
+        weights[places] = weights.get(places, 0.0) + weight
+    return weights
 
 
 def errors(problem: MarginalViews, name: str) -> dict[View, float]:
@@ -236,8 +236,8 @@ def errors(problem: MarginalViews, name: str) -> dict[View, float]:
         bits = [2] * sum(rival.encoding.bits)
         terms = terms_of(bits, encoded, list(encoded), problem.epsilon, "thesis")
         shares = np.full(len(encoded), 1.0 / len(encoded))
-        found = dict(zip(encoded, (terms.errors(shares) / problem.users).tolist(), strict=True))
-        return {one: found[rival.encoding.places_of(one)] for one in problem.wanted}
+        by_bits = dict(zip(encoded, (terms.errors(shares) / problem.users).tolist(), strict=True))
+        return {one: by_bits[rival.encoding.places_of(one)] for one in problem.wanted}
     collection = collection_of(rival)
     even: Any = np.full(collection.group_count, problem.users / collection.group_count)
     by_sizes: dict[tuple[int, ...], float] = {}
@@ -256,13 +256,13 @@ def value(problem: MarginalViews, name: str) -> float:
     The users are drawn from a population, as they are where views are judged: that adds at most 1 - 1/cells,
     divided by the users, to the error for the users themselves. (In the errors of BE it is there already.)
     """
-    found = np.array(list(errors(problem, name).values()))
+    values = np.array(list(errors(problem, name).values()))
     if name != BinaryEncoded.name:
         cells = np.array([problem.cells(one) for one in problem.wanted])
-        found = found + (1.0 - 1.0 / cells) / problem.users
+        values = values + (1.0 - 1.0 / cells) / problem.users
     weights = np.array(list(problem.wanted.values()))
     weights = weights / weights.sum()
-    return float(weights @ found if problem.criterion == "mean" else (weights * found).max() * len(found))
+    return float(weights @ values if problem.criterion == "mean" else (weights * values).max() * len(values))
 
 
 def residuals(problem: MarginalViews, variables: Mapping[str, Any]) -> dict[str, float]:

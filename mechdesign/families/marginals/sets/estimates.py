@@ -107,8 +107,8 @@ class SetEstimate(CrossTables):
         score, attributes = self.mechanism.score(places), self.mechanism.attributes
         if isinstance(score, CellScore):
             held = _over(self.counts.reshape(attributes.sizes), range(attributes.count), places)
-            made: Array = (held / self.users - float(score.joined * score.other)) / float(score.gain)
-            return made
+            values: Array = (held / self.users - float(score.joined * score.other)) / float(score.gain)
+            return values
         assert isinstance(score, ProductScore)
         value = np.full(attributes.shape(places), float(score.coefficients[()]))
         for part, factor in score.coefficients.items():
@@ -136,8 +136,8 @@ class SetEstimate(CrossTables):
 
     def interval(self, level: float = 0.95) -> tuple[list[Array], list[Array]]:
         """Return the ends of their confidence intervals."""
-        found = [table.interval(level) for table in self._tables()]
-        return [low for low, _ in found], [high for _, high in found]
+        limits = [table.interval(level) for table in self._tables()]
+        return [low for low, _ in limits], [high for _, high in limits]
 
     def figures(self) -> list[Figure]:
         """Return the shares of the first six attributes."""
@@ -155,8 +155,8 @@ class SetEstimate(CrossTables):
 def _over(table: Codes, axes: Sequence[int], wanted: Sequence[int]) -> Codes:
     """Return the table over some of its attributes, in the wanted order."""
     dropped = tuple(axis for axis, place in enumerate(axes) if place not in wanted)
-    kept = [place for place in axes if place in wanted]
-    turned: Codes = table.sum(axis=dropped).transpose([kept.index(place) for place in wanted])
+    remaining = [place for place in axes if place in wanted]
+    turned: Codes = table.sum(axis=dropped).transpose([remaining.index(place) for place in wanted])
     return turned
 
 
@@ -181,14 +181,14 @@ def weights_of_patterns(score: TableScore, shares: Array) -> Array:
     for pattern in score.patterns:
         dropped = tuple(axis for axis, same in enumerate(pattern) if not same)
         shown[pattern] = np.clip(shares.sum(axis=dropped, keepdims=True), 0.0, 1.0)
-    found = []
+    weights = []
     for pattern in score.patterns:  # agreement in just these attributes, from agreement in at least these
         weight = np.zeros(shares.shape)
         for other, share in shown.items():
             if all(also or not same for also, same in zip(other, pattern, strict=True)):
                 weight = weight + (-1.0) ** (sum(other) - sum(pattern)) * share
-        found.append(np.maximum(weight, 0.0).ravel())
-    return np.stack(found)
+        weights.append(np.maximum(weight, 0.0).ravel())
+    return np.stack(weights)
 
 
 def cell_limits(score: TableScore, table: Array, users: int, population: bool) -> FrequencyLimits:

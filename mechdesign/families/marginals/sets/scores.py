@@ -123,16 +123,16 @@ class ProductScore(TableScore):
 
     def effect(self, effect: Sequence[int]) -> Fraction:
         """Return eta of an effect: which part of the users, in clear, would say as much about it."""
-        found = self.gain(effect) ** 2
+        square = self.gain(effect) ** 2
         for place in effect:
             size, width = self.factors[place]
-            found *= Fraction(size - 1, width * (size - width))
-        return found
+            square *= Fraction(size - 1, width * (size - width))
+        return square
 
     @cached_property
     def coefficients(self) -> Mapping[tuple[int, ...], Fraction]:
         """By parts of the table: the factors of how often reports hold all values of a cell in that part."""
-        found = dict.fromkeys(parts_of(self._own), Fraction(0))
+        moments = dict.fromkeys(parts_of(self._own), Fraction(0))
         for effect in parts_of(self._own):
             start = 1 / self.gain(effect)
             for place in self._own:
@@ -140,8 +140,8 @@ class ProductScore(TableScore):
                     start /= self.factors[place][0]
             for part in parts_of(effect):
                 shares = (Fraction(-self.factors[i][1], self.factors[i][0]) for i in effect if i not in part)
-                found[part] += start * math.prod(shares, start=Fraction(1))
-        return found
+                moments[part] += start * math.prod(shares, start=Fraction(1))
+        return moments
 
     @cached_property
     def values(self) -> Mapping[Pattern, Fraction]:
@@ -327,10 +327,10 @@ class CountedParts(Sealed):
 
     def count(self, packed: Packed) -> Codes:
         """Return for each cell of each part how many reports hold it."""
-        found = np.zeros(self.counters, dtype=np.int64)
-        found[: self.bits] = member_counts(packed, self.bits)
+        counts = np.zeros(self.counters, dtype=np.int64)
+        counts[: self.bits] = member_counts(packed, self.bits)
         if len(self.parts) == len(self.factors):
-            return found
+            return counts
         for rows in self._blocks(packed):
             bits = np.unpackbits(packed[rows], axis=1, count=self.bits).astype(np.float32)
             for first, seconds in self._pairs:
@@ -339,23 +339,23 @@ class CountedParts(Sealed):
                 start = 0
                 for second in seconds:
                     size = self.factors[second][0]
-                    found[self.places[first, second]] += both[:, start : start + size].ravel()
+                    counts[self.places[first, second]] += both[:, start : start + size].ravel()
                     start += size
             for part in self.parts:
                 if len(part) > 2:
                     product = self._product(bits, part[:-1])
                     held = product.T @ bits[:, self.group(part[-1])]
-                    found[self.places[part]] += held.astype(np.int64).ravel()
-        return found
+                    counts[self.places[part]] += held.astype(np.int64).ravel()
+        return counts
 
     @cached_property
     def _pairs(self) -> list[tuple[int, list[int]]]:
         """The counted pairs by their first factor."""
-        found: dict[int, list[int]] = {}
+        blocks: dict[int, list[int]] = {}
         for part in self.parts:
             if len(part) == 2:
-                found.setdefault(part[0], []).append(part[1])
-        return list(found.items())
+                blocks.setdefault(part[0], []).append(part[1])
+        return list(blocks.items())
 
     @cached_property
     def _columns(self) -> dict[int, list[int]]:
@@ -367,10 +367,10 @@ class CountedParts(Sealed):
 
     def _product(self, bits: NDArray[np.float32], part: View) -> NDArray[np.float32]:
         """Return whether each report holds each cell of a part, (n, cells)."""
-        made = bits[:, self.group(part[0])]
+        members = bits[:, self.group(part[0])]
         for place in part[1:]:
-            made = (made[:, :, None] * bits[:, None, self.group(place)]).reshape(len(bits), -1)
-        return made
+            members = (members[:, :, None] * bits[:, None, self.group(place)]).reshape(len(bits), -1)
+        return members
 
     @staticmethod
     def _blocks(packed: Packed) -> Iterator[slice]:

@@ -201,10 +201,10 @@ def shape_of(document: Mapping[str, Any]) -> SetShape:
     CellSet(width=2)
     """
     kinds: tuple[type[SetShape], ...] = (ProductSet, MatchSet, CellSet)
-    given = {key: value for key, value in document.items() if key != "kind"}
+    content = {key: value for key, value in document.items() if key != "kind"}
     for kind in kinds:
         if kind.kind == document["kind"]:
-            return kind(**given)
+            return kind(**content)
     raise ModelFileError("sets", f"no kind '{shown(document['kind'])}'", "rebuild it")
 
 
@@ -271,13 +271,13 @@ class SetLaw:
                 (0, 1, math.comb(size - 2, width - 1)),
                 (0, 0, math.comb(size - 2, width)),
             ]
-            found: dict[tuple[int, int], int] = {}
+            ways: dict[tuple[int, int], int] = {}
             for (first, second), count in counts.items():
                 for one, two, choices in steps:
                     key = (min(self.least, first + one), min(self.least, second + two))
                     if choices and min(key) + left >= self.least:  # else one of them cannot be held any more
-                        found[key] = found.get(key, 0) + count * choices
-            counts = found
+                        ways[key] = ways.get(key, 0) + count * choices
+            counts = ways
         return counts.get((self.least, self.least), 0)
 
     def chances(self, places: Sequence[int]) -> dict[Pattern, Fraction]:
@@ -288,12 +288,12 @@ class SetLaw:
         chosen = [self.factors[place] for place in places]
         rest = tuple(factor for place, factor in enumerate(self.factors) if place not in set(places))
         tails = _tails(rest, self.least)[0]
-        found = {}
+        chances = {}
         for pattern in product((True, False), repeat=len(chosen)):
             count = math.prod(ways(factor, match) for factor, match in zip(chosen, pattern, strict=True))
             needed = max(0, self.least - sum(pattern))
-            found[pattern] = Fraction(count * tails[needed], self.holding)
-        return found
+            chances[pattern] = Fraction(count * tails[needed], self.holding)
+        return chances
 
     def even(self, places: Sequence[int]) -> dict[Pattern, Fraction]:
         """Return how likely each pattern of matches is among all sets."""
@@ -340,10 +340,10 @@ def ways(factor: Factor, match: bool) -> int:
 def _tails(factors: Sequence[Factor], least: int) -> tuple[tuple[int, ...], ...]:
     """Return by factor j and number s <= least the choices from j on with at least s matches."""
     after = (1,) + (0,) * least
-    found = [after]
+    tails = [after]
     for factor in reversed(factors):
         hit, miss = ways(factor, True), ways(factor, False)
         more = (hit * after[needed - 1] + miss * after[needed] for needed in range(1, least + 1))
         after = ((hit + miss) * after[0], *more)
-        found.append(after)
-    return tuple(found[::-1])
+        tails.append(after)
+    return tuple(tails[::-1])

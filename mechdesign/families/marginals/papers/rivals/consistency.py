@@ -71,11 +71,11 @@ def make_consistent(
     (array([2., 1.]), array([2., 1.]))
     """
     named = check_views(views, len(sizes))
-    made = check_tables(named, tables, sizes)
+    flat = check_tables(named, tables, sizes)
     trust = check_weights(named, weights)
     for shared in shared_sets(named):
-        _agree(shared, named, made, sizes, trust, total if not shared else None)
-    return made
+        _agree(shared, named, flat, sizes, trust, total if not shared else None)
+    return flat
 
 
 def shared_sets(views: Sequence[View]) -> list[View]:
@@ -129,7 +129,7 @@ def check_tables(views: Sequence[View], tables: Sequence[object], sizes: Sequenc
     """Return copies of the tables in the shapes of their views, or raise ParameterError."""
     if len(tables) != len(views):
         raise ParameterError("tables", f"{len(tables)} for {len(views)} views", "give one each")
-    made = []
+    checked = []
     for number, (view, table) in enumerate(zip(views, tables, strict=True)):
         shape = tuple(sizes[attribute] for attribute in view)
         raw = np.asarray(table)
@@ -142,8 +142,8 @@ def check_tables(views: Sequence[View], tables: Sequence[object], sizes: Sequenc
         flat = doubles(f"tables: table {number}", raw.ravel(), 1, rounded=True)
         if not np.isfinite(flat).all():
             raise ParameterError("tables", f"table {number} holds an infinite number", "give finite ones")
-        made.append(np.array(flat).reshape(shape))
-    return made
+        checked.append(np.array(flat).reshape(shape))
+    return checked
 
 
 def check_weights(views: Sequence[View], weights: Sequence[float] | None) -> Array:
@@ -218,16 +218,16 @@ def non_negative(
            [0.   , 0.   ]])
     """
     named = check_views(views, len(sizes))
-    made = check_tables(named, tables, sizes)
+    flat = check_tables(named, tables, sizes)
     space = EffectSpace(named, sizes, check_weights(named, weights))
-    start = space.join(made)
+    start = space.join(flat)
     whole = float(space.split(space.project(start))[0].sum()) if total is None else float(total)
     if not 0.0 < whole < math.inf:
         raise DataError(
             "tables", f"sum to {whole:g}, so they have no shares", "give tables with a positive sum"
         )
     vector, used, gap = _nearest(space, start / whole, rounds)
-    low, even = vector.min(), space.join([np.full(table.shape, 1.0 / table.size) for table in made])
+    low, even = vector.min(), space.join([np.full(table.shape, 1.0 / table.size) for table in flat])
     mixed = 0.0
     if low < 0.0:
         below = vector < 0.0

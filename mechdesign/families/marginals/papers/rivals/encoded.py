@@ -82,8 +82,8 @@ class BinaryEncoding:
     def decode(self, table: Array, attributes: Sequence[int]) -> Array:
         """Return the table of some attributes from that of their bits, without cells that no value has."""
         shape = [1 << self.bits[attribute] for attribute in attributes]
-        kept = tuple(slice(0, self.sizes[attribute]) for attribute in attributes)
-        decoded: Array = table.reshape(shape)[kept]
+        valid = tuple(slice(0, self.sizes[attribute]) for attribute in attributes)
+        decoded: Array = table.reshape(shape)[valid]
         return decoded
 
 
@@ -169,11 +169,11 @@ class BinaryEncoded(Rival):
 
     def using(self, oracles: Iterable[CellOracle]) -> Self:
         """Return the same with these oracles, from a file, for the views with their numbers of cells."""
-        made = super().using(oracles)
-        by_cells = {cells: oracle.mechanism for cells, oracle in made._oracles.items()}
+        rival = super().using(oracles)
+        by_cells = {cells: oracle.mechanism for cells, oracle in rival._oracles.items()}
         release = self.views_of_bits
         chosen = [by_cells[release.attributes.cells(view)] for view in release.views]
-        return made.replaced(views_of_bits=MarginalRelease(release.attributes, release.views, chosen))
+        return rival.replaced(views_of_bits=MarginalRelease(release.attributes, release.views, chosen))
 
     @property
     def group_count(self) -> int:

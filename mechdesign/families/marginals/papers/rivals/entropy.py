@@ -92,10 +92,10 @@ def fitted(shape: Sequence[int], targets: Sequence[Target], most: int = ROUNDS) 
     while rounds < most and stalled < STALLED:
         rounds, gap = rounds + 1, 0.0
         for axes, goal in targets:
-            kept = tuple(shape[axis] if axis in axes else 1 for axis in range(len(shape)))
-            now, wanted = _marginal(table, axes).reshape(kept), goal.reshape(kept)
+            shared = tuple(shape[axis] if axis in axes else 1 for axis in range(len(shape)))
+            now, wanted = _marginal(table, axes).reshape(shared), goal.reshape(shared)
             gap = max(gap, float(np.abs(now - wanted).max()))
-            table = table * np.divide(wanted, now, out=np.zeros(kept), where=now > 0.0)
+            table = table * np.divide(wanted, now, out=np.zeros(shared), where=now > 0.0)
         if gap <= CLOSE:
             break
         stalled = 0 if gap < 0.99 * best else stalled + 1
@@ -118,8 +118,8 @@ def newton(shape: Sequence[int], targets: Sequence[Target]) -> tuple[Array, int]
     rows, goal = _equations(shape, targets)
     live = np.ones(tuple(shape), dtype=bool)
     for axes, wanted in targets:
-        kept = tuple(shape[axis] if axis in axes else 1 for axis in range(len(shape)))
-        live &= wanted.reshape(kept) > 0.0
+        shared = tuple(shape[axis] if axis in axes else 1 for axis in range(len(shape)))
+        live &= wanted.reshape(shared) > 0.0
     used = live.ravel() if live.any() else np.ones(live.size, dtype=bool)
     rows, steps = rows[:, used], 0
     point, shares = np.zeros(len(goal)), np.full(int(used.sum()), 1.0 / int(used.sum()))
@@ -135,13 +135,13 @@ def newton(shape: Sequence[int], targets: Sequence[Target]) -> tuple[Array, int]
 
 def _effects(constraints: Sequence[View]) -> list[View]:
     """Return all sets of axes, not empty, that a constraint contains."""
-    found = {
+    effects = {
         effect
         for axes in constraints
         for count in range(1, len(axes) + 1)
         for effect in combinations(axes, count)
     }
-    return sorted(found, key=lambda effect: (len(effect), effect))
+    return sorted(effects, key=lambda effect: (len(effect), effect))
 
 
 def _equations(shape: Sequence[int], targets: Sequence[Target]) -> tuple[Array, Array]:
@@ -189,13 +189,13 @@ def _solve(rows: Array, goal: Array, start: Array, price: float) -> tuple[Array,
         gain, length = float((slope * move).sum()), 1.0
         while length > 1e-9:
             tried = point + length * move
-            found, made = _dual(rows, goal, tried, price)
-            if found <= value + 1e-4 * length * gain + ROUNDING:
+            dual, made = _dual(rows, goal, tried, price)
+            if dual <= value + 1e-4 * length * gain + ROUNDING:
                 break
             length /= 2.0
         else:
             return point, shares, step
-        point, value, shares = tried, found, made
+        point, value, shares = tried, dual, made
     return point, shares, STEPS
 
 
@@ -284,11 +284,11 @@ def reconstruct(
     if method is not None:
         one_of("method", method, METHODS)
     named = check_views(views, len(sizes))
-    made = check_tables(named, tables, sizes)
-    for number, table in enumerate(made):
+    flat = check_tables(named, tables, sizes)
+    for number, table in enumerate(flat):
         if (table < 0.0).any() or table.sum() <= 0.0:
             raise ParameterError("tables", f"table {number} is negative somewhere, or 0 everywhere")
-    return reconstruct_checked(wanted, named, made, sizes, most_cells, method)
+    return reconstruct_checked(wanted, named, flat, sizes, most_cells, method)
 
 
 def reconstruct_checked(
@@ -340,8 +340,8 @@ def constraints_of(wanted: View, views: Sequence[View]) -> list[tuple[View, int]
     [((0, 1), 0), ((1, 2), 1)]
     """
     inside = frozenset(wanted)
-    found: dict[frozenset[int], int] = {}
+    sources: dict[frozenset[int], int] = {}
     for number, view in enumerate(views):
-        found.setdefault(inside.intersection(view), number)
-    maximal = [common for common in found if common and not any(common < other for other in found)]
-    return sorted((tuple(sorted(common)), found[common]) for common in maximal)
+        sources.setdefault(inside.intersection(view), number)
+    maximal = [common for common in sources if common and not any(common < other for other in sources)]
+    return sorted((tuple(sorted(common)), sources[common]) for common in maximal)

@@ -93,8 +93,8 @@ class FullTable:
 
     def marginal(self, attributes: Sequence[int]) -> Array:
         """Return the sums over all other attributes."""
-        kept = self.setting.wanted(attributes)
-        others = tuple(axis for axis in range(self.setting.attributes) if axis not in kept)
+        places = self.setting.wanted(attributes)
+        others = tuple(axis for axis in range(self.setting.attributes) if axis not in places)
         summed: Array = self.table.sum(axis=others)
         return summed
 
