@@ -18,7 +18,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from benchmarks.limits import compiled
-from mechdesign.families.marginals.covering_design.groups import Permutation
+from mechdesign.families.marginals.known_coverings import Permutation
 
 SOURCE = Path(__file__).with_name("covering_orbits.c")
 

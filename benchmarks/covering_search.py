@@ -1,12 +1,12 @@
 """Search for a covering with a group: annealing of a block per orbit, or a set cover by orbits.
 
-The newest lines of :mod:`mechdesign.families.marginals.covering_design.found` were found by such a search. A
+The newest lines of :mod:`mechdesign.families.marginals.known_coverings` were found by such a search. A
 covering that is found is audited and printed as a line of that module's file ::
 
     python -m benchmarks.covering_search 26 3 8 --group 3x7 --blocks 70 --seconds 60
 
 Every step exchanges a point of a block (Nurmela and Ostergard 1993); the group is one of
-:mod:`mechdesign.families.marginals.covering_design.groups`. Some cases need slow cooling around one
+:mod:`mechdesign.families.marginals.known_coverings`. Some cases need slow cooling around one
 temperature: 75 blocks for ``28 3 8`` were found with ``--hot 0.56 --warm 0.48``, in one of several runs.
 With ``--orbits`` a set cover by the orbits of all blocks is searched for instead, see
 :mod:`benchmarks.covering_orbits`. A C compiler is required.
@@ -30,9 +30,8 @@ from scipy.sparse.csgraph import connected_components
 
 import mechdesign as md
 from benchmarks.covering_orbits import loops_of, searched, set_cover
-from mechdesign.families.marginals.audit.covering import audit_covering
-from mechdesign.families.marginals.covering_design.found import found_coverings
-from mechdesign.families.marginals.covering_design.groups import Permutation, generators, images
+from mechdesign.families.marginals.covering_audit import audit_covering
+from mechdesign.families.marginals.known_coverings import Permutation, generators, images, known_coverings
 
 SOURCE = Path(__file__).with_name("covering_search.c")
 MOST, MOST_SUBSETS = 32, 512
@@ -147,7 +146,7 @@ def main() -> int:
     parser.add_argument(
         "--group",
         default="1",
-        help="as in found.txt, for instance 3x7; or: found, as in its line for this case (default: none)",
+        help="as in known_coverings.txt, e.g. 3x7; or: found, as in its line for this case (default: none)",
     )
     parser.add_argument("--blocks", type=int, required=True, help="how many there may be")
     parser.add_argument("--seconds", type=float, default=60.0)
@@ -166,13 +165,13 @@ def main() -> int:
     )
     given = parser.parse_args()
     case = given.points, given.order, given.block
-    kept = found_coverings().get(case)
+    kept = known_coverings().get(case)
     if given.group == "found" and kept is not None:
         given.group = kept.group
     if given.improve and not given.orbits:
         reason: str | None = "--improve: needs --orbits"
     elif given.group == "found":
-        reason = f"--group: found.txt has no covering for {' '.join(map(str, case))}; name a group"
+        reason = f"--group: known_coverings.txt has no covering for {' '.join(map(str, case))}; name a group"
     else:
         reason = why_not(*case, given.group, given.blocks, given.orbits)
     if reason is not None:
@@ -205,7 +204,7 @@ def _known(points: int, order: int, block: int) -> Blocks:
 
 
 def _line(case: tuple[int, int, int], group: str, bases: Blocks) -> str:
-    """Return the line of ``found.txt``, of a covering that is audited here."""
+    """Return the line of ``known_coverings.txt``, of a covering that is audited here."""
     whole = images(bases, generators(group, case[0]))
     assert audit_covering(whole, *case).holds
     words = ["".join(DIGITS[point] for point in one) for one in bases]

@@ -6,8 +6,8 @@ import mechdesign as md
 from benchmarks.covering_sizes import shown
 from benchmarks.measure import best_of, shown_seconds
 from mechdesign.core.text import table
-from mechdesign.families.marginals.covering_design.bounds import schoenheim
-from mechdesign.families.marginals.covering_design.plan import members, tables
+from mechdesign.families.marginals.covering_constructions import members, tables
+from mechdesign.families.marginals.covering_design import schoenheim
 
 TITLE = "Covering designs: views that contain every few attributes together"
 

@@ -18,7 +18,7 @@ import networkx as nx
 import numpy as np
 
 from mechdesign.core.text import table
-from mechdesign.families.marginals.papers.rivals.passes import shared_sets
+from mechdesign.families.marginals.papers.rivals.consistency import shared_sets
 from mechdesign.families.spectrum.groups import Conflicts, static_bounds
 
 View = tuple[int, ...]

@@ -34,7 +34,7 @@ from mechdesign.families.marginals.papers.rivals import (
     non_negative,
     true_marginal,
 )
-from mechdesign.families.marginals.papers.rivals.reconstruction import constraints_of
+from mechdesign.families.marginals.papers.rivals.entropy import constraints_of
 
 WANTED = 50
 LINEAR, PAIRWISE, FIXED, CROSSED, MBI = NAMES = ("linear", "pairwise", "penalty 30", "CV", "mbi")

@@ -25,8 +25,8 @@ from mechdesign.families.marginals.papers.rivals import (
     nearest_table,
     non_negative,
 )
-from mechdesign.families.marginals.papers.rivals.encoding import BinaryEncoding
-from mechdesign.families.marginals.papers.rivals.reconstruction import constraints_of, maximum_entropy
+from mechdesign.families.marginals.papers.rivals.encoded import BinaryEncoding
+from mechdesign.families.marginals.papers.rivals.entropy import constraints_of, maximum_entropy
 
 Codes = NDArray[np.int64]
 Table = NDArray[np.float64]

@@ -23,7 +23,7 @@ from mechdesign.exact.randomness import BitSource
 if TYPE_CHECKING:
     from mechdesign.collect.frequency_estimate import FrequencyEstimate
     from mechdesign.collect.report_counts import Aggregator
-    from mechdesign.families.marginals.oracles.server import SupportCounts
+    from mechdesign.families.marginals.oracles.support import SupportCounts
 
 Shares = tuple[Fraction, Fraction]
 """p and q."""

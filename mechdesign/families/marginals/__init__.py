@@ -9,9 +9,9 @@ PROBLEMS: tuple[str, ...] = ("CoveringDesign", "FrequencyOracle", "MarginalViews
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mechdesign.families.marginals.covering_design.problem import CoveringDesign as CoveringDesign
-    from mechdesign.families.marginals.frequency_oracle.problem import FrequencyOracle as FrequencyOracle
-    from mechdesign.families.marginals.marginal_views.problem import MarginalViews as MarginalViews
+    from mechdesign.families.marginals.covering_design import CoveringDesign as CoveringDesign
+    from mechdesign.families.marginals.frequency_oracle import FrequencyOracle as FrequencyOracle
+    from mechdesign.families.marginals.marginal_views import MarginalViews as MarginalViews
     from mechdesign.families.marginals.release import MarginalRelease as MarginalRelease
     from mechdesign.families.marginals.server import MarginalAggregator as MarginalAggregator
     from mechdesign.families.marginals.views import residual as residual
@@ -19,9 +19,9 @@ else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
-            "covering_design.problem": "CoveringDesign",
-            "frequency_oracle.problem": "FrequencyOracle",
-            "marginal_views.problem": "MarginalViews",
+            "covering_design": "CoveringDesign",
+            "frequency_oracle": "FrequencyOracle",
+            "marginal_views": "MarginalViews",
             "release": "MarginalRelease",
             "server": "MarginalAggregator",
             "views": "residual",

@@ -1,4 +1,7 @@
-"""What a release says: any marginal as a sum of one distribution, or unbiased with intervals."""
+"""What a release says: any marginal as a sum of one distribution, or unbiased with intervals.
+
+Besides, its noisy marginals as the package ``mbi`` (private-pgm) reads them, which fits graphical models.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +21,48 @@ from mechdesign.collect.labels import Codes
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.encoding import json_object
-from mechdesign.core.errors import DataError
+from mechdesign.core.errors import DataError, MissingPackageError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.exact.randomness import Rng, numpy_generator
-from mechdesign.families.marginals.choice import effect_variance
-from mechdesign.families.marginals.export import mbi_measurements
-from mechdesign.families.marginals.marginal_table import MarginalEstimate
-from mechdesign.families.marginals.observed import Observed
+from mechdesign.families.marginals.effects import Observed
+from mechdesign.families.marginals.marginal_table import MarginalEstimate, RawMarginal, averaged, containing
 from mechdesign.families.marginals.penalized import PENALTY, Fold, PenalizedTables
-from mechdesign.families.marginals.raw import RawMarginal, averaged, containing
 from mechdesign.families.marginals.synthetic import SyntheticModel
-from mechdesign.families.marginals.views import MOST_CELLS, require_cells, residual
+from mechdesign.families.marginals.views import MOST_CELLS, effect_variance, require_cells, residual
 from mechdesign.show.figure import Figure
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.release import MarginalRelease
 
 Array = NDArray[np.float64]
+
+
+def mbi_measurements(
+    attributes: Attributes, views: Sequence[tuple[int, ...]], tables: Sequence[Array], precision: Array
+) -> tuple[Any, list[Any]]:
+    """Return ``mbi.Domain`` and one ``LinearMeasurement`` a view: shares, with their standard deviation.
+
+    Raises
+    ------
+    MissingPackageError
+        When ``mbi`` is not installed.
+    """
+    try:
+        import mbi
+    except ImportError:
+        raise MissingPackageError("mbi", "is not installed", "install it with 'pip install mbi'") from None
+    names = attributes.shown()
+    domain = mbi.Domain(names, list(attributes.sizes))
+    measurements = [
+        mbi.LinearMeasurement(
+            np.ravel(table), tuple(names[place] for place in view), stddev=float(certain) ** -0.5
+        )
+        for view, table, certain in zip(views, tables, precision.tolist(), strict=True)
+    ]
+    return domain, measurements
+
+
 View = tuple[int, ...]
 Counts = tuple[Sequence[Codes], Sequence[int]]
 """Counts of the reports of every view, and how many there are."""
@@ -195,8 +222,8 @@ class ReleasedMarginals(CrossTables):
 
     def interval(self, level: float = 0.95) -> tuple[list[Array], list[Array]]:
         """Return the ends of confidence intervals of the unbiased cells of every view."""
-        found = [self._raw(view).interval(level) for view in self.views]
-        return [low for low, _ in found], [high for _, high in found]
+        limits = [self._raw(view).interval(level) for view in self.views]
+        return [low for low, _ in limits], [high for _, high in limits]
 
     def marginal(
         self, wanted: Sequence[Any], raw: bool = False, most_cells: int = MOST_CELLS, spread: int = 0
@@ -305,13 +332,13 @@ class ReleasedMarginals(CrossTables):
         worst = max(fits, key=lambda fit: fit.distance)
         figures = {"distance": worst.distance, "gap": worst.gap, "penalty": worst.penalty}
         low, gap = min(float(found.min()) for found in self.value), residual(self.views, self.value)
-        made = [
+        proofs = [
             Certificate("estimate", worst.distance <= CLOSE, False, figures),
             Certificate("distribution", low >= 0.0, False, {"least": low}),
         ]
         if self.fitted.whole:
-            made.append(Certificate("consistency", gap <= ROUNDING, False, {"residual": gap}))
-        return tuple(made)
+            proofs.append(Certificate("consistency", gap <= ROUNDING, False, {"residual": gap}))
+        return tuple(proofs)
 
     def _tables(self) -> list[MarginalEstimate]:
         """Return the shares of every attribute by itself; :meth:`marginal` has more."""

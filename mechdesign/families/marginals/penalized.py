@@ -1,4 +1,4 @@
-"""Marginals as sums of one distribution: the nearest to what the views say, with a penalty.
+"""Marginals as sums of one distribution: the nearest to what the views say, with a penalty, and its error.
 
 Over the table of all attributes, or of a cluster of them where all are too many, it minimizes ::
 
@@ -7,6 +7,20 @@ Over the table of all attributes, or of a cluster of them where all are too many
 with y_B the average of an effect over the views that have it, m_B one over its variance, q the product of
 the estimated shares of single attributes. :mod:`mechdesign.solvers.entropic` has the dual and the
 certificate.
+
+Its error is noise and the penalty's bias together. The penalized distribution is the most likely one where
+``exp(-lambda KL(p || q))`` is the prior density. Near the estimate p the prior has the covariance S/lambda,
+S = diag(p) - pp'; the logarithm of q, which is a sum of functions of single attributes, is estimated from the
+same reports, so that the prior is flat along these: with F the functions of single attributes as columns ::
+
+    G = S / lambda + FREE S F F'S.
+
+The averaged effects, y = E p + noise with covariance 1/m, leave of it the posterior covariance ::
+
+    G - G E's C^-1 s E G,    C = I + s E G E's,    s = sqrt(m).
+
+Its diagonal is the mean square of an error over truths that are as far from independence as lambda presumes,
+and over the noise (Wahba 1983; Nychka 1988). Effects that are left out make it larger.
 """
 
 from __future__ import annotations
@@ -22,11 +36,63 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import number_of_text, shown
-from mechdesign.families.marginals.foreseen import foreseen_squares
-from mechdesign.families.marginals.observed import Observed
+from mechdesign.families.marginals.effects import Observed
 from mechdesign.solvers.entropic import DISTANCE, EntropicFit, entropic_least_squares
 
 Array = NDArray[np.float64]
+
+FREE = 100.0
+"""The prior variance of the logarithms of single shares: far more than anything that reports leave open."""
+
+
+def foreseen_squares(
+    effects: Array, masses: Array, shares: Array, penalty: float, sums: Array, free: Array
+) -> Array:
+    """Return the expected squared errors of sums of cells.
+
+    Parameters
+    ----------
+    effects : (rows, cells) array
+        E: the coordinates of effects that were averaged.
+    masses : (rows,) array
+        One over the variances of their averages.
+    shares : (cells,) array
+        p, the estimate.
+    penalty : float
+    sums : (count, cells) array
+        The coefficients c of sums of cells.
+    free : (functions, cells) array
+        F', functions along which the reference was estimated; none for a reference that was given.
+
+    Examples
+    --------
+    >>> even, halves, none = np.full(2, 0.5), np.array([[1.0, -1.0]]) / np.sqrt(2.0), np.empty((0, 2))
+    >>> foreseen_squares(halves, np.array([0.0]), even, 10.0, np.eye(2), none)  # 1/4 over lambda: no report
+    array([0.025, 0.025])
+    >>> foreseen_squares(halves, np.array([1e4]), even, 10.0, np.eye(2), np.eye(2)).round(9)  # 1/2 over m
+    array([5.e-05, 5.e-05])
+    """
+    ways = np.sqrt(FREE) * _spread(shares, free)  # rows: functions, sqrt(FREE) S F
+
+    def prior(rows: Array) -> Array:
+        """Return the covariance of the prior times rows, as rows."""
+        covariance: Array = _spread(shares, rows) / penalty + (rows @ ways.T) @ ways
+        return covariance
+
+    scaled = np.sqrt(masses)[:, None] * effects
+    spread, seen = prior(sums), prior(scaled) @ sums.T
+    matrix = prior(scaled) @ scaled.T
+    matrix[np.diag_indices_from(matrix)] += 1.0
+    explained = np.einsum("ij,ij->j", seen, np.linalg.solve(matrix, seen))
+    squares: Array = np.maximum(np.einsum("ij,ij->i", sums, spread) - explained, 0.0)
+    return squares
+
+
+def _spread(shares: Array, rows: Array) -> Array:
+    """Return (diag(p) - pp') times rows, as rows."""
+    return np.asarray(shares * rows - np.outer(rows @ shares, shares))
+
+
 View = tuple[int, ...]
 
 PENALTY = 30.0
@@ -150,10 +216,10 @@ class PenalizedTables:
     def _summed(self, shares: Array, places: View, wanted: View) -> Array:
         table = shares.reshape([self.sizes[place] for place in places])
         summed = table.sum(axis=tuple(axis for axis, place in enumerate(places) if place not in wanted))
-        kept = [place for place in places if place in wanted]
-        found: Array = summed.transpose([kept.index(place) for place in wanted])
-        found = found / float(found.sum())
-        return found
+        remaining = [place for place in places if place in wanted]
+        marginal: Array = summed.transpose([remaining.index(place) for place in wanted])
+        marginal = marginal / float(marginal.sum())
+        return marginal
 
     def foreseen(self, wanted: View, contained: bool = True) -> float | None:
         """Return the root mean squared error to be expected of a cell; None where the table is too large.
@@ -198,22 +264,22 @@ class PenalizedTables:
         fit = self.fit(places, self.penalty_for(places, contained))
         transform, origin = self.observed.within(places)
         center, deviation = transform.forward(fit.shares), self.observed.mass[origin] ** -0.5
-        rng, found = np.random.default_rng(0), []
+        rng, folds = np.random.default_rng(0), []
         for _ in range(count):
             drawn = self.observed.replaced(origin, center + deviation * rng.normal(size=len(origin)))
             again = _fitted(drawn, places, fit.penalty, fit.multipliers, ROUGH)
-            found.append(self._summed(again.shares, places, wanted))
-        return np.stack(found)
+            folds.append(self._summed(again.shares, places, wanted))
+        return np.stack(folds)
 
     def cover(self) -> list[View]:
         """Return clusters that have every attribute: all at once, or around those most tied to the others."""
-        found: list[View] = []
+        clusters: list[View] = []
         missing = list(range(len(self.sizes)))
         strength = [sum(self.observed.tie(one, other) for other in missing) for one in missing]
         while missing:
-            found.append(self.cluster((max(missing, key=lambda place: strength[place]),)))
-            missing = [place for place in missing if place not in found[-1]]
-        return found
+            clusters.append(self.cluster((max(missing, key=lambda place: strength[place]),)))
+            missing = [place for place in missing if place not in clusters[-1]]
+        return clusters
 
 
 def draw_folds(users: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -279,7 +345,7 @@ class _Scoring:
 
     def score(self, penalty: float) -> float:
         """Return by how much they miss what the users left out say, in weighted squares."""
-        found, near = 0.0, math.sqrt(SCORED / (2.0 * penalty))
+        error, near = 0.0, math.sqrt(SCORED / (2.0 * penalty))
         for number, fold in enumerate(self.folds):
             latest, start = self.latest[number], None
             if latest is not None:  # in proportion to the penalty the multipliers mean the same shares
@@ -288,5 +354,5 @@ class _Scoring:
             self.latest[number] = fit
             there, origin = fold.own.within(self.places)
             missed = there.forward(fit.shares) - fold.own.values[origin]
-            found += float(fold.own.mass[origin] @ missed**2)
-        return found
+            error += float(fold.own.mass[origin] @ missed**2)
+        return error

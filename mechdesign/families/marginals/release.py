@@ -38,17 +38,22 @@ from mechdesign.core.values import changed, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.exact.weights import view_weights
-from mechdesign.families.marginals.choice import effect_variance, noisiest_variance, require_oracle
-from mechdesign.families.marginals.coverage import covered_order
-from mechdesign.families.marginals.errors import effect_errors
 from mechdesign.families.marginals.estimates import ReleasedMarginals
-from mechdesign.families.marginals.layout import REPORT, VIEW, Drawn, Layout
-from mechdesign.families.marginals.oracles.base import SupportOracle
 from mechdesign.families.marginals.oracles.best import KINDS, best_oracle
+from mechdesign.families.marginals.oracles.support import SupportOracle
 from mechdesign.families.marginals.penalized import FOLDS, draw_folds, read_penalty
-from mechdesign.families.marginals.server import MarginalAggregator
+from mechdesign.families.marginals.server import REPORT, VIEW, Drawn, Layout, MarginalAggregator
 from mechdesign.families.marginals.tables import estimated_from_table, release_operations
-from mechdesign.families.marginals.views import View, check_views, memory
+from mechdesign.families.marginals.views import (
+    View,
+    check_views,
+    covered_order,
+    effect_errors,
+    effect_variance,
+    memory,
+    noisiest_variance,
+    require_oracle,
+)
 
 if TYPE_CHECKING:
     from mechdesign.audit.shuffled import Randomizer
@@ -122,8 +127,8 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         """Return the release whose views are reported by the oracles of least variance for their sizes."""
         attributes = sizes if isinstance(sizes, Attributes) else Attributes(sizes, names, labels)
         counts = [_reportable(attributes, view) for view in check_views(views, attributes.count)]
-        made = {count: best_oracle(count, epsilon, kinds) for count in sorted(set(counts))}
-        return cls(attributes, views, [made[count] for count in counts], shares)
+        oracles = {count: best_oracle(count, epsilon, kinds) for count in sorted(set(counts))}
+        return cls(attributes, views, [oracles[count] for count in counts], shares)
 
     # Client
 
@@ -194,11 +199,11 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
     @cached_property
     def _sharing(self) -> dict[int, list[int]]:
         """The views of each distinct oracle, by the first one."""
-        found: dict[int, list[int]] = {}
+        views_of: dict[int, list[int]] = {}
         first: dict[int, int] = {}
         for number, oracle in enumerate(self.oracles):
-            found.setdefault(first.setdefault(id(oracle), number), []).append(number)
-        return found
+            views_of.setdefault(first.setdefault(id(oracle), number), []).append(number)
+        return views_of
 
     @cached_property
     def _prospect(self) -> Forecast:
@@ -238,11 +243,11 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of an unbiased cell of the view with the largest one."""
         count = user_count(users)
-        found = [
+        pairs = [
             (noisiest_variance(oracle) / share, cell_variance(oracle) / share)
             for oracle, share in {(id(o), s): (o, s / TOTAL) for o, s in self._shared_out()}.values()
         ]
-        largest, typical = (max(each) for each in zip(*found, strict=True))
+        largest, typical = (max(each) for each in zip(*pairs, strict=True))
         errors = ((largest / count) ** 0.5, (typical / count) ** 0.5)
         figures = Forecast.of_shares(count, *errors, "if all cells are equally frequent", "a cell of a view")
         return changed(figures, quantity="marginals")

@@ -125,20 +125,20 @@ def _candidates(
     views: Sequence[View], cliques: Sequence[set[int]], done: set[int]
 ) -> list[tuple[int, View, View]]:
     """Return views with new attributes: the most that each has in common with one clique, and what is new."""
-    found = []
+    numbers = []
     for place, view in enumerate(views):
         new = tuple(attribute for attribute in view if attribute not in done)
         if new:
             common = max((clique & set(view) for clique in cliques), key=len)
-            found.append((place, tuple(sorted(common)), new))
-    return found
+            numbers.append((place, tuple(sorted(common)), new))
+    return numbers
 
 
 def _joint(view: View, table: Array, given: View, new: View) -> Array:
     """Return the joint shares of the cells of ``given`` (rows) and ``new`` (columns)."""
-    kept = [place for place in view if place in given or place in new]
-    summed = table.sum(axis=tuple(axis for axis, place in enumerate(view) if place not in kept))
-    ordered = summed.transpose([kept.index(place) for place in given + new])
+    needed = [place for place in view if place in given or place in new]
+    summed = table.sum(axis=tuple(axis for axis, place in enumerate(view) if place not in needed))
+    ordered = summed.transpose([needed.index(place) for place in given + new])
     rows = int(np.prod(ordered.shape[: len(given)], dtype=np.int64))
     joint: Array = np.maximum(ordered, 0.0).reshape(rows, -1)
     return joint

@@ -35,10 +35,9 @@ from mechdesign.core.validation import integer
 from mechdesign.data.frames import FrameTable
 from mechdesign.exact.randomness import Rng, bit_source
 from mechdesign.families.marginals.estimates import ReleasedMarginals
-from mechdesign.families.marginals.layout import REPORT, VIEW, Drawn
-from mechdesign.families.marginals.marginal_table import MarginalEstimate
+from mechdesign.families.marginals.marginal_table import MarginalEstimate, RawMarginal
 from mechdesign.families.marginals.penalized import FOLDS, draw_folds, read_penalty
-from mechdesign.families.marginals.raw import RawMarginal
+from mechdesign.families.marginals.server import REPORT, VIEW, Drawn
 from mechdesign.families.marginals.views import MOST_CELLS
 from mechdesign.show.figure import Figure
 
@@ -131,14 +130,14 @@ def _texts(oracles: Sequence[Oracle], piece: Drawn) -> NDArray[Any]:
     for number, rows, reports in piece.parts:
         written.append((rows, np.asarray(oracles[number].written(reports))))
     if all(values.dtype.kind in "iu" for _, values in written):
-        made = np.zeros(len(piece.views), dtype=np.int64)
+        joined = np.zeros(len(piece.views), dtype=np.int64)
     else:
         written = [(rows, values.astype(str)) for rows, values in written]
         widest = max(values.dtype.itemsize // 4 for _, values in written)
-        made = np.zeros(len(piece.views), dtype=f"U{widest}")
+        joined = np.zeros(len(piece.views), dtype=f"U{widest}")
     for rows, values in written:
-        made[rows] = values
-    return made
+        joined[rows] = values
+    return joined
 
 
 # Server

@@ -24,7 +24,7 @@ from mechdesign.core.types import Counter, PrivacyVerdict
 from mechdesign.exact.draw.packed import as_texts
 from mechdesign.exact.numbers import shown
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.marginals.oracles.subset import SubsetSelection
+from mechdesign.families.marginals.oracles.blocks import SubsetSelection
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean.grid import GridMean
 from mechdesign.families.survey.questions import Questions

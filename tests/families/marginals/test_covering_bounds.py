@@ -9,14 +9,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.marginals.audit.covering import audit_covering
-from mechdesign.families.marginals.covering_design.bounds import (
-    excess_bound,
-    lower_bound,
-    rank_bound,
-    schoenheim,
-)
-from mechdesign.families.marginals.covering_design.exhaustive import Search, settle
+from mechdesign.families.marginals.covering_audit import audit_covering
+from mechdesign.families.marginals.covering_design import excess_bound, lower_bound, rank_bound, schoenheim
+from mechdesign.families.marginals.covering_design_methods import Search, settle
 
 TINY = [
     (points, order, block)

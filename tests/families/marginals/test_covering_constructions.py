@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.marginals.audit.covering import audit_covering
-from mechdesign.families.marginals.covering_design.designs import designs, gaussian
-from mechdesign.families.marginals.covering_design.fields import field, prime_power
-from mechdesign.families.marginals.covering_design.geometric import Builder, one_factorisation
-from mechdesign.families.marginals.covering_design.plan import RULES, members, tables
+from mechdesign.families.marginals.covering_audit import audit_covering
+from mechdesign.families.marginals.covering_constructions import (
+    RULES,
+    Builder,
+    members,
+    one_factorisation,
+    tables,
+)
+from mechdesign.families.marginals.geometries import designs, field, gaussian, prime_power
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 7, 8, 9, 16, 25, 27])

@@ -13,9 +13,7 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.core.errors import MethodError
 from mechdesign.core.values import changed
-from mechdesign.families.marginals.covering_design.exchange import improved
-from mechdesign.families.marginals.covering_design.greedy import chosen
-from mechdesign.families.marginals.covering_design.subsets import Subsets, without_redundant
+from mechdesign.families.marginals.covering_search import Subsets, chosen, improved, without_redundant
 
 KNOWN = [
     ((8, 3, 4), 14),

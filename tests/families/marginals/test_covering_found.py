@@ -14,11 +14,10 @@ from benchmarks.covering_orbits import searched, set_cover
 from benchmarks.covering_search import annealings, main, orbits_of, why_not
 from benchmarks.covering_sizes import compared
 from benchmarks.limits import COMPILERS
-from mechdesign.families.marginals.audit.covering import audit_covering
-from mechdesign.families.marginals.covering_design.bounds import lower_bound
-from mechdesign.families.marginals.covering_design.found import found_coverings
-from mechdesign.families.marginals.covering_design.groups import generators, images
-from mechdesign.families.marginals.covering_design.plan import tables
+from mechdesign.families.marginals.covering_audit import audit_covering
+from mechdesign.families.marginals.covering_constructions import tables
+from mechdesign.families.marginals.covering_design import lower_bound
+from mechdesign.families.marginals.known_coverings import generators, images, known_coverings
 
 needs_compiler = pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no C compiler")
 
@@ -67,7 +66,7 @@ def test_images_of_a_block_are_its_orbit():
 
 
 def test_every_line_is_a_covering_of_the_stated_size():
-    for (points, order, block), covering in found_coverings().items():
+    for (points, order, block), covering in known_coverings().items():
         blocks = covering.blocks()
         assert len(blocks) == covering.count, (points, order, block)
         assert audit_covering(blocks, points, order, block).holds, (points, order, block)
@@ -174,7 +173,7 @@ def test_a_kept_covering_is_found_again_with_its_group(monkeypatch, capsys):
     ]
     monkeypatch.setattr(sys, "argv", given)
     assert main() == 0
-    kept = found_coverings()[18, 4, 7]
+    kept = known_coverings()[18, 4, 7]
     assert capsys.readouterr().out.startswith(f"18 4 7 {kept.count} {kept.group} ")
 
 
@@ -198,7 +197,7 @@ def test_a_search_that_cannot_be_made_is_refused(case, group, blocks, reason):
     ("given", "reason"),
     [
         ("8 3 4 --blocks 14 --improve", "--improve: needs --orbits"),
-        ("30 2 8 --blocks 14 --group found", "found.txt has no covering for 30 2 8"),
+        ("30 2 8 --blocks 14 --group found", "known_coverings.txt has no covering for 30 2 8"),
         ("26 3 8 --blocks 70 --group =12 --orbits", "an image is missing"),
     ],
 )

@@ -12,9 +12,9 @@ import mechdesign as md
 from mechdesign.collect.subset_sizes import best_size, subset_bits, subset_variance
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
 from mechdesign.core.simulate import simulate
-from mechdesign.families.marginals.frequency_oracle.bound import variance_lower_bound
-from mechdesign.families.marginals.frequency_oracle.oracles import KINDS, NAMES
-from mechdesign.families.marginals.frequency_oracle.staircase import staircase_columns
+from mechdesign.families.marginals.frequency_oracle_methods import staircase_columns
+from mechdesign.families.marginals.oracle_kinds import KINDS, NAMES
+from mechdesign.families.marginals.oracles.best import variance_lower_bound
 from tests.support.oracles import small_oracles, whole_channel
 
 

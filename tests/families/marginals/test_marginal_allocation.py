@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.marginals import MarginalRelease
-from mechdesign.families.marginals.marginal_views import candidates as candidates_module, judging
-from mechdesign.families.marginals.marginal_views.candidates import candidates, reachable_cells
-from mechdesign.families.marginals.marginal_views.prediction import Plan, marginal_noise, one_report, planned
+from mechdesign.families.marginals import (
+    MarginalRelease,
+    view_candidates as candidates_module,
+    view_evaluation as judging,
+)
+from mechdesign.families.marginals.view_candidates import candidates, reachable_cells
+from mechdesign.families.marginals.view_errors import Plan, marginal_noise, one_report, planned
 from mechdesign.solvers.reciprocals import allocate, error_lower_bound
 
 ROUNDING = 1e-12

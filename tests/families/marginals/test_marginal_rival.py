@@ -17,8 +17,8 @@ from mechdesign.core.errors import (
     ParameterError,
 )
 from mechdesign.families.marginals.papers.rivals import MarginalRival, PriView, UniformAnswer, true_marginal
+from mechdesign.families.marginals.papers.rivals.base import extreme_marginals
 from mechdesign.families.marginals.papers.rivals.mechanism import NAMES, collection_of
-from mechdesign.families.marginals.papers.rivals.orders import extreme_marginals
 
 SIZES = (3, 2, 4)
 VIEWS = [(0, 1, 2), (2, 3, 4), (0, 1, 3, 4)]

@@ -12,8 +12,8 @@ import mechdesign as md
 from mechdesign.catalog import load_model
 from mechdesign.cli import main
 from mechdesign.core.errors import MechDesignError
-from mechdesign.families.marginals.marginal_views.coverings import balanced
-from mechdesign.families.marginals.marginal_views.rule_errors import mean_cells
+from mechdesign.families.marginals.view_errors import mean_cells
+from mechdesign.families.marginals.view_evaluation import balanced
 
 MISPRINTED = {1.6: (3, 4), 1.8: (4, 5)}
 """Row d = 8, k = 7, n = 2^18: by epsilon, the size that the algorithm gives, and the one that is printed."""

@@ -13,7 +13,7 @@ from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.kary import KaryChannel, KaryResponse
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.marginals import MarginalRelease
-from mechdesign.families.marginals.choice import effect_variance
+from mechdesign.families.marginals.marginal_table import score_moments
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
@@ -22,7 +22,7 @@ from mechdesign.families.marginals.oracles import (
 )
 from mechdesign.families.marginals.oracles.best import KINDS
 from mechdesign.families.marginals.papers.rivals import make_consistent
-from mechdesign.families.marginals.sums import score_moments
+from mechdesign.families.marginals.views import effect_variance
 from tests.support.statistics import binomial_limits, ends_are_where_the_reach_ends, reaches, surveys
 
 REPETITIONS = 100

@@ -10,8 +10,7 @@ import pytest
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.marginals.papers.rivals import maximum_entropy
-from mechdesign.families.marginals.papers.rivals.entropy import ROUNDS, STEPS_AT_MOST, newton
-from mechdesign.families.marginals.papers.rivals.reconstruction import reconstruct
+from mechdesign.families.marginals.papers.rivals.entropy import ROUNDS, STEPS_AT_MOST, newton, reconstruct
 
 SIZES = [2, 3, 2, 2]
 VIEWS = [(0, 1), (1, 2), (0, 2), (2, 3)]

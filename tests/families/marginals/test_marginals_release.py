@@ -18,7 +18,6 @@ from mechdesign.core.errors import CertificateError, DataError, EstimationError,
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.exact.weights import view_weights
 from mechdesign.families.marginals import MarginalAggregator, MarginalRelease
-from mechdesign.families.marginals.coverage import covered_order
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,
@@ -27,6 +26,7 @@ from mechdesign.families.marginals.oracles import (
     UnaryEncoding,
 )
 from mechdesign.families.marginals.oracles.best import KINDS, best_oracle
+from mechdesign.families.marginals.views import covered_order
 
 SIZES = [2, 3, 4, 2]
 VIEWS = [(0, 1), (1, 2), (2, 3), (0, 3)]

@@ -18,7 +18,7 @@ from mechdesign.families.marginals.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
-from mechdesign.families.marginals.oracles.estimator import SupportEstimator
+from mechdesign.families.marginals.oracles.support import SupportEstimator
 from tests.support.statistics import binomial_limits
 
 REPETITIONS = 150

@@ -18,8 +18,8 @@ from mechdesign.families.marginals.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
-from mechdesign.families.marginals.oracles.geometry import ProjectiveSpace
-from mechdesign.families.marginals.oracles.hadamard import hadamard_transform
+from mechdesign.families.marginals.oracles.blocks import hadamard_transform
+from mechdesign.families.marginals.oracles.projective import ProjectiveSpace
 
 
 def test_primes():

@@ -22,7 +22,7 @@ from mechdesign.families.marginals.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
-from mechdesign.families.marginals.oracles.design import BlockOracle
+from mechdesign.families.marginals.oracles.blocks import BlockOracle
 from tests.support.oracles import names_of, small_oracles, supported, whole_channel
 from tests.support.statistics import surveys
 

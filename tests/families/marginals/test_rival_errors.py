@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.marginals.papers.marginal_views.quantities import quantities
-from mechdesign.families.marginals.papers.marginal_views.rival_errors import RivalCase, rival_quantities, unit
-from mechdesign.families.marginals.papers.marginal_views.simulation import shoppers, simulation
+from mechdesign.families.marginals.papers.marginal_views import quantities, shoppers, simulation
+from mechdesign.families.marginals.papers.rival_candidates import RivalCase, rival_quantities, unit
 from mechdesign.families.marginals.papers.rivals import (
     AllMarginals,
     ExpectationMaximization,

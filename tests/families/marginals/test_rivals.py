@@ -21,8 +21,8 @@ from mechdesign.families.marginals.papers.rivals import (
     nearest_table,
     true_marginal,
 )
-from mechdesign.families.marginals.papers.rivals.cells import CellOracle
-from mechdesign.families.marginals.papers.rivals.encoding import BinaryEncoding
+from mechdesign.families.marginals.papers.rivals.base import CellOracle
+from mechdesign.families.marginals.papers.rivals.encoded import BinaryEncoding
 from mechdesign.families.marginals.papers.rivals.fourier import Coefficients
 
 ALARM = 1e-4

@@ -9,7 +9,7 @@ import pytest
 import mechdesign as md
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
-from mechdesign.families.marginals.oracles.subset import SubsetSelection
+from mechdesign.families.marginals.oracles.blocks import SubsetSelection
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean.discrete import DiscretePiecewise
 from mechdesign.families.survey import (

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import ReportClass
 from mechdesign.collect.labels import Codes
 from mechdesign.collect.moments import Moments, binomial_moments, mixed, one_more
+from mechdesign.collect.oracle import Shares
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.tables import Values
 from mechdesign.exact.draw.compiled import compiled
@@ -22,7 +23,7 @@ from mechdesign.exact.draw.packed import Packed, as_texts, member_counts, paddin
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.exact.weights import weight
-from mechdesign.families.marginals.oracles.base import Shares, SupportOracle
+from mechdesign.families.marginals.oracles.support import SupportOracle
 
 BLOCK = 1 << 17
 """Bytes of reports that are drawn at a time, which fit the processor's cache."""
@@ -124,10 +125,10 @@ class UnaryEncoding(SupportOracle):
         rows = max(8, (BLOCK // size) & ~7) if size <= BLOCK // 8 else 8
         rows = 1 << (rows.bit_length() - 1)
         for start in range(0, len(codes), rows):
-            reports[start : start + rows] = self._drawn(codes[start : start + rows], source)
+            reports[start : start + rows] = self._draw_rows(codes[start : start + rows], source)
         return reports
 
-    def _drawn(self, codes: Codes, source: BitSource) -> Packed:
+    def _draw_rows(self, codes: Codes, source: BitSource) -> Packed:
         count, size = len(codes), width(self.labels.size)
         words = bernoulli_words((count * size + 7) // 8, self.add, source)
         bits = words.view(np.uint8)[: count * size]
@@ -138,8 +139,8 @@ class UnaryEncoding(SupportOracle):
             return bits.reshape(count, size)
         own = np.left_shift(1, 7 - (codes & 7)).astype(np.uint8)
         place = np.arange(count, dtype=np.int64) * size + (codes >> 3)
-        kept = drawn < self.keep
-        bits[place] = np.where(kept, bits[place] | own, bits[place] & ~own)
+        keeping = drawn < self.keep
+        bits[place] = np.where(keeping, bits[place] | own, bits[place] & ~own)
         packed = bits.reshape(count, size)
         packed[:, -1] &= inside
         return packed

@@ -12,7 +12,7 @@ from mechdesign.collect.recipes import Steps, row_hex, whole_hex
 from mechdesign.exact.draw.draws import below, draw_subsets
 from mechdesign.exact.draw.packed import width as bytes_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
-from mechdesign.families.marginals.sets.law import SetLaw, ways
+from mechdesign.families.marginals.sets.shapes import SetLaw, ways
 
 Member = NDArray[np.bool_]
 Packed = NDArray[np.uint8]

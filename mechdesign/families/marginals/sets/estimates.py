@@ -1,22 +1,44 @@
-"""Tables from reported sets: unbiased estimates of any counted table, with standard errors and intervals."""
+"""Tables from reported sets: their server, unbiased estimates of any counted table, operations on files.
+
+The server counts how many sets hold each cell of the counted tables, mergeable in any order. Estimates come
+with standard errors and intervals. Files: users' columns in, reports out; shares and cross tables from these.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.cross_table import CountedTable, CrossTables
+from mechdesign.collect.cell_counts import CellCounts
+from mechdesign.collect.collecting import estimated, marked
+from mechdesign.collect.cross_table import AskedTables, CountedTable, CrossTables
 from mechdesign.collect.figures import MOST_PANELS, together
 from mechdesign.collect.frequency_estimate import FrequencyEstimate
 from mechdesign.collect.frequency_limits import FrequencyLimits, few_users
 from mechdesign.collect.labels import Codes
+from mechdesign.collect.operations import (
+    ANYWAY,
+    COLUMN,
+    POPULATION,
+    SEED,
+    UNMARKED,
+    Column,
+    Operation,
+    Settings,
+)
 from mechdesign.collect.plausible import implausible
+from mechdesign.collect.several_columns import MARGINAL, asked_attributes, encoded, people
+from mechdesign.core.errors import DataError
+from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
+from mechdesign.exact.draw.packed import as_texts
+from mechdesign.exact.randomness import bit_source
 from mechdesign.families.marginals.sets.scores import CellScore, ProductScore, TableScore
 from mechdesign.show.figure import Figure
 
@@ -85,8 +107,8 @@ class SetEstimate(CrossTables):
         score, attributes = self.mechanism.score(places), self.mechanism.attributes
         if isinstance(score, CellScore):
             held = _over(self.counts.reshape(attributes.sizes), range(attributes.count), places)
-            made: Array = (held / self.users - float(score.joined * score.other)) / float(score.gain)
-            return made
+            values: Array = (held / self.users - float(score.joined * score.other)) / float(score.gain)
+            return values
         assert isinstance(score, ProductScore)
         value = np.full(attributes.shape(places), float(score.coefficients[()]))
         for part, factor in score.coefficients.items():
@@ -114,8 +136,8 @@ class SetEstimate(CrossTables):
 
     def interval(self, level: float = 0.95) -> tuple[list[Array], list[Array]]:
         """Return the ends of their confidence intervals."""
-        found = [table.interval(level) for table in self._tables()]
-        return [low for low, _ in found], [high for _, high in found]
+        limits = [table.interval(level) for table in self._tables()]
+        return [low for low, _ in limits], [high for _, high in limits]
 
     def figures(self) -> list[Figure]:
         """Return the shares of the first six attributes."""
@@ -133,8 +155,8 @@ class SetEstimate(CrossTables):
 def _over(table: Codes, axes: Sequence[int], wanted: Sequence[int]) -> Codes:
     """Return the table over some of its attributes, in the wanted order."""
     dropped = tuple(axis for axis, place in enumerate(axes) if place not in wanted)
-    kept = [place for place in axes if place in wanted]
-    turned: Codes = table.sum(axis=dropped).transpose([kept.index(place) for place in wanted])
+    remaining = [place for place in axes if place in wanted]
+    turned: Codes = table.sum(axis=dropped).transpose([remaining.index(place) for place in wanted])
     return turned
 
 
@@ -146,7 +168,7 @@ def weights_of_patterns(score: TableScore, shares: Array) -> Array:
 
     Examples
     --------
-    >>> from mechdesign.families.marginals.sets.law import SetLaw
+    >>> from mechdesign.families.marginals.sets.shapes import SetLaw
     >>> from mechdesign.families.marginals.sets.scores import ProductScore
     >>> score = ProductScore(SetLaw(((2, 1), (2, 1)), 2), 1 << 61, [0, 1])
     >>> weights_of_patterns(score, np.array([[0.5, 0.25], [0.25, 0.0]]))[:, 0]
@@ -159,14 +181,14 @@ def weights_of_patterns(score: TableScore, shares: Array) -> Array:
     for pattern in score.patterns:
         dropped = tuple(axis for axis, same in enumerate(pattern) if not same)
         shown[pattern] = np.clip(shares.sum(axis=dropped, keepdims=True), 0.0, 1.0)
-    found = []
+    weights = []
     for pattern in score.patterns:  # agreement in just these attributes, from agreement in at least these
         weight = np.zeros(shares.shape)
         for other, share in shown.items():
             if all(also or not same for also, same in zip(other, pattern, strict=True)):
                 weight = weight + (-1.0) ** (sum(other) - sum(pattern)) * share
-        found.append(np.maximum(weight, 0.0).ravel())
-    return np.stack(found)
+        weights.append(np.maximum(weight, 0.0).ravel())
+    return np.stack(weights)
 
 
 def cell_limits(score: TableScore, table: Array, users: int, population: bool) -> FrequencyLimits:
@@ -188,3 +210,91 @@ def cell_limits(score: TableScore, table: Array, users: int, population: bool) -
         np.full(cells, score.step),
         population,
     )
+
+
+REPORT = "report"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SetTables(AskedTables):
+    """The tables that were asked for, one under the other."""
+
+    found: tuple[SetTable, ...]
+
+
+def set_operations(mechanism: SetResponse) -> tuple[Operation, ...]:
+    """Return ``randomize`` and ``estimate``."""
+    report = Column(marked(REPORT, mechanism.survey_digest), mechanism._report_text)
+    return (
+        Operation(
+            "randomize",
+            "one private report for each row, about all its columns together",
+            (people(mechanism.attributes.shown()),),
+            (report,),
+            partial(_randomized, mechanism),
+            (COLUMN, ANYWAY, SEED),
+            in_order=True,
+        ),
+        Operation(
+            "estimate",
+            "the frequencies of each attribute, or cross tables, with standard errors and intervals",
+            (report,),
+            (),
+            partial(_estimated, mechanism),
+            (MARGINAL, POPULATION, UNMARKED),
+            several=True,
+        ),
+    )
+
+
+def _randomized(mechanism: SetResponse, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    bits = bit_source(mechanism.seeded(settings["seed"]))
+    name = marked(REPORT, mechanism.survey_digest)
+    for codes in encoded(mechanism, sources, settings):
+        yield {name: as_texts(mechanism.draw(codes, bits))}
+
+
+def _estimated(mechanism: SetResponse, sources: Sequence[Source], settings: Settings) -> SetTables:
+    wanted = asked_attributes(settings["marginal"], mechanism.attributes)
+    for places in wanted:  # before anything is read
+        mechanism.score(places)
+    estimate = estimated(mechanism, sources, settings)
+    return SetTables(tuple(estimate.table(places) for places in wanted))
+
+
+class SetCounts(CellCounts["SetResponse"]):
+    """Counters of reported sets: add reports, merge with others, estimate.
+
+    Examples
+    --------
+    >>> from mechdesign.families.marginals.sets import ProductSet, SetResponse
+    >>> mechanism = SetResponse.of([2, 3], 2.0, ProductSet([1, 1]))
+    >>> here, there = mechanism.aggregator(), mechanism.aggregator()
+    >>> here.update(mechanism.randomize([[0, 2]] * 30, rng=1))
+    >>> there.update(mechanism.randomize([[1, 0]] * 20, rng=2))
+    >>> here.merge(there)
+    >>> here.users, int(here.counts[:2].sum())
+    (50, 50)
+    """
+
+    def __init__(self, mechanism: SetResponse) -> None:
+        super().__init__(mechanism, mechanism.layout.counters)
+
+    def _added(self, reports: Any) -> tuple[Codes, int]:
+        read = self.mechanism.read(reports)
+        return self.mechanism.layout.count(read), len(read)
+
+    def estimate(self, population: bool = False) -> SetEstimate:
+        """Return the estimates from all counted reports."""
+        self.require_some()
+        return SetEstimate(self.mechanism, self.counts, self.users, population)
+
+    def _require_counts(self, counts: Sequence[int], users: int) -> None:
+        layout = self.mechanism.layout
+        damaged = max(counts) > users or any(
+            sum(counts[layout.places[part]]) != users * layout.held(part) for part in layout.parts
+        )
+        if damaged:
+            raise DataError(
+                "aggregator", "the counts are damaged: no reports can sum to them", "count the reports again"
+            )

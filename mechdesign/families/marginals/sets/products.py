@@ -78,29 +78,29 @@ def best_products(sizes: Sequence[int], epsilon: float, prices: Sequence[float])
     worth[0] = 0.0
     choices = []
     for size, price in zip(sizes, prices, strict=True):
-        found, chosen = worth.copy(), np.full(STEPS + 1, size, dtype=np.int64)
+        best, chosen = worth.copy(), np.full(STEPS + 1, size, dtype=np.int64)
         for width in range(1, size):
             cost = round(math.log(size / width) / step)
             if cost > STEPS:
                 continue
             gain = price * (size - width) / (width * (size - 1))
             tried = np.concatenate([np.full(cost, -np.inf), worth[: STEPS + 1 - cost] + gain])
-            better = tried > found
-            found[better], chosen[better] = tried[better], width
+            better = tried > best
+            best[better], chosen[better] = tried[better], width
         choices.append(chosen)
-        worth = found
+        worth = best
     rho = np.array([share_in(epsilon, math.exp(-place * step)) for place in range(STEPS + 1)])
-    made: dict[tuple[int, ...], None] = {}
+    distinct: dict[tuple[int, ...], None] = {}
     for place in np.argsort(-(rho**2) * worth, kind="stable")[: 4 * BEST].tolist():
         widths, left = list(sizes), place
         for attribute in range(len(sizes) - 1, -1, -1):
             widths[attribute] = int(choices[attribute][left])
             left -= round(math.log(sizes[attribute] / widths[attribute]) / step)
         if widths != list(sizes):
-            made[tuple(widths)] = None
-        if len(made) == BEST:
+            distinct[tuple(widths)] = None
+        if len(distinct) == BEST:
             break
-    return [list(widths) for widths in made]
+    return [list(widths) for widths in distinct]
 
 
 def match_share(size: int, count: int, least: int, epsilon: float) -> float:

@@ -37,14 +37,15 @@ from mechdesign.exact.draw.packed import Packed, as_texts, read_sets
 from mechdesign.exact.numbers import shown
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.exact.weights import weight
-from mechdesign.families.marginals.sets.counted import CountedParts
 from mechdesign.families.marginals.sets.drawing import draw_sets, sets_steps
-from mechdesign.families.marginals.sets.estimates import SetEstimate, weights_of_patterns
-from mechdesign.families.marginals.sets.law import SetLaw
-from mechdesign.families.marginals.sets.scores import CellScore, ProductScore, TableScore
-from mechdesign.families.marginals.sets.server import SetCounts
-from mechdesign.families.marginals.sets.shapes import CellSet, SetShape, shape_of
-from mechdesign.families.marginals.sets.tables import set_operations
+from mechdesign.families.marginals.sets.estimates import (
+    SetCounts,
+    SetEstimate,
+    set_operations,
+    weights_of_patterns,
+)
+from mechdesign.families.marginals.sets.scores import CellScore, CountedParts, ProductScore, TableScore
+from mechdesign.families.marginals.sets.shapes import CellSet, SetLaw, SetShape, shape_of
 
 Array = NDArray[np.float64]
 View = tuple[int, ...]

@@ -1,22 +1,37 @@
-"""Which sets of answers a report can name: products of subsets, scattered cells, or enough matches.
+"""Which sets of answers a report can name, and with which chances: integers, exactly.
 
 An answer is one value of each of several attributes. A shape sorts the attributes into *factors*, each with a
 number of values k and a width w, the number of them that a report names. A report is one subset of each
-factor; it *holds* an answer when at least a required number of factors match it.
+factor; it *holds* an answer when at least a required number of factors match it. So there are products of
+subsets, scattered cells, and enough matches.
+
+A report is drawn in one of two ways (:class:`SetLaw`), the weight R of the first being out of T = 2**62:
+uniformly among the sets that hold the answer, else uniformly among all sets. With N sets in all, of which
+N_in hold an answer, whichever it is, a set that holds it has the chance R / (T N_in) + (T - R) / (T N) and
+any other one (T - R) / (T N). So all reports have one of two chances for every answer, and the ratio of these
+two is the whole story of the privacy: 1 + R N / ((T - R) N_in).
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar
 
+from mechdesign.audit.classes import ReportClass
 from mechdesign.collect.attributes import Attributes
 from mechdesign.core.errors import ModelFileError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, kept
+from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import shown
+from mechdesign.exact.randomness import TOTAL
 
 Factor = tuple[int, int]
 """Number of values, and of those that a report names."""
@@ -186,8 +201,149 @@ def shape_of(document: Mapping[str, Any]) -> SetShape:
     CellSet(width=2)
     """
     kinds: tuple[type[SetShape], ...] = (ProductSet, MatchSet, CellSet)
-    given = {key: value for key, value in document.items() if key != "kind"}
+    content = {key: value for key, value in document.items() if key != "kind"}
     for kind in kinds:
         if kind.kind == document["kind"]:
-            return kind(**given)
+            return kind(**content)
     raise ModelFileError("sets", f"no kind '{shown(document['kind'])}'", "rebuild it")
+
+
+Pattern = tuple[bool, ...]
+"""Which of some factors match."""
+
+KINDS = ("a set with both", "a set with the first only", "a set with the second only", "a set with neither")
+
+
+@dataclass(frozen=True)
+class SetLaw:
+    """The sets of some factors of which at least ``least`` match.
+
+    Parameters
+    ----------
+    factors : tuple of (int, int)
+        The number of values k and the width w of each.
+    least : int
+        How many have to match for a set to hold an answer.
+
+    Examples
+    --------
+    >>> law = SetLaw(((2, 1), (4, 2)), 2)
+    >>> law.sets, law.holding, law.both  # of 12 sets 3 hold an answer; none holds two that differ everywhere
+    (12, 3, 0)
+    >>> SetLaw(((2, 1), (2, 1), (2, 1)), 2).chances([0])[(True,)]  # of the 4 sets that hold, 3 match here
+    Fraction(3, 4)
+    """
+
+    factors: tuple[Factor, ...]
+    least: int
+
+    @cached_property
+    def sets(self) -> int:
+        """The number N of all sets."""
+        return math.prod(math.comb(size, width) for size, width in self.factors)
+
+    @cached_property
+    def holding(self) -> int:
+        """The number N_in of sets that hold an answer."""
+        if self.needs_all:
+            return math.prod(ways(factor, True) for factor in self.factors)
+        return self.tails[0][self.least]
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether every factor has to match: the sets are products."""
+        return self.least == len(self.factors)
+
+    @cached_property
+    def tails(self) -> tuple[tuple[int, ...], ...]:
+        """By factor j and number s: the choices from factor j on with at least s matches there."""
+        return _tails(self.factors, self.least)
+
+    @cached_property
+    def both(self) -> int:
+        """Number of sets that hold both of two answers that differ in every factor."""
+        counts: dict[tuple[int, int], int] = {(0, 0): 1}
+        for place, (size, width) in enumerate(self.factors):
+            left = len(self.factors) - place - 1
+            steps = [
+                (1, 1, math.comb(size - 2, width - 2) if width >= 2 else 0),
+                (1, 0, math.comb(size - 2, width - 1)),
+                (0, 1, math.comb(size - 2, width - 1)),
+                (0, 0, math.comb(size - 2, width)),
+            ]
+            ways: dict[tuple[int, int], int] = {}
+            for (first, second), count in counts.items():
+                for one, two, choices in steps:
+                    key = (min(self.least, first + one), min(self.least, second + two))
+                    if choices and min(key) + left >= self.least:  # else one of them cannot be held any more
+                        ways[key] = ways.get(key, 0) + count * choices
+            counts = ways
+        return counts.get((self.least, self.least), 0)
+
+    def chances(self, places: Sequence[int]) -> dict[Pattern, Fraction]:
+        """Return how likely each pattern of matches in some factors is among the sets that hold an answer."""
+        if self.needs_all:
+            patterns = product((True, False), repeat=len(places))
+            return {pattern: Fraction(int(all(pattern))) for pattern in patterns}
+        chosen = [self.factors[place] for place in places]
+        rest = tuple(factor for place, factor in enumerate(self.factors) if place not in set(places))
+        tails = _tails(rest, self.least)[0]
+        chances = {}
+        for pattern in product((True, False), repeat=len(chosen)):
+            count = math.prod(ways(factor, match) for factor, match in zip(chosen, pattern, strict=True))
+            needed = max(0, self.least - sum(pattern))
+            chances[pattern] = Fraction(count * tails[needed], self.holding)
+        return chances
+
+    def even(self, places: Sequence[int]) -> dict[Pattern, Fraction]:
+        """Return how likely each pattern of matches is among all sets."""
+        chosen = [Fraction(self.factors[place][1], self.factors[place][0]) for place in places]
+        return {
+            pattern: math.prod(
+                (share if match else 1 - share for share, match in zip(chosen, pattern, strict=True)),
+                start=Fraction(1),
+            )
+            for pattern in product((True, False), repeat=len(chosen))
+        }
+
+    def largest_weight(self, epsilon: float) -> int:
+        """Return the largest weight R, out of 2**62, that keeps the guarantee."""
+        excess = (exp_written(epsilon) - 1) * self.holding
+        return math.floor(TOTAL * excess / (excess + self.sets))
+
+    def weights(self, include: int) -> tuple[int, int]:
+        """Return the weights of a set that holds the answer and of one that does not, in a common unit."""
+        outside = (TOTAL - include) * self.holding
+        return include * self.sets + outside, outside
+
+    def classes(self, include: int) -> tuple[ReportClass, ...]:
+        """Return the sets by which of two answers they hold.
+
+        The two differ in every factor. For any other two the numbers of sets are others, and the weights the
+        same: the worst ratio is that of these weights for all pairs of answers.
+        """
+        inside, outside = self.weights(include)
+        one = self.holding - self.both
+        counts = (self.both, one, one, self.sets - 2 * self.holding + self.both)
+        sides = ((inside, inside), (inside, outside), (outside, inside), (outside, outside))
+        return tuple(
+            ReportClass(name, count, *side) for name, count, side in zip(KINDS, counts, sides, strict=True)
+        )
+
+
+def ways(factor: Factor, match: bool) -> int:
+    """Return the number of subsets of a factor that hold a value, or that do not."""
+    size, width = factor
+    return math.comb(size - 1, width - 1) if match else math.comb(size - 1, width)
+
+
+def _tails(factors: Sequence[Factor], least: int) -> tuple[tuple[int, ...], ...]:
+    """Return by factor j and number s <= least the choices from j on with at least s matches."""
+    after = (1,) + (0,) * least
+    tails = [after]
+    for factor in reversed(factors):
+        hit, miss = ways(factor, True), ways(factor, False)
+        more = (hit * after[needed - 1] + miss * after[needed] for needed in range(1, least + 1))
+        after = ((hit + miss) * after[0], *more)
+        tails.append(after)
+    return tuple(tails[::-1])

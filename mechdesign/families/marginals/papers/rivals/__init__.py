@@ -2,16 +2,13 @@
 
 from mechdesign.families.marginals.papers.rivals.base import Rival, nearest_table, true_marginal
 from mechdesign.families.marginals.papers.rivals.central import PriView
-from mechdesign.families.marginals.papers.rivals.contingency import FullContingency
+from mechdesign.families.marginals.papers.rivals.consistency import make_consistent, non_negative
 from mechdesign.families.marginals.papers.rivals.encoded import BinaryEncoded
+from mechdesign.families.marginals.papers.rivals.entropy import maximum_entropy
 from mechdesign.families.marginals.papers.rivals.expectation import ExpectationMaximization
 from mechdesign.families.marginals.papers.rivals.fourier import FourierCoefficients
 from mechdesign.families.marginals.papers.rivals.mechanism import MarginalRival
-from mechdesign.families.marginals.papers.rivals.nonnegative import non_negative
-from mechdesign.families.marginals.papers.rivals.passes import make_consistent
-from mechdesign.families.marginals.papers.rivals.reconstruction import maximum_entropy
-from mechdesign.families.marginals.papers.rivals.tables import AllMarginals
-from mechdesign.families.marginals.papers.rivals.uniform import UniformAnswer
+from mechdesign.families.marginals.papers.rivals.tables import AllMarginals, FullContingency, UniformAnswer
 
 __all__ = [
     "AllMarginals",

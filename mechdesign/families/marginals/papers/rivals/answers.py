@@ -18,8 +18,13 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import listed, table
 from mechdesign.core.validation import in_range
 from mechdesign.data.tidy import Columns, tidy_columns
-from mechdesign.families.marginals.papers.rivals.base import Learned, RivalSetting, nearest_table
-from mechdesign.families.marginals.papers.rivals.cells import Array, Codes
+from mechdesign.families.marginals.papers.rivals.base import (
+    Array,
+    Codes,
+    Learned,
+    RivalSetting,
+    nearest_table,
+)
 from mechdesign.families.marginals.papers.rivals.encoded import DecodedMarginals
 from mechdesign.families.marginals.papers.rivals.expectation import ProductReports
 from mechdesign.show.figure import Figure, Panel

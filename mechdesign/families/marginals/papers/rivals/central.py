@@ -17,15 +17,15 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.validation import user_count
 from mechdesign.exact.randomness import Rng, numpy_generator
 from mechdesign.families.marginals.papers.rivals.base import (
+    Array,
     Rival,
     RivalSetting,
     gibibytes,
     spaced,
     true_marginal,
 )
-from mechdesign.families.marginals.papers.rivals.cells import Array
-from mechdesign.families.marginals.papers.rivals.nonnegative import non_negative
-from mechdesign.families.marginals.papers.rivals.reconstruction import maximum_entropy
+from mechdesign.families.marginals.papers.rivals.consistency import non_negative
+from mechdesign.families.marginals.papers.rivals.entropy import maximum_entropy
 from mechdesign.families.marginals.views import check_views
 
 MOST_CELLS = 1 << 24

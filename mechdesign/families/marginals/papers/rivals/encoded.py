@@ -1,10 +1,16 @@
-"""BE: the release by views (CALM) on attributes that are encoded as bits (Zhang 2019, section 3.4.3)."""
+"""BE: the release by views (CALM) on attributes that are encoded as bits (Zhang 2019, section 3.4.3).
+
+The encoding (:class:`BinaryEncoding`) serves all methods that know bits only, FT as well. An attribute of c
+values takes ceil(log2 c) bits, its number in binary, the highest bit first. Tables of bits have cells that no
+value has, unless c is a power of two; they are dropped when a table is decoded.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,20 +19,73 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import Rng
-from mechdesign.families.marginals.choice import effect_variance
-from mechdesign.families.marginals.errors import effect_errors
 from mechdesign.families.marginals.estimates import ReleasedMarginals
 from mechdesign.families.marginals.oracles.best import KINDS
 from mechdesign.families.marginals.papers.rivals.base import (
+    Array,
+    CellOracle,
+    Codes,
     Rival,
     RivalSetting,
     gibibytes,
     nearest_table,
     spaced,
 )
-from mechdesign.families.marginals.papers.rivals.cells import Array, CellOracle, Codes
-from mechdesign.families.marginals.papers.rivals.encoding import BinaryEncoding
 from mechdesign.families.marginals.release import MarginalRelease
+from mechdesign.families.marginals.views import effect_errors, effect_variance
+
+
+@dataclass(frozen=True)
+class BinaryEncoding:
+    """The bits of attributes.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        How many values each attribute has.
+
+    Examples
+    --------
+    >>> encoding = BinaryEncoding((3, 2))
+    >>> encoding.bits, encoding.places, encoding.encode(np.array([[2, 1]])).tolist()
+    ((2, 1), ((0, 1), (2,)), [[1, 0, 1]])
+    >>> encoding.decode(np.array([0.1, 0.2, 0.3, 0.4]), (0,))
+    array([0.1, 0.2, 0.3])
+    """
+
+    sizes: tuple[int, ...]
+
+    @cached_property
+    def bits(self) -> tuple[int, ...]:
+        """Number of bits of each attribute."""
+        return tuple((size - 1).bit_length() for size in self.sizes)
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the bits of each attribute."""
+        ends = np.cumsum((0, *self.bits)).tolist()
+        return tuple(tuple(range(start, end)) for start, end in pairwise(ends))
+
+    def places_of(self, attributes: Sequence[int]) -> tuple[int, ...]:
+        """Return the numbers of the bits of some attributes, in their order."""
+        return tuple(place for attribute in attributes for place in self.places[attribute])
+
+    def encode(self, codes: Codes) -> Codes:
+        """Return the bits of users' values, shape (n, bits)."""
+        columns = [
+            codes[:, attribute] >> (width - 1 - digit) & 1
+            for attribute, width in enumerate(self.bits)
+            for digit in range(width)
+        ]
+        return np.column_stack(columns).astype(np.int64)
+
+    def decode(self, table: Array, attributes: Sequence[int]) -> Array:
+        """Return the table of some attributes from that of their bits, without cells that no value has."""
+        shape = [1 << self.bits[attribute] for attribute in attributes]
+        valid = tuple(slice(0, self.sizes[attribute]) for attribute in attributes)
+        decoded: Array = table.reshape(shape)[valid]
+        return decoded
+
 
 MOST_CELLS = 1 << 16
 """Marginals of bits with more cells are refused."""
@@ -110,11 +169,11 @@ class BinaryEncoded(Rival):
 
     def using(self, oracles: Iterable[CellOracle]) -> Self:
         """Return the same with these oracles, from a file, for the views with their numbers of cells."""
-        made = super().using(oracles)
-        by_cells = {cells: oracle.mechanism for cells, oracle in made._oracles.items()}
+        rival = super().using(oracles)
+        by_cells = {cells: oracle.mechanism for cells, oracle in rival._oracles.items()}
         release = self.views_of_bits
         chosen = [by_cells[release.attributes.cells(view)] for view in release.views]
-        return made.replaced(views_of_bits=MarginalRelease(release.attributes, release.views, chosen))
+        return rival.replaced(views_of_bits=MarginalRelease(release.attributes, release.views, chosen))
 
     @property
     def group_count(self) -> int:

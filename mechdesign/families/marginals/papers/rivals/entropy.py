@@ -1,4 +1,7 @@
-"""Tables of maximum entropy with given marginals: proportional fitting, and Newton's method on the dual.
+"""Marginals that no view contains: the table of maximum entropy with the marginals that the views have.
+
+The views that meet the wanted attributes give marginals on their common sets; only the maximal ones matter.
+Newton's method on the dual computes it, and proportional fitting where that would need too much memory.
 
 Maximise H(p) subject to A p = b, with A p the coefficients of p in the effects that the marginals determine
 (:mod:`mechdesign.families.marginals.effects`): no equation says twice what another one says. Marginals that
@@ -16,15 +19,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.validation import one_of
 from mechdesign.families.marginals.effects import helmert
+from mechdesign.families.marginals.papers.rivals.consistency import check_tables
+from mechdesign.families.marginals.views import MOST_CELLS, View, check_views, require_cells
 
 Array = NDArray[np.float64]
-View = tuple[int, ...]
 Target = tuple[View, Array]
 """Axes of the table, increasing, and the marginal on them."""
 
@@ -85,10 +92,10 @@ def fitted(shape: Sequence[int], targets: Sequence[Target], most: int = ROUNDS) 
     while rounds < most and stalled < STALLED:
         rounds, gap = rounds + 1, 0.0
         for axes, goal in targets:
-            kept = tuple(shape[axis] if axis in axes else 1 for axis in range(len(shape)))
-            now, wanted = _marginal(table, axes).reshape(kept), goal.reshape(kept)
+            shared = tuple(shape[axis] if axis in axes else 1 for axis in range(len(shape)))
+            now, wanted = _marginal(table, axes).reshape(shared), goal.reshape(shared)
             gap = max(gap, float(np.abs(now - wanted).max()))
-            table = table * np.divide(wanted, now, out=np.zeros(kept), where=now > 0.0)
+            table = table * np.divide(wanted, now, out=np.zeros(shared), where=now > 0.0)
         if gap <= CLOSE:
             break
         stalled = 0 if gap < 0.99 * best else stalled + 1
@@ -111,8 +118,8 @@ def newton(shape: Sequence[int], targets: Sequence[Target]) -> tuple[Array, int]
     rows, goal = _equations(shape, targets)
     live = np.ones(tuple(shape), dtype=bool)
     for axes, wanted in targets:
-        kept = tuple(shape[axis] if axis in axes else 1 for axis in range(len(shape)))
-        live &= wanted.reshape(kept) > 0.0
+        shared = tuple(shape[axis] if axis in axes else 1 for axis in range(len(shape)))
+        live &= wanted.reshape(shared) > 0.0
     used = live.ravel() if live.any() else np.ones(live.size, dtype=bool)
     rows, steps = rows[:, used], 0
     point, shares = np.zeros(len(goal)), np.full(int(used.sum()), 1.0 / int(used.sum()))
@@ -128,13 +135,13 @@ def newton(shape: Sequence[int], targets: Sequence[Target]) -> tuple[Array, int]
 
 def _effects(constraints: Sequence[View]) -> list[View]:
     """Return all sets of axes, not empty, that a constraint contains."""
-    found = {
+    effects = {
         effect
         for axes in constraints
         for count in range(1, len(axes) + 1)
         for effect in combinations(axes, count)
     }
-    return sorted(found, key=lambda effect: (len(effect), effect))
+    return sorted(effects, key=lambda effect: (len(effect), effect))
 
 
 def _equations(shape: Sequence[int], targets: Sequence[Target]) -> tuple[Array, Array]:
@@ -182,13 +189,13 @@ def _solve(rows: Array, goal: Array, start: Array, price: float) -> tuple[Array,
         gain, length = float((slope * move).sum()), 1.0
         while length > 1e-9:
             tried = point + length * move
-            found, made = _dual(rows, goal, tried, price)
-            if found <= value + 1e-4 * length * gain + ROUNDING:
+            dual, made = _dual(rows, goal, tried, price)
+            if dual <= value + 1e-4 * length * gain + ROUNDING:
                 break
             length /= 2.0
         else:
             return point, shares, step
-        point, value, shares = tried, found, made
+        point, value, shares = tried, dual, made
     return point, shares, STEPS
 
 
@@ -200,3 +207,141 @@ def _dual(rows: Array, goal: Array, point: Array, price: float) -> tuple[float, 
     total = float(powers.sum())
     value = top + math.log(total) - float((goal * point).sum()) + 0.5 * price * float((point**2).sum())
     return value, powers / total
+
+
+METHODS = ("newton", "fitting")
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstruction:
+    """A table of maximum entropy.
+
+    Attributes
+    ----------
+    table : array
+        Over the wanted attributes in their order; non-negative, with sum 1.
+    residual : float
+        The largest difference between its marginals and those it was to have.
+    rounds : int
+    constraints : tuple of tuple of int
+        The sets of attributes whose marginals it was to have.
+    """
+
+    table: Array
+    residual: float
+    rounds: int
+    constraints: tuple[View, ...]
+
+
+def maximum_entropy(
+    wanted: Sequence[int],
+    views: Sequence[Sequence[int]],
+    tables: Sequence[NDArray[np.floating]],
+    sizes: Sequence[int],
+    most_cells: int = MOST_CELLS,
+) -> Array:
+    """Return the table of maximum entropy over the wanted attributes; see :func:`reconstruct`.
+
+    Examples
+    --------
+    >>> maximum_entropy((0, 1), [(0,), (1,)], [[0.5, 0.5], [0.25, 0.75]], [2, 2])
+    array([[0.125, 0.375],
+           [0.125, 0.375]])
+    """
+    return reconstruct(wanted, views, tables, sizes, most_cells).table
+
+
+def reconstruct(
+    wanted: Sequence[int],
+    views: Sequence[Sequence[int]],
+    tables: Sequence[NDArray[np.floating]],
+    sizes: Sequence[int],
+    most_cells: int = MOST_CELLS,
+    method: str | None = None,
+) -> Reconstruction:
+    """Return the table of maximum entropy over the wanted attributes, with what it misses of its marginals.
+
+    Parameters
+    ----------
+    wanted : sequence of int
+        Different numbers of attributes, in any order.
+    views : sequence of tuple of int
+        Increasing numbers of attributes.
+    tables : sequence of array
+        Non-negative tables of the views, all with the same positive sum.
+    sizes : sequence of int
+    most_cells : int
+        A table with more cells is refused.
+    method : {None, "newton", "fitting"}
+        None fits, and takes Newton's method where that does not reach all marginals soon, unless it would
+        need too much memory.
+
+    Raises
+    ------
+    ParameterError
+        For a table that is negative or has the sum 0, or more cells than allowed.
+    """
+    if method is not None:
+        one_of("method", method, METHODS)
+    named = check_views(views, len(sizes))
+    flat = check_tables(named, tables, sizes)
+    for number, table in enumerate(flat):
+        if (table < 0.0).any() or table.sum() <= 0.0:
+            raise ParameterError("tables", f"table {number} is negative somewhere, or 0 everywhere")
+    return reconstruct_checked(wanted, named, flat, sizes, most_cells, method)
+
+
+def reconstruct_checked(
+    wanted: Sequence[int],
+    views: Sequence[View],
+    tables: Sequence[Array],
+    sizes: Sequence[int],
+    most_cells: int = MOST_CELLS,
+    method: str | None = None,
+) -> Reconstruction:
+    """Do the same with views and tables that are known to be right."""
+    order = tuple(sorted(require_cells(wanted, sizes, most_cells)))
+    shape = tuple(sizes[attribute] for attribute in order)
+    targets: list[Target] = []
+    constraints = constraints_of(order, views)
+    for common, source in constraints:
+        dropped = tuple(axis for axis, name in enumerate(views[source]) if name not in common)
+        marginal = tables[source].sum(axis=dropped)
+        axes = tuple(order.index(attribute) for attribute in common)
+        targets.append((axes, marginal / marginal.sum()))
+    table, miss, rounds = _solved(shape, targets, method)
+    back = tuple(order.index(attribute) for attribute in wanted)
+    return Reconstruction(table.transpose(back), miss, rounds, tuple(common for common, _ in constraints))
+
+
+def _solved(shape: View, targets: Sequence[Target], method: str | None) -> tuple[Array, float, int]:
+    """Return the table, what it misses, and the rounds: a few of fitting first, then Newton's method."""
+    if [axes for axes, _ in targets] == [tuple(range(len(shape)))]:
+        return targets[0][1], 0.0, 0
+    small = fits_newton(shape, targets)
+    if method == "newton":
+        table, rounds = newton(shape, targets)
+        return table, largest_miss(table, targets), rounds
+    table, rounds = fitted(shape, targets, FIRST if method is None and small else ROUNDS)
+    miss = largest_miss(table, targets)
+    if method == "fitting" or not small or miss <= CLOSE:
+        return table, miss, rounds
+    other, steps = newton(shape, targets)
+    nearer = largest_miss(other, targets)
+    return (other, nearer, rounds + steps) if nearer <= miss else (table, miss, rounds + steps)
+
+
+def constraints_of(wanted: View, views: Sequence[View]) -> list[tuple[View, int]]:
+    """Return the maximal sets that views share with the wanted attributes, and a view that has each.
+
+    Examples
+    --------
+    >>> constraints_of((0, 1, 2), [(0, 1, 5), (1, 2), (2, 7)])
+    [((0, 1), 0), ((1, 2), 1)]
+    """
+    inside = frozenset(wanted)
+    sources: dict[frozenset[int], int] = {}
+    for number, view in enumerate(views):
+        sources.setdefault(inside.intersection(view), number)
+    maximal = [common for common in sources if common and not any(common < other for other in sources)]
+    return sorted((tuple(sorted(common)), sources[common]) for common in maximal)

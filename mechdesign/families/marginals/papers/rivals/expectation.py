@@ -23,6 +23,9 @@ from mechdesign.core.validation import one_of, user_count
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import Rng, bit_source, numpy_generator
 from mechdesign.families.marginals.papers.rivals.base import (
+    Array,
+    CellOracle,
+    Codes,
     Rival,
     RivalSetting,
     gibibytes,
@@ -30,7 +33,6 @@ from mechdesign.families.marginals.papers.rivals.base import (
     spaced,
     true_marginal,
 )
-from mechdesign.families.marginals.papers.rivals.cells import Array, CellOracle, Codes
 
 MOST_CELLS = 1 << 22
 """Larger marginals are refused."""

@@ -21,9 +21,16 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError
 from mechdesign.core.validation import user_count
 from mechdesign.exact.randomness import Rng, bit_source, numpy_generator
-from mechdesign.families.marginals.papers.rivals.base import Rival, RivalSetting, gibibytes, spaced
-from mechdesign.families.marginals.papers.rivals.cells import Array, CellOracle, Codes
-from mechdesign.families.marginals.papers.rivals.encoding import BinaryEncoding
+from mechdesign.families.marginals.papers.rivals.base import (
+    Array,
+    CellOracle,
+    Codes,
+    Rival,
+    RivalSetting,
+    gibibytes,
+    spaced,
+)
+from mechdesign.families.marginals.papers.rivals.encoded import BinaryEncoding
 from mechdesign.families.marginals.papers.rivals.tables import elementary, sampled
 
 MOST_COEFFICIENTS = 1 << 20
@@ -56,13 +63,13 @@ class Coefficients:
         places = self.encoding.places_of(wanted)
         needed = submasks(places, sum(self.encoding.bits))
         asked = needed if self.masks[0] == 0 else needed[1:]
-        found = np.ones(len(needed))
-        found[len(needed) - len(asked) :] = self.values[np.searchsorted(self.masks, asked)]
-        if np.isnan(found).any():
+        values = np.ones(len(needed))
+        values[len(needed) - len(asked) :] = self.values[np.searchsorted(self.masks, asked)]
+        if np.isnan(values).any():
             raise DataError(
                 "FT", f"no user reported a coefficient of attributes {list(wanted)}", "collect from more"
             )
-        return self.encoding.decode(transform(found) / len(needed), wanted)
+        return self.encoding.decode(transform(values) / len(needed), wanted)
 
 
 class FourierCoefficients(Rival):
@@ -145,12 +152,12 @@ class FourierCoefficients(Rival):
             )
         total = sum(self.encoding.bits)
         own = [submasks(places, total)[1:] for places in self.encoding.places]
-        found = [
+        privacy = [
             _sums([own[attribute] for attribute in subset])
             for size in range(1, self.setting.order + 1)
             for subset in combinations(range(self.setting.attributes), size)
         ]
-        return np.sort(np.concatenate(found))
+        return np.sort(np.concatenate(privacy))
 
     @cached_property
     def oracle(self) -> CellOracle:
@@ -283,12 +290,12 @@ def transform(values: Array) -> Array:
     >>> transform(np.array([0.5, 0.25, 0.25, 0.0])).tolist()
     [1.0, 0.5, 0.5, 0.0]
     """
-    found, half = values, 1
-    while half < len(found):
-        pairs = found.reshape(-1, 2, half)
-        found = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
+    sums, half = values, 1
+    while half < len(sums):
+        pairs = sums.reshape(-1, 2, half)
+        sums = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
         half *= 2
-    return found
+    return sums
 
 
 def _sums(parts: Sequence[Codes]) -> Codes:

@@ -31,23 +31,26 @@ from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.marginals.oracles import UnaryEncoding
 from mechdesign.families.marginals.oracles.best import KINDS
 from mechdesign.families.marginals.papers.rivals.answers import RivalMarginals
-from mechdesign.families.marginals.papers.rivals.base import Learned, Rival, spaced
-from mechdesign.families.marginals.papers.rivals.cells import CellOracle
-from mechdesign.families.marginals.papers.rivals.collected import (
+from mechdesign.families.marginals.papers.rivals.base import (
+    CellOracle,
+    Learned,
+    Rival,
+    extreme_marginals,
+    spaced,
+)
+from mechdesign.families.marginals.papers.rivals.collection import (
     GROUP,
     REPORT,
     Drawn,
     ProductCollection,
+    RivalCounts,
     SplitCollection,
+    rival_operations,
 )
-from mechdesign.families.marginals.papers.rivals.contingency import FullContingency
-from mechdesign.families.marginals.papers.rivals.counts import RivalCounts
 from mechdesign.families.marginals.papers.rivals.encoded import BinaryEncoded
 from mechdesign.families.marginals.papers.rivals.expectation import ExpectationMaximization
 from mechdesign.families.marginals.papers.rivals.fourier import FourierCoefficients
-from mechdesign.families.marginals.papers.rivals.operations import rival_operations
-from mechdesign.families.marginals.papers.rivals.orders import extreme_marginals
-from mechdesign.families.marginals.papers.rivals.tables import AllMarginals
+from mechdesign.families.marginals.papers.rivals.tables import AllMarginals, FullContingency
 
 NAMES = ("FC", "AM", "FT", "EM", "BE")
 """The rivals that collect locally. Uni collects nothing; PriView needs a curator who sees the data."""
@@ -114,7 +117,7 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
             For BE only: sets of bits, by their numbers in the encoding.
         """
         attributes = sizes if isinstance(sizes, Attributes) else Attributes(sizes, names, labels)
-        return cls(attributes, made(rival, attributes.sizes, epsilon, order, views), users)
+        return cls(attributes, rival_by_name(rival, attributes.sizes, epsilon, order, views), users)
 
     # Client
 
@@ -125,9 +128,9 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
             return on_table(self, "randomize", answers, rng=rng, anyway=anyway)
         if not anyway:
             self.require_estimable()
-        drawn = list(self.draw(self.attributes.encode(answers), self.source(rng)))
-        groups = np.concatenate([np.zeros(0, dtype=np.int64), *(part for part, _ in drawn)])
-        reports = np.concatenate([part for _, part in drawn]) if drawn else np.zeros(0, dtype=np.int64)
+        pieces = list(self.draw(self.attributes.encode(answers), self.source(rng)))
+        groups = np.concatenate([np.zeros(0, dtype=np.int64), *(part for part, _ in pieces)])
+        reports = np.concatenate([part for _, part in pieces]) if pieces else np.zeros(0, dtype=np.int64)
         records = np.zeros(len(groups), dtype=[(GROUP, np.int64), (REPORT, reports.dtype)])
         records[GROUP], records[REPORT] = groups, reports
         return records
@@ -163,23 +166,23 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
         if isinstance(self.rival, BinaryEncoded):
             return self.rival.views_of_bits.forecast(count)
         try:
-            found = [
+            errors = [
                 (self.rival.predicted_error(one, count) / self.rival.setting.cells(one)) ** 0.5
                 for one in extreme_marginals(self.attributes.sizes, self.rival.setting.order)
             ]
         except MechDesignError as error:  # fewer users than groups
             return Forecast("marginals", count, False, reason=str(error))
-        largest = max(found)
+        largest = max(errors)
         cell = f"a cell of a marginal of {self.rival.setting.order}"
-        figures = Forecast.of_shares(count, largest, min(found), "where it is smallest", cell)
+        figures = Forecast.of_shares(count, largest, min(errors), "where it is smallest", cell)
         return changed(figures, quantity="marginals")
 
     # Certificates and file
 
     def audit(self) -> RivalAudit:
         """Return the exact audit of all that a user reports."""
-        found = [item for item in self.rival.certificates() if item.property == "privacy"]
-        worst = max(found, key=lambda item: (not item.holds, float(item.figures["true_epsilon"])))
+        privacy = [item for item in self.rival.certificates() if item.property == "privacy"]
+        worst = max(privacy, key=lambda item: (not item.holds, float(item.figures["true_epsilon"])))
         if worst.proof is None:
             raise CertificateError("rival", "its privacy has not been proven", "report this as a bug")
         proof = composed(Guarantee(self.epsilon), [worst.proof])
@@ -227,12 +230,12 @@ class MarginalRival(AttributeMechanism[RivalMarginals]):
         named = {key: content["attributes"][key] for key in ("sizes", "names", "labels")}
         attributes = Attributes(**named)
         epsilon, order = privacy_epsilon(content["epsilon"]), integer("order", content["order"], 1)
-        rival = made(content["rival"], attributes.sizes, epsilon, order, content["views"])
+        rival = rival_by_name(content["rival"], attributes.sizes, epsilon, order, content["views"])
         needed = [oracle.labels.size for oracle in cls(attributes, rival)._oracles()]
         oracles = [_oracle(item) for item in content["oracles"]]
         if [oracle.cells for oracle in oracles] != needed:
             raise CertificateError("oracles", f"not those for {needed} cells, in this order")
-        rival = made(content["rival"], attributes.sizes, epsilon, order, content["views"])
+        rival = rival_by_name(content["rival"], attributes.sizes, epsilon, order, content["views"])
         return cls(attributes, rival.using(oracles), content["users"])
 
 
@@ -247,7 +250,7 @@ class RivalAudit(PrivacyFinding):
         return changed(self.worst, holds=self.holds, proof=self.proof)
 
 
-def made(
+def rival_by_name(
     name: str,
     sizes: Sequence[int],
     epsilon: float,

@@ -1,1 +1,0 @@
-"""The problem ``covering-design``: the fewest blocks that contain every small subset of points."""

@@ -1,1 +1,0 @@
-"""The problem ``frequency-oracle``, its methods and its quantities."""

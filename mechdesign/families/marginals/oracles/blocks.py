@@ -1,0 +1,440 @@
+"""Oracles that report a block of a design, likelier one with the own category: subsets and Hadamard response.
+
+Of b blocks r go through each point and lambda through each two, whichever they are. With a weight w out of
+T = 2**62 the block is uniform among those through the own point, else among the others, so that one through
+it is w (b - r) / ((T - w) r) times as likely as one that is not. The chances of support, the audit and the
+best weight follow from b, r and lambda; a design adds only which blocks there are. In a symmetric design of
+v points b is v, and r is the size k of a block (Park, Nam, Lee 2023).
+
+Subset selection reports k categories (Ye, Barg 2018); Hadamard response a number whose parity with the own
+category is likelier even (Acharya et al.).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.classes import ReportClass
+from mechdesign.collect.labels import Codes, Labels
+from mechdesign.collect.moments import Moments, of_sets
+from mechdesign.collect.oracle import Shares
+from mechdesign.collect.recipes import Steps, whole_hex
+from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.tables import Values
+from mechdesign.core.text import counted
+from mechdesign.core.validation import integer
+from mechdesign.exact.draw.compiled import compiled
+from mechdesign.exact.draw.compiled.loops import of_parity
+from mechdesign.exact.draw.dense import dense_subsets, is_dense, share_of
+from mechdesign.exact.draw.draws import packed_subsets
+from mechdesign.exact.draw.heads import below_weight, digits
+from mechdesign.exact.draw.packed import as_texts, member_counts, read_sets, set_sizes, width
+from mechdesign.exact.exponential import exp_written
+from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.exact.weights import weight
+from mechdesign.families.marginals.oracles.support import SupportOracle
+
+
+@dataclass(frozen=True)
+class BlockDesign:
+    """Number of blocks, in all, through each point and through each two points; up to a common factor.
+
+    Examples
+    --------
+    >>> fano = BlockDesign(7, 3, 1)
+    >>> fano.support_shares(Fraction(3, 4))  # 3/4 * 1/3 + 1/4 * 2/4
+    (Fraction(3, 4), Fraction(3, 8))
+    """
+
+    blocks: int
+    through: int
+    both: int
+
+    def support_shares(self, through: Fraction) -> Shares:
+        """Return how likely a block is through the own and through another point, given the former."""
+        beside = Fraction(self.through - self.both, self.blocks - self.through)
+        return through, through * Fraction(self.both, self.through) + (1 - through) * beside
+
+    def largest_weight(self, epsilon: float) -> int:
+        """Return the largest weight of the blocks through the user's point that keeps the guarantee."""
+        inside = self.through * exp_written(epsilon)
+        return math.floor(TOTAL * inside / (inside + self.blocks - self.through))
+
+    def classes(self, include: int, names: Sequence[str]) -> tuple[ReportClass, ...]:
+        """Return the blocks by which of two points they go through: both, the first, the second, neither."""
+        inside, outside = include * (self.blocks - self.through), (TOTAL - include) * self.through
+        one, neither = self.through - self.both, self.blocks - 2 * self.through + self.both
+        sides = ((inside, inside), (inside, outside), (outside, inside), (outside, outside))
+        counts = (self.both, one, one, neither)
+        return tuple(
+            ReportClass(name, count, *side) for name, count, side in zip(names, counts, sides, strict=True)
+        )
+
+
+class BlockOracle(SupportOracle):
+    """Base class of the oracles of a block design.
+
+    Parameters
+    ----------
+    categories : int
+    epsilon : float
+        The promise, audited here.
+    design : BlockDesign
+    include : int
+        The weight, out of 2**62, of the blocks through the own point.
+    labels : sequence of str, optional
+    """
+
+    _kinds_of_blocks: ClassVar[tuple[str, str, str, str]]
+    """What blocks through both of two points, the first, the second and neither are called."""
+    _weight_name: ClassVar[str] = "include"
+
+    def _set_design(self, design: BlockDesign, include: int) -> None:
+        self.design, self.include = design, weight(self._weight_name, include)
+        self._require_private()
+
+    def weights(self) -> dict[str, int]:
+        """Return the weight of the blocks through the user's point."""
+        return {self._weight_name: self.include}
+
+    def support_shares(self) -> Shares:
+        """Return the probabilities that the own and another category are in the block."""
+        return self.design.support_shares(Fraction(self.include, TOTAL))
+
+    def _report_classes(self) -> tuple[ReportClass, ...]:
+        """Return the blocks by which of two categories they hold."""
+        return self.design.classes(self.include, self._kinds_of_blocks)
+
+
+class NumberedBlocks(BlockOracle):
+    """Base class of the oracles whose blocks have numbers: the server counts how often each is reported."""
+
+    @property
+    def report_bits(self) -> int:
+        """The bits that number all blocks."""
+        return (self.design.blocks - 1).bit_length()
+
+    @property
+    def _report_text(self) -> str:
+        """Content of a column of reports."""
+        return f"a number from 0 to {self.design.blocks - 1}"
+
+    def read(self, reports: Any) -> NDArray[Any]:
+        """Return numbers of blocks, from those or from texts."""
+        return Labels(self.design.blocks).encode(reports, "reports")
+
+    @property
+    def counters(self) -> int:
+        """One per block."""
+        return self.design.blocks
+
+    def count(self, reports: NDArray[Any]) -> Codes:
+        """Return the count of each block among the reports."""
+        return np.bincount(reports, minlength=self.counters).astype(np.int64)
+
+    @abstractmethod
+    def supports(self, counts: Codes, users: int) -> Codes:
+        """Return the number of reported blocks through each point."""
+
+    def _require_counts(self, counts: Sequence[int], users: int) -> None:
+        """Raise DataError unless there are as many reports as users."""
+        if sum(counts) != users:
+            raise DataError(
+                "aggregator",
+                "the counts are damaged: not as many reports as users",
+                "count the reports again",
+            )
+
+
+SUBSET_BLOCK = 1 << 19
+"""Entries of a table of membership that are drawn at a time."""
+
+DENSE_BLOCK = 1 << 22
+"""Bits of sets that are drawn at a time where sets are large."""
+
+
+class SubsetSelection(BlockOracle):
+    """Report k of the D categories: the user's own and k - 1 others with weight include, else k others.
+
+    Which others is uniform; the weight is out of T = 2**62. A set that holds the own category is
+    include (D - k) / ((T - include) k) times as likely as one that does not.
+
+    Parameters
+    ----------
+    categories : int
+    epsilon : float
+        The promise, audited here.
+    size : int
+        k, from 1 to D - 1.
+    include : int
+        A weight out of 2**62.
+    labels : sequence of str, optional
+
+    Notes
+    -----
+    Source: Ye, Barg (2018), eq. (7); Wang et al. (2016).
+
+    Examples
+    --------
+    >>> oracle = SubsetSelection.of(6, 1.0, size=2)
+    >>> oracle.audit().holds, round(oracle.variance(), 6)
+    (True, 2.399634)
+    """
+
+    type: ClassVar[str] = "subset-selection"
+    _fixed_support: ClassVar[bool] = True
+    _kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
+        "a set with both",
+        "a set with the first only",
+        "a set with the second only",
+        "a set with neither",
+    )
+
+    def __init__(
+        self, categories: int, epsilon: float, size: int, include: int, labels: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(categories, epsilon, labels)
+        self.size = integer("size", size, 1, self.labels.size - 1)
+        self._set_design(subset_design(self.labels.size, self.size), include)
+
+    @classmethod
+    def of(cls, categories: int, epsilon: float, size: int, labels: Sequence[str] | None = None) -> Self:
+        """Return the one that uses all of epsilon, rounded so that privacy holds exactly."""
+        count = integer("categories", categories, 2)
+        chosen = integer("size", size, 1, count - 1)
+        return cls(count, epsilon, chosen, subset_design(count, chosen).largest_weight(epsilon), labels)
+
+    def parameters(self) -> dict[str, int]:
+        """Return k."""
+        return {"size": self.size}
+
+    def supported(self, cells: int) -> tuple[Moments, Moments]:
+        """Return the moments of how many of ``cells`` categories are in the set."""
+        return of_sets(self.support_shares()[0], self.labels.size, self.size, cells)
+
+    @property
+    def report_bits(self) -> int:
+        """The bits that number all sets of this size."""
+        return (math.comb(self.labels.size, self.size) - 1).bit_length()
+
+    @property
+    def _report_text(self) -> str:
+        """Content of a column of reports."""
+        digits = 2 * width(self.labels.size)
+        return f"'x' and {digits} hexadecimal digits: a bit a category, {self.size} of them 1"
+
+    def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
+        """Return packed sets, shape (n, bytes), for the number of each category."""
+        reports = np.empty((len(codes), width(self.labels.size)), dtype=np.uint8)
+        dense = is_dense(self.labels.size, self.size)
+        entries = DENSE_BLOCK if dense else SUBSET_BLOCK
+        rows = 1 << max(0, (entries // self.labels.size).bit_length() - 1)
+        for start in range(0, len(codes), rows):
+            part = codes[start : start + rows]
+            drawn = self._dense if dense and len(part) > 1 else self._one_by_one
+            reports[start : start + rows] = drawn(part, source)
+        return reports
+
+    def _one_by_one(self, codes: Codes, source: BitSource) -> NDArray[Any]:
+        """Return sets as a client draws them."""
+        drawn = np.empty((len(codes), width(self.labels.size)), dtype=np.uint8)
+        included = source.integers(len(codes)) < self.include
+        for own in (True, False):
+            where = np.flatnonzero(included == own)
+            part = codes[where]
+            sets = packed_subsets(part, self.labels.size, self.size - own, source)
+            if own:
+                sets[np.arange(len(where)), part >> 3] |= np.right_shift(128, part & 7).astype(np.uint8)
+            drawn[where] = sets
+        return drawn
+
+    def _dense(self, codes: Codes, source: BitSource) -> NDArray[Any]:
+        """Return sets of many members, many sets at a time."""
+        included = source.integers(len(codes)) < self.include
+        share = share_of(self.labels.size, self.size)
+        sets = dense_subsets(codes, self.size - included.astype(np.int64), self.labels.size, share, source)
+        bit = np.where(included, np.right_shift(128, codes & 7), 0).astype(np.uint8)
+        sets[np.arange(len(codes)), codes >> 3] |= bit
+        return sets[:, : width(self.labels.size)]
+
+    def _client_steps(self) -> Steps:
+        """Return categories, k and the weight."""
+        shape = {"categories": self.labels.size, "size": self.size}
+        return {"step": "subset", **shape, "include": whole_hex(self.include)}
+
+    def read(self, reports: Any) -> NDArray[Any]:
+        """Return packed sets, from those or from texts; refuse sets of another size."""
+        packed = read_sets(reports, self.labels.size)
+        sizes = set_sizes(packed)
+        if (sizes != self.size).any():
+            row = int(np.argmax(sizes != self.size))
+            raise RowError(
+                "reports",
+                row,
+                f"a set of {int(sizes[row])} categories, not of {self.size}",
+                "use the mechanism file the reports were made with",
+            )
+        return packed
+
+    def count(self, reports: NDArray[Any]) -> Codes:
+        """Return the number of sets that contain each category."""
+        return member_counts(reports, self.labels.size)
+
+    def _require_counts(self, counts: Sequence[int], users: int) -> None:
+        """Raise DataError unless the counts add up to k a report."""
+        if sum(counts) != self.size * users:
+            raise DataError(
+                "aggregator",
+                f"the counts are damaged: not {counted(self.size, 'category')} a report",
+                "count the reports again",
+            )
+
+    def written(self, reports: NDArray[Any]) -> Values:
+        """Return the texts of packed sets."""
+        return as_texts(reports)
+
+
+def subset_design(categories: int, size: int) -> BlockDesign:
+    """Return the design of all subsets of k of D categories: k/D of them hold a category.
+
+    Examples
+    --------
+    >>> subset_design(3, 2)  # six times half of the three sets, of which two hold a category, one holds two
+    BlockDesign(blocks=6, through=4, both=2)
+    """
+    others = categories - 1
+    return BlockDesign(categories * others, size * others, size * (size - 1))
+
+
+HADAMARD_BLOCK = 1 << 16
+"""Reports that are drawn at a time."""
+
+NANOSECONDS = 12
+"""What numpy takes for a report, about."""
+
+
+class HadamardResponse(NumberedBlocks):
+    """Report a number y below K, a power of two above D: one that the user's row marks with even / 2**62.
+
+    Row x + 1 of the Hadamard matrix of order K marks the half of all y with an even number of common binary
+    digits; any two rows mark half of each other's. Reports have log2 K bits only.
+
+    Parameters
+    ----------
+    categories : int
+    epsilon : float
+        The promise, audited here.
+    even : int
+        A weight out of 2**62.
+    labels : sequence of str, optional
+
+    Notes
+    -----
+    Source: Acharya, Sun, Zhang (2019), section 3, the scheme for high privacy.
+
+    Examples
+    --------
+    >>> oracle = HadamardResponse.of(6, 1.0)
+    >>> oracle.order, oracle.report_bits, round(oracle.variance(), 6)  # ((e + 1)/(e - 1))^2
+    (8, 3, 4.682694)
+    """
+
+    type: ClassVar[str] = "hadamard-response"
+    most_categories: ClassVar[int] = 1 << 20
+    _weight_name: ClassVar[str] = "even"
+    _kinds_of_blocks: ClassVar[tuple[str, str, str, str]] = (
+        "a number that both rows mark",
+        "a number that the first row marks",
+        "a number that the second row marks",
+        "a number that neither row marks",
+    )
+
+    def __init__(
+        self, categories: int, epsilon: float, even: int, labels: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(categories, epsilon, labels)
+        self.order = 1 << self.labels.size.bit_length()
+        self._set_design(hadamard_design(self.order), even)
+
+    @classmethod
+    def of(cls, categories: int, epsilon: float, labels: Sequence[str] | None = None) -> Self:
+        """Return the one that uses all of epsilon, rounded so that privacy holds exactly."""
+        return cls(categories, epsilon, hadamard_design(4).largest_weight(epsilon), labels)
+
+    @property
+    def even(self) -> int:
+        """The weight of the half that the user's row marks."""
+        return self.include
+
+    def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
+        """Return a number below K for the number of each category."""
+        reports = np.empty(len(codes), dtype=np.int64)
+        for start in range(0, len(codes), HADAMARD_BLOCK):
+            even = below_weight(self.even, len(codes[start : start + HADAMARD_BLOCK]), source)
+            drawn = digits(self.order.bit_length() - 1, len(even), source)
+            row = codes[start : start + HADAMARD_BLOCK].astype(drawn.dtype) + drawn.dtype.type(1)
+            loop = compiled(of_parity, NANOSECONDS * len(row))
+            if loop is None:
+                reports[start : start + HADAMARD_BLOCK] = self._with_parity(row, drawn, even)
+            else:
+                loop(row, even, drawn, reports[start : start + HADAMARD_BLOCK])
+        return reports
+
+    @staticmethod
+    def _with_parity(row: NDArray[Any], drawn: NDArray[Any], even: NDArray[np.bool_]) -> NDArray[Any]:
+        """Return the drawn numbers, those with the lowest digit of the row flipped whose parity is wrong.
+
+        Flipping that digit changes the parity: a bijection of the two halves.
+        """
+        wrong = is_odd(drawn & row) == even
+        reports: NDArray[Any] = drawn ^ (row & -row) * wrong
+        return reports
+
+    def _client_steps(self) -> Steps:
+        """Return the order of the matrix and the weight."""
+        return {"step": "parity", "order": self.order, "even": whole_hex(self.even)}
+
+    def supports(self, counts: Codes, users: int) -> Codes:
+        """Return the number of reports that each row supports: (users + transform) / 2."""
+        return (users + hadamard_transform(counts)[1 : self.labels.size + 1]) // 2
+
+
+def hadamard_design(order: int) -> BlockDesign:
+    """Return the design whose blocks are the numbers below K, each of the rows that mark it."""
+    return BlockDesign(order, order // 2, order // 4)
+
+
+def is_odd(numbers: Codes) -> NDArray[np.bool_]:
+    """Return whether a number >= 0 has an odd number of binary digits 1.
+
+    Examples
+    --------
+    >>> is_odd(np.array([0, 1, 3, 7]))
+    array([False,  True, False,  True])
+    """
+    odd: NDArray[np.bool_] = (np.bitwise_count(numbers) & 1).view(np.bool_)
+    return odd
+
+
+def hadamard_transform(counts: Codes) -> Codes:
+    """Return sum_y (-1)^(common digits of x and y) counts_y for every x, in K log K exact steps.
+
+    Examples
+    --------
+    >>> hadamard_transform(np.array([3, 1, 0, 0]))
+    array([4, 2, 4, 2])
+    """
+    sums, half = counts.copy(), 1
+    while half < len(sums):
+        pairs = sums.reshape(-1, 2, half)
+        sums = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
+        half *= 2
+    return sums

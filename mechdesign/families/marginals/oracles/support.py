@@ -1,0 +1,273 @@
+"""Frequency oracles whose server counts support: integer weights, audited by classes of reports.
+
+With each oracle (:class:`SupportOracle`) go its unbiased estimator with errors and limits
+(:class:`SupportEstimator`) and its server, counters of support that are mergeable in any order
+(:class:`SupportCounts`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes, pairs_of_classes
+from mechdesign.collect.cell_counts import CellCounts
+from mechdesign.collect.collecting import column_operations
+from mechdesign.collect.frequency_estimate import FrequencyEstimate
+from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, few_users
+from mechdesign.collect.labels import Codes, Labels
+from mechdesign.collect.operations import ANYWAY, Column, Operation, Settings
+from mechdesign.collect.oracle import Oracle
+from mechdesign.collect.plausible import implausible
+from mechdesign.collect.simplex import with_simplex
+from mechdesign.collect.written import require_total
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.columns import require_no_mask
+from mechdesign.core.errors import CertificateError, DataError, ParameterError
+from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.tables import Values
+from mechdesign.core.text import counted
+from mechdesign.core.validation import integer, privacy_epsilon, user_count
+from mechdesign.exact.randomness import BITS, TOTAL, Rng, bit_source
+
+
+@dataclass(frozen=True)
+class SupportEstimator:
+    """Estimates frequencies from how many reports support each category.
+
+    A report scores (1 - q)/(p - q) for a category that it supports and -q/(p - q) for any other.
+
+    Parameters
+    ----------
+    own, other : Fraction
+        The chances p and q that a report supports the own and another category.
+
+    Examples
+    --------
+    >>> found = SupportEstimator(Fraction(3, 4), Fraction(1, 4)).estimate(np.array([50, 30]), 80, ("a", "b"))
+    >>> found.value
+    array([0.75, 0.25])
+    """
+
+    own: Fraction
+    other: Fraction
+
+    def estimate(
+        self, supports: Codes, users: int, names: tuple[str, ...], population: bool = False
+    ) -> FrequencyEstimate:
+        """Return the estimates with standard errors and limits; equal counts share theirs."""
+        counts, index = np.unique(supports, return_inverse=True)
+        gain = float(self.own - self.other)
+        value = (counts / users - float(self.other)) / gain
+        mine, theirs = (np.repeat(moments[:, None], len(counts), axis=1) for moments in self._moments)
+        step = np.full(len(counts), 1.0 / gain)
+        limits = FrequencyLimits(value, users, mine, theirs, theirs, step, population)
+        each, errors = value[index.ravel()], limits.standard_error()[index.ravel()]
+        notes = few_users(users) + implausible(names, each, errors, 0.0, 1.0)
+        shared = RepeatedLimits(limits, index.ravel())
+        return FrequencyEstimate(each, errors, users, names, population, None, shared, notes)
+
+    @cached_property
+    def _moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The second to fourth moments of the score for an own and for another category."""
+        gain = self.own - self.other
+        high, low = (1 - self.other) / gain, -self.other / gain
+        mine, theirs = (
+            np.array([float(chance * high**power + (1 - chance) * low**power) for power in (2, 3, 4)])
+            for chance in (self.own, self.other)
+        )
+        return mine, theirs
+
+
+class SupportCounts(CellCounts["SupportOracle"]):
+    """Counters of support: add reports, merge with others, estimate.
+
+    Examples
+    --------
+    >>> from mechdesign.families.marginals.oracles import SubsetSelection
+    >>> oracle = SubsetSelection.of(4, 1.0, size=2)
+    >>> here, there = oracle.aggregator(), oracle.aggregator()
+    >>> here.update(oracle.randomize([0, 1, 1], rng=1)); there.update(oracle.randomize([3], rng=2))
+    >>> here.merge(there)
+    >>> here.users, int(here.counts.sum())
+    (4, 8)
+    """
+
+    def __init__(self, mechanism: SupportOracle) -> None:
+        super().__init__(mechanism, mechanism.counters)
+
+    def _added(self, reports: Any) -> tuple[Codes, int]:
+        read = self.mechanism.read(reports)
+        return self.mechanism.count(read), len(read)
+
+    def estimate(self, population: bool = False) -> FrequencyEstimate:
+        """Return the estimate from all counted reports."""
+        self.require_some()
+        return self._asked(self.mechanism.estimate_from_counts(self.counts, self.users, population))
+
+    def _require_counts(self, counts: Sequence[int], users: int) -> None:
+        if max(counts) > users:
+            raise DataError(
+                "aggregator", "the counts are damaged: more support than reports", "count the reports again"
+            )
+        self.mechanism._require_counts(counts, users)
+
+
+class SupportOracle(Oracle):
+    """Base class of the frequency oracles whose server counts support.
+
+    A subclass says which reports it draws and which categories a report supports; the weights it draws by are
+    integers out of 2**62, and what is audited are these.
+
+    Parameters
+    ----------
+    categories : int
+        At least 2.
+    epsilon : float
+        The promise, audited here.
+    labels : sequence of str, optional
+        Names of the categories.
+    """
+
+    most_categories: ClassVar[int] = 1 << 16
+    """More are refused: reports, or the work of the server, grow with them."""
+
+    def __init__(self, categories: int, epsilon: float, labels: Sequence[str] | None = None) -> None:
+        size = integer("categories", categories, 2, self.most_categories)
+        self.epsilon = privacy_epsilon(epsilon)
+        self.labels = Labels(size, labels)
+
+    def _require_private(self) -> None:
+        """Raise unless the audit of the weights holds and reports say anything at all."""
+        if not self.audit().holds:
+            raise CertificateError("channel", f"not private as stated: {self.audit()}")
+        own, other = self.support_shares()
+        if own <= other:
+            raise ParameterError(
+                "epsilon",
+                "is so small that reports contain no information about the answers",
+                "give a larger one",
+            )
+
+    # What a subclass is
+
+    @abstractmethod
+    def weights(self) -> dict[str, int]:
+        """Return the numbers that it draws by, under their names in the file."""
+
+    @abstractmethod
+    def _report_classes(self) -> tuple[ReportClass, ...]:
+        """Return the reports by their weights for a pair of answers; the pair stands for every pair."""
+
+    @property
+    def counters(self) -> int:
+        """Number of counters that the server keeps."""
+        return self.labels.size
+
+    def _require_counts(self, counts: Sequence[int], users: int) -> None:
+        """Raise DataError for counters that the reports of ``users`` users cannot give; see SupportCounts."""
+
+    def written(self, reports: NDArray[Any]) -> Values:
+        """Return reports as they stand in a table."""
+        return reports
+
+    def explained(self) -> tuple[str, ...]:
+        """Return an explanation of the randomizer, with the rate at which a report fits the answer."""
+        own, other = (round(1000 * share) for share in self.support_shares())
+        return (
+            f"One of {self.labels.size} possible answers is replaced by a report, drawn at random; the "
+            "answer itself is not kept.",
+            *super().explained(),
+            "A report fits several answers, or none, and need not fit the true one. Of 1000 users with an "
+            f"answer about {own} send a report that fits it; of 1000 with another answer about {other} do.",
+        )
+
+    # Server
+
+    def aggregator(self) -> SupportCounts:
+        """Return an empty counter of support; counters of many servers can be merged."""
+        return SupportCounts(self)
+
+    def estimate_from_counts(self, counts: Codes, users: int, population: bool = False) -> FrequencyEstimate:
+        """Return the estimate from the server's counters."""
+        require_no_mask(counts, "counts")
+        names = tuple(self.labels.shown())
+        return self._estimator.estimate(self.supports(counts, users), users, names, population)
+
+    @cached_property
+    def _estimator(self) -> SupportEstimator:
+        return SupportEstimator(*self.support_shares())
+
+    # Accuracy
+
+    def forecast(self, users: int = USERS) -> Forecast:
+        """Return the standard error of a frequency with this many users."""
+        count = user_count(users)
+        return Forecast.of_shares(
+            count,
+            math.sqrt(max(self.variance(0.0), self.variance(1.0)) / count),
+            math.sqrt(self.variance(1.0 / self.labels.size) / count),
+            "if all answers are equally frequent",
+        )
+
+    # Tables
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize`` and ``estimate``, the latter on request on the simplex as well."""
+        names = self.labels.shown()
+        known = f"0 to {len(names) - 1}" if self.labels.names is None else ", ".join(names[:6])
+        more = ", ..." if self.labels.names is not None and len(names) > 6 else ""
+        takes = Column("answer", f"one of {known}{more}", any_name=True)
+        wanted = "the frequencies of the answers"
+        randomize, estimate = column_operations(
+            self, takes, self._report_text, self._client, (ANYWAY,), wanted
+        )
+        return randomize, with_simplex(estimate)
+
+    def _client(self, answers: Values, settings: Settings, rng: Rng) -> Values:
+        return self.written(self.draw(self.labels.encode(answers), bit_source(rng)))
+
+    # Certificates and file
+
+    def audit(self) -> ClassAudit:
+        """Return the exact privacy audit of the weights that are drawn by."""
+        return audit_classes(self._report_classes(), self.epsilon, pairs_of_classes(self.labels.size))
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return the exact certificates of privacy and of the sum of the weights."""
+        return self.audit().certificate(), Certificate("normalization", True, True, {"row_sum": f"2**{BITS}"})
+
+    def _figures(self) -> str:
+        parameters = ", ".join(f"{key}={value}" for key, value in self.parameters().items())
+        middle = f", {parameters}" if parameters else ""
+        return f"{counted(self.labels.size, 'category')}{middle}, epsilon={self.epsilon:g}"
+
+    def parameters(self) -> dict[str, int]:
+        """Return the parameters besides categories and epsilon."""
+        return {}
+
+    def content(self) -> dict[str, Any]:
+        """Return categories, promise, labels, parameters and weights as plain values."""
+        return {
+            "epsilon": self.epsilon,
+            "categories": self.labels.size,
+            "labels": None if self.labels.names is None else list(self.labels.names),
+            "total": TOTAL,
+            **self.parameters(),
+            **self.weights(),
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Build the mechanism from plain values, auditing it again."""
+        require_total(content)
+        given = {name: value for name, value in content.items() if name != "total"}
+        return cls(**given)

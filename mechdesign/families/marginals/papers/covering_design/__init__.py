@@ -1,1 +1,0 @@
-"""What the sources say of ``covering-design``: published methods, quantities, simulations."""

@@ -1,1 +1,0 @@
-"""What the sources say of ``frequency-oracle``: published methods, quantities, simulations."""

@@ -1,1 +1,0 @@
-"""What the sources say of ``marginal-views``: published methods, quantities, simulations."""
