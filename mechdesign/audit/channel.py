@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.verdict import PrivacyAudit
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.validation import one_of, privacy_delta, privacy_epsilon
+from mechdesign.core.validation import double_delta, double_epsilon, one_of
 from mechdesign.exact.exponential import exp_lower, exp_written, float_up, log_ratio, true_bound
 from mechdesign.exact.numbers import rational, shown
 from mechdesign.exact.randomness import TOTAL
@@ -92,7 +92,7 @@ def audit_channel(
     (False, 1.098612)
     """
     weights = require_channel(weights)
-    epsilon, delta = privacy_epsilon(epsilon), privacy_delta(delta)
+    epsilon, delta = double_epsilon(epsilon), double_delta(delta)
     notion = one_of("notion", notion, NOTIONS, FORMER_NOTIONS)
     if distance is not None:
         if delta > 0:
@@ -137,10 +137,10 @@ def channel_holds(
     ``written`` asks for the decimal that epsilon was written as, where that is below the double.
     """
     weights = require_channel(weights)
-    delta, notion = privacy_delta(delta), one_of("notion", notion, NOTIONS, FORMER_NOTIONS)
+    delta, notion = double_delta(delta), one_of("notion", notion, NOTIONS, FORMER_NOTIONS)
     if not ordered_pairs(len(weights)):
         return False
-    bound = exp_written(epsilon) if written else exp_lower(privacy_epsilon(epsilon))
+    bound = exp_written(epsilon) if written else exp_lower(double_epsilon(epsilon))
     most = Fraction(delta)
     # every summand of the set-wise delta is 0 exactly when the largest one is
     if delta == 0.0 or notion == "entry-wise":

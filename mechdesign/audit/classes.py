@@ -16,7 +16,7 @@ from typing import Any
 from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.validation import privacy_epsilon
+from mechdesign.core.validation import double_epsilon
 from mechdesign.core.values import frozen_value
 from mechdesign.exact.exponential import exp_lower, log_ratio, true_bound
 from mechdesign.exact.numbers import plain_int
@@ -95,7 +95,7 @@ def audit_classes(classes: Sequence[ReportClass], epsilon: float, pairs: int = 2
     >>> audit.holds, round(audit.true_epsilon, 6)
     (False, 1.098612)
     """
-    promised = privacy_epsilon(epsilon)
+    promised = double_epsilon(epsilon)
     read = [_checked(item) for item in classes]
     sums = [sum(item.count * side for item, side in zip(read, sides, strict=True)) for sides in _sides(read)]
     if not read or sums[0] != sums[1] or sums[0] == 0:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.validation import finite_array, privacy_epsilon
+from mechdesign.core.validation import finite_array, double_epsilon
 from mechdesign.core.values import frozen_value
 
 Array = NDArray[np.float64]
@@ -94,7 +94,7 @@ def audit_density(
     >>> audit.holds, round(audit.true_epsilon, 12)
     (True, 1.0)
     """
-    wanted = privacy_epsilon(epsilon)
+    wanted = double_epsilon(epsilon)
     values, reports = finite_array("inputs", inputs, 1), finite_array("outputs", outputs, 1)
     table = np.array(log_density(values[:, None], reports[None, :]), dtype=np.float64)
     if table.shape != (len(values), len(reports)):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.mass import binomial_mass
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted
-from mechdesign.core.validation import in_range, privacy_epsilon
+from mechdesign.core.validation import in_range, double_epsilon
 from mechdesign.exact.numbers import wholes
 
 Outcomes = NDArray[np.int64]
@@ -100,7 +100,7 @@ def attack(first: Any, second: Any, epsilon: float, confidence: float = 0.999) -
     if one.shape[1] != other.shape[1]:
         raise DataError("attack", f"outcomes of {one.shape[1]} and {other.shape[1]} columns", "give the same")
     level = in_range("confidence", confidence, 0.0, 1.0, low_open=True, high_open=True)
-    exponential = math.exp(min(privacy_epsilon(epsilon), LARGEST))
+    exponential = math.exp(min(double_epsilon(epsilon), LARGEST))
     found = [
         _one_way(top, bottom, exponential, (1.0 - level) / 4.0)
         for top, bottom in ((one, other), (other, one))

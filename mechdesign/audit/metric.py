@@ -26,7 +26,7 @@ from mechdesign.audit.triples import Triples, batches, ranked
 from mechdesign.audit.verdict import UNIT, PrivacyAudit
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.validation import privacy_epsilon
+from mechdesign.core.validation import double_epsilon
 from mechdesign.core.values import frozen_value, kept, kept_after
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio, true_bound
 from mechdesign.exact.numbers import double
@@ -44,7 +44,7 @@ CAP = 50.0
 
 def audit_metric_channel(weights: Weights, epsilon: float, distance: Floats) -> PrivacyAudit:
     """Audit metric privacy exactly; see :func:`mechdesign.audit.audit_channel`."""
-    weights, epsilon = require_channel(weights), privacy_epsilon(epsilon)
+    weights, epsilon = require_channel(weights), double_epsilon(epsilon)
     distance = require_distance(distance, len(weights))
     channel = MetricChannel(weights, distance, needed_pairs(distance))
     digits, witness = channel.true_epsilon()
@@ -107,7 +107,7 @@ class MetricChannel:
 
     def holds(self, epsilon: float) -> bool:
         """Return whether every needed pair satisfies its inequality, decided with integers where close."""
-        epsilon = privacy_epsilon(epsilon)
+        epsilon = double_epsilon(epsilon)
         with np.errstate(over="ignore"):
             rises = np.expm1(np.minimum(epsilon * self.apart, CAP))
         if (self.steps > rises * (1 + SLACK)).any():
@@ -207,7 +207,7 @@ def _largest_excess(weights: Weights, epsilon: float, distance: Floats) -> tuple
     All pairs count, not only the needed ones: an implied inequality may be missed by more than those
     that imply it.
     """
-    weights, epsilon = weight_matrix(weights), privacy_epsilon(epsilon)
+    weights, epsilon = weight_matrix(weights), double_epsilon(epsilon)
     distance = require_distance(distance, len(weights))
     with np.errstate(over="ignore"):
         rises = np.expm1(np.minimum(epsilon * distance, CAP))

@@ -31,7 +31,7 @@ from mechdesign.audit.channel import (
 from mechdesign.audit.pairs import distances, needed_pairs, require_pairs
 from mechdesign.audit.triples import batches
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.validation import finite_array, one_of, privacy_delta, privacy_epsilon
+from mechdesign.core.validation import double_delta, double_epsilon, finite_array, one_of
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.randomness import BITS, TOTAL
 
@@ -66,8 +66,8 @@ class PrivacyTarget:
         When one of them is none of this, or no double exactly.
     """
 
-    epsilon: float = kept(lambda name, value: privacy_epsilon(value))
-    delta: float = kept(lambda name, value: privacy_delta(value), default=0.0)
+    epsilon: float = kept(lambda name, value: double_epsilon(value))
+    delta: float = kept(lambda name, value: double_delta(value), default=0.0)
     distance: Array | None = kept(_distance, default=None, optional=True)
     notion: str = kept(partial(one_of, known=NOTIONS, renamed=FORMER_NOTIONS), default="ldp")
 

@@ -62,6 +62,20 @@ def privacy_epsilon(value: Any, field: str = "epsilon") -> float:
     return result
 
 
+def double_epsilon(value: Any, field: str = "epsilon") -> float:
+    """Return an epsilon that is a double exactly: what an audit compares integers with.
+
+    A promise of 1/3 or of the text 0.1 is between doubles: an audit at the nearest one could say that more
+    than the promise is no more.
+    """
+    return privacy_epsilon(double(field, value), field)
+
+
+def double_delta(value: Any, field: str = "delta") -> float:
+    """Return a delta in [0, 1) that is a double exactly, for an audit."""
+    return privacy_delta(double(field, value), field)
+
+
 def positive_epsilon(value: Any) -> float:
     """Return epsilon > 0 and finite: at 0 there is nothing to choose among."""
     result = privacy_epsilon(value)

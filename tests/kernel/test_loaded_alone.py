@@ -1,4 +1,4 @@
-"""A fresh process loads a mechanism whose class lives outside of the package of mechanisms."""
+"""A fresh process loads a mechanism by its type, and imports no other class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ print(load_mechanism(sys.argv[1]).type)
 """
 
 
-def test_a_class_of_a_home_is_found_by_the_type_in_its_file(tmp_path):
+def test_a_class_of_the_papers_is_found_by_the_type_in_its_file(tmp_path):
     model = md.load_model("marginals/five_habits")
     mechanism = md.solve(model.problem, "ft").mechanism()
     mechanism.save(tmp_path / "m.json")
@@ -45,15 +45,18 @@ def test_other_classes_than_that_of_the_file_are_not_imported(tmp_path):
 
 
 def test_the_module_of_every_type_is_the_only_one_with_its_word():
-    package = "mechdesign.collect"
-    here = {word: kind for word, kind in mechanism_types().items() if kind.__module__.startswith(package)}
+    packages = ("mechdesign.families", "mechdesign.collect")
+    here = {word: kind for word, kind in mechanism_types().items() if kind.__module__.startswith(packages)}
     assert len(here) > 50
     for word, kind in here.items():
-        assert list(kinds._naming(package, word)) == [kind.__module__]
+        assert list(kinds._naming(packages, word)) == [kind.__module__]
 
 
 def test_a_file_that_is_called_like_the_type_is_read_before_the_others(monkeypatch):
     read, has = [], kinds._has
     monkeypatch.setattr(kinds, "_has", lambda path, given: read.append(path) or has(path, given))
-    assert next(kinds._naming("mechdesign.collect", "kary-response")) == "mechdesign.collect.kary"
+    assert (
+        next(kinds._naming(["mechdesign.families", "mechdesign.collect"], "kary-response"))
+        == "mechdesign.collect.kary"
+    )
     assert len(read) < 10

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.validation import privacy_epsilon
+from mechdesign.core.validation import double_epsilon
 from mechdesign.core.values import frozen_value
 from mechdesign.exact.numbers import plain_int, rational
 
@@ -118,7 +118,7 @@ def audit_rounded(
     >>> audit.holds, round(audit.true_epsilon, 6)
     (True, 1.047566)
     """
-    wanted, width = Fraction(privacy_epsilon(epsilon)), rational("step", step)
+    wanted, width = Fraction(double_epsilon(epsilon)), rational("step", step)
     if width <= 0:
         raise CertificateError("location", "expected a step > 0")
     worst, place = steepest(_by_square(squares, weights))
