@@ -17,12 +17,18 @@ from mechdesign.core.validation import in_range
 from mechdesign.exact.exponential import float_up
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BitSource
-from mechdesign.families.location.audit.location import LocationAudit, audit_rounded
-from mechdesign.families.location.base import LocationMechanism
-from mechdesign.families.location.distance import Distances
+from mechdesign.families.location.lattice_noise import (
+    FINEST,
+    MARGIN,
+    Distances,
+    RadialWeights,
+    lengths,
+    radial_weights,
+    spline_rounding,
+)
+from mechdesign.families.location.location_audit import LocationAudit, audit_rounded
+from mechdesign.families.location.mechanism import LocationMechanism
 from mechdesign.families.location.planar import planar_quantile
-from mechdesign.families.location.radial import FINEST, MARGIN, RadialWeights, lengths, radial_weights
-from mechdesign.families.location.rounding import spline_rounding
 
 Array = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ from mechdesign.audit.density import audit_density
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.guarantee import Proof
 from mechdesign.exact.randomness import BITS, BitSource
-from mechdesign.families.location.audit.location import LocationAudit, per_length
-from mechdesign.families.location.base import LocationMechanism, planar_epsilon, probability
+from mechdesign.families.location.location_audit import LocationAudit, per_length
+from mechdesign.families.location.mechanism import LocationMechanism, planar_epsilon, probability
 
 Array = NDArray[np.float64]
 

@@ -13,21 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
-from mechdesign.core.validation import in_range
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.numbers import frozen
-from mechdesign.families.spectrum.audit.interference import (
-    InterferenceAudit,
-    audit_interference,
-    squared_distance,
-)
+from mechdesign.families.spectrum.geometry import InterferenceAudit, audit_interference, squared_distance
+from mechdesign.families.spectrum.numbers import coordinate, positive
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 Point = tuple[float | Fraction, float | Fraction]
-
-FARTHEST = 1e9
-"""Coordinates and radii are at most this large: squares and cubes stay far from the ends of doubles."""
 
 AGREEMENT = 1e-9
 """A distance that is given next to positions agrees with them up to this part."""
@@ -232,27 +225,6 @@ def root_below(square: Fraction) -> Fraction:
 
 
 # Reading what was given
-
-
-def coordinate(field: str, value: Any) -> float:
-    """Return a finite coordinate of moderate size."""
-    return in_range(field, value, -FARTHEST, FARTHEST)
-
-
-def positive(field: str, value: Any) -> float:
-    """Return a number above 0 of moderate size.
-
-    Examples
-    --------
-    >>> positive("price", 0)
-    Traceback (most recent call last):
-        ...
-    mechdesign.core.errors.ParameterError: price: 0 is not positive; give a number above 0
-    """
-    result = in_range(field, value, -math.inf, math.inf)
-    if result <= 0:
-        raise ParameterError(field, f"{result:g} is not positive", "give a number above 0")
-    return in_range(field, result, 1.0 / FARTHEST, FARTHEST)
 
 
 def users_of(where: str, given: Any, owner: Owner | None) -> tuple[dict[str, float], ...]:

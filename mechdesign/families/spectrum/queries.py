@@ -16,7 +16,7 @@ from mechdesign.core.errors import (
     suggestion,
 )
 from mechdesign.core.text import counted, table
-from mechdesign.families.spectrum.channel_program import coordinate, positive
+from mechdesign.families.spectrum.numbers import coordinate, positive
 
 STATUSES = ("served", "not served", "covered", "budget spent")
 """What can become of a query: ``not served``: others pay more; ``covered``: no room outside the owner's tiles

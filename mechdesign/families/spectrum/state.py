@@ -20,7 +20,7 @@ from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, unread
 from mechdesign.exact.numbers import plain_int
 from mechdesign.families.spectrum.queries import STATUSES, Answer
-from mechdesign.families.spectrum.registered import Registered
+from mechdesign.families.spectrum.registration import Registered
 from mechdesign.work.files import read_text, whole_file
 
 FORMAT = "mechdesign-spectrum-state"

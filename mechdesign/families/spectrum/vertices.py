@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from mechdesign.core.errors import MethodError
-from mechdesign.families.spectrum.groups import Conflicts, static_bounds
-from mechdesign.families.spectrum.prices import Prices, prices_of, rows_of
+from mechdesign.families.spectrum.conflicts import Conflicts, Prices, prices_of, rows_of, static_bounds
 
 OUT, FULL, RING = -1, -2, -3
 """Choices of a user; a number from 0 on is the neighbour it is tight with."""
