@@ -132,12 +132,12 @@ class PlanarLattice(LocationMechanism):
         if cells <= self.rows * self.columns:
             raise CertificateError("lattice", "the even part is not over the area and its surroundings")
         # (rows + 2 r)(columns + 2 r) = cells
-        found = (math.isqrt(total * total - 4 * (self.rows * self.columns - cells)) - total) // 4
-        if found < math.isqrt(self.weights.squares[-1]) + MARGIN:
+        result = (math.isqrt(total * total - 4 * (self.rows * self.columns - cells)) - total) // 4
+        if result < math.isqrt(self.weights.squares[-1]) + MARGIN:
             raise CertificateError(
                 "lattice", "vectors and rounding reach beyond the rectangle of the even part", "rebuild it"
             )
-        return found
+        return result
 
     @cached_property
     def _audit(self) -> LocationAudit:

@@ -143,16 +143,16 @@ class RadialWeights:
 
     def draw(self, count: int, source: BitSource) -> tuple[Index, Index]:
         """Return vectors, and for those of the even part the number of a cell of the rectangle, else -1."""
-        drawn = source.integers(count)
-        again = np.flatnonzero(drawn >= self.total)
+        numbers = source.integers(count)
+        again = np.flatnonzero(numbers >= self.total)
         while len(again):
-            drawn[again] = source.integers(len(again))
-            again = again[drawn[again] >= self.total]
+            numbers[again] = source.integers(len(again))
+            again = again[numbers[again] >= self.total]
         even = self.floor * self.cells
-        cells = np.where(drawn < even, drawn // self.floor, -1)
+        cells = np.where(numbers < even, numbers // self.floor, -1)
         vectors, ends = self._vectors
         starts, above, before = self._lengths
-        rest = np.maximum(drawn - even, 0)
+        rest = np.maximum(numbers - even, 0)
         place = np.searchsorted(ends, rest, side="right")
         place[cells >= 0] = 0
         return vectors[starts[place] + (rest - before[place]) // above[place]], cells
@@ -169,8 +169,8 @@ def lengths(reach: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     side = np.arange(-reach, reach + 1)
     squared = (side[:, None] ** 2 + side**2).ravel()
     counts = np.bincount(squared[squared <= reach * reach])
-    found = np.flatnonzero(counts)
-    return tuple(found.tolist()), tuple(counts[found].tolist())
+    squares = np.flatnonzero(counts)
+    return tuple(squares.tolist()), tuple(counts[squares].tolist())
 
 
 def radial_weights(epsilon: float, step: float, rows: int, columns: int) -> RadialWeights:
@@ -268,22 +268,22 @@ def spline_rounding(points: Array, low: Array, step: float, source: BitSource) -
     ([3, 4, 5], True)
     """
     words = source.integers(2 * len(points)).reshape(-1, 2)
-    drawn = (words >> HALF) + (words & ((1 << HALF) - 1))
-    sums = (points - low) / step - 0.5 + drawn * 2.0**-HALF
+    numbers = (words >> HALF) + (words & ((1 << HALF) - 1))
+    sums = (points - low) / step - 0.5 + numbers * 2.0**-HALF
     moved = np.floor(sums)
     rest = sums - moved
     unsure = (rest < ERROR) | (rest > 1.0 - OPEN - ERROR)
-    found: Index = moved.astype(np.int64)
+    result: Index = moved.astype(np.int64)
     for row, axis in np.argwhere(unsure):
         exact = (Fraction(points[row, axis]) - Fraction(low[axis])) / Fraction(step) - Fraction(1, 2)
-        found[row, axis] = _decided(exact, int(drawn[row, axis]), source)
-    return found
+        result[row, axis] = _decided(exact, int(numbers[row, axis]), source)
+    return result
 
 
-def _decided(place: Fraction, drawn: int, source: BitSource) -> int:
+def _decided(place: Fraction, number: int, source: BitSource) -> int:
     """Return floor(place + U_1 + U_2), the first bits of both numbers, added, being known."""
     unit = Fraction(1, 1 << HALF)
-    least = place + drawn * unit
+    least = place + number * unit
     while least + 2 * unit > math.floor(least) + 1:
         word = int(source.integers(1)[0])
         unit /= 1 << HALF

@@ -118,13 +118,13 @@ def audit_rounded(
     >>> audit.holds, round(audit.true_epsilon, 6)
     (True, 1.047566)
     """
-    wanted, width = Fraction(privacy_epsilon(epsilon)), rational("step", step)
+    limit, width = Fraction(privacy_epsilon(epsilon)), rational("step", step)
     if width <= 0:
         raise CertificateError("location", "expected a step > 0")
     worst, place = steepest(_by_square(squares, weights))
-    true, proven = _root_up(worst / width**2), worst <= (wanted * width) ** 2
+    true, proven = _root_up(worst / width**2), worst <= (limit * width) ** 2
     witness = {"vector": list(place), "step": float(width)}
-    proof = Proof(per_length(wanted), min(true, wanted) if proven else true)
+    proof = Proof(per_length(limit), min(true, limit) if proven else true)
     return LocationAudit(proof, witness, "for any two locations, rounding included")
 
 
@@ -152,10 +152,10 @@ def square_lengths(count: int) -> list[int]:
     reach = max(2, isqrt(2 * count))
     while True:
         side = np.arange(reach + 1) ** 2
-        found = np.unique(side[:, None] + side)
-        found = found[found <= reach * reach]
-        if len(found) >= count:
-            return [int(square) for square in found[:count]]
+        squares = np.unique(side[:, None] + side)
+        squares = squares[squares <= reach * reach]
+        if len(squares) >= count:
+            return [int(square) for square in squares[:count]]
         reach *= 2
 
 

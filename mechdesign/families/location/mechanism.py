@@ -73,27 +73,27 @@ def _randomized(
 
 def _columns(mechanism: LocationMechanism, source: Source, settings: Settings) -> list[str]:
     """Return the two columns: those named, those it was built for, x and y, or the only two."""
-    given = list(settings["column"] or mechanism.data_columns)
-    if not given:
+    names = list(settings["column"] or mechanism.data_columns)
+    if not names:
         require_commas(source)
-        given = [X, Y] if {X, Y} <= set(source.columns) else list(source.columns)
-        if len(given) != 2:
+        names = [X, Y] if {X, Y} <= set(source.columns) else list(source.columns)
+        if len(names) != 2:
             raise DataError(
                 source.name,
-                f"has {counted(len(given), 'column')} ({', '.join(given[:8])})",
+                f"has {counted(len(names), 'column')} ({', '.join(names[:8])})",
                 "name two with --column, x before y",
             )
-        if given != [X, Y] and any(mechanism._is_value(name) for name in given):
+        if names != [X, Y] and any(mechanism._is_value(name) for name in names):
             raise DataError(
                 source.name,
                 "its first line is numbers: add a header line, or name these columns with --column",
             )
-    if len(given) != 2:
+    if len(names) != 2:
         raise ParameterError(
-            "--column", f"{counted(len(given), 'column')} for a location", "name two, x before y"
+            "--column", f"{counted(len(names), 'column')} for a location", "name two, x before y"
         )
-    require_data(source, given)
-    return given
+    require_data(source, names)
+    return names
 
 
 Array = NDArray[np.float64]

@@ -77,8 +77,8 @@ def best_radii(
         if key not in seen:
             allowance = nodes * CROWD**3 // max(CROWD, len(members)) ** 3
             seen[key] = _component(users_of_channel(channel, members, limits), allowance)
-        found, most = seen[key]
-        radii[members] = found
+        part, most = seen[key]
+        radii[members] = part
         bound += most
     return radii, bound
 
@@ -89,11 +89,11 @@ def _component(users: Users, nodes: int) -> tuple[list[float], float]:
 
     def leaf(choices: Sequence[int]) -> float:
         nonlocal value
-        made = resolved(choices, users.radius, users.reach, lambda i, j: users.margins[i][j], float)
-        if made is not None and _keeps(users, choices, [alpha for alpha, _ in made]):
-            total = math.fsum(users.revenue(user, alpha) for user, (alpha, _) in enumerate(made))
+        expressions = resolved(choices, users.radius, users.reach, lambda i, j: users.margins[i][j], float)
+        if expressions is not None and _keeps(users, choices, [alpha for alpha, _ in expressions]):
+            total = math.fsum(users.revenue(user, alpha) for user, (alpha, _) in enumerate(expressions))
             if total > value:
-                value, best[0] = total, [max(alpha, 0.0) for alpha, _ in made]
+                value, best[0] = total, [max(alpha, 0.0) for alpha, _ in expressions]
         return value
 
     search = VertexSearch(users, 0.0, 0.0, 0.0, leaf, value, nodes)
@@ -153,15 +153,15 @@ class Patterns:
 
     def _leaf(self, choices: Sequence[int]) -> float:
         users = self.users
-        made = resolved(choices, users.radius, users.reach, lambda i, j: users.margins[i][j], float)
-        if made is None:
+        expressions = resolved(choices, users.radius, users.reach, lambda i, j: users.margins[i][j], float)
+        if expressions is None:
             return self.best
-        low, high = _range(users, choices, made, self.low, self.high, 1e-9 * (1.0 + self.high))
+        low, high = _range(users, choices, expressions, self.low, self.high, 1e-9 * (1.0 + self.high))
         if low > high:
             return self.best
         most = math.fsum(
             users.revenue(j, alpha + beta * (low if beta < 0 else high))
-            for j, (alpha, beta) in enumerate(made)
+            for j, (alpha, beta) in enumerate(expressions)
         )
         if most - self.channel.privacy_cost / high > self.best:
             self._exact(choices)
@@ -170,22 +170,22 @@ class Patterns:
     def _exact(self, choices: Sequence[int]) -> None:
         users = self.users
         radius, reach = ([Fraction(v) for v in part] for part in (users.radius, users.reach))
-        made = resolved(choices, radius, reach, lambda i, j: Fraction(users.margins[i][j]), Fraction)
-        if made is None:
+        expressions = resolved(choices, radius, reach, lambda i, j: Fraction(users.margins[i][j]), Fraction)
+        if expressions is None:
             return
-        low, high = _range(users, choices, made, Fraction(self.low), Fraction(self.high), Fraction(0))
+        low, high = _range(users, choices, expressions, Fraction(self.low), Fraction(self.high), Fraction(0))
         if low > high:
             return
         total = [Fraction(0)] * 4
-        for j, expression in enumerate(made):
+        for j, expression in enumerate(expressions):
             if choices[j] != OUT:
                 for power, part in enumerate(_cubic(users.factor[j], users.privacy[j], expression)):
                     total[power] += part
-        found = maximum(total, self.pole, low, high)
-        self.bound = max(self.bound, float_up(found.bound))
-        if float_down(found.value) > self.best:
-            self.best, self.level = float_down(found.value), found.place
-            self.radii = [alpha + beta * found.place for alpha, beta in made]
+        peak = maximum(total, self.pole, low, high)
+        self.bound = max(self.bound, float_up(peak.bound))
+        if float_down(peak.value) > self.best:
+            self.best, self.level = float_down(peak.value), peak.place
+            self.radii = [alpha + beta * peak.place for alpha, beta in expressions]
 
 
 def _cubic(factor: float, privacy: float, radius: Linear) -> list[Fraction]:
@@ -201,17 +201,17 @@ def _cubic(factor: float, privacy: float, radius: Linear) -> list[Fraction]:
     ]
 
 
-def _range(users: Users, choices: Sequence[int], made: Any, low: Any, high: Any, slack: Any) -> Any:
+def _range(users: Users, choices: Sequence[int], expressions: Any, low: Any, high: Any, slack: Any) -> Any:
     """Return the interval of L on which a pattern keeps every limit, in whatever numbers are given."""
     number: Any = Fraction if isinstance(slack, Fraction) else float
     rows = []  # alpha + beta L <= 0
     served = [user for user, choice in enumerate(choices) if choice != OUT]
     for place, i in enumerate(served):
-        alpha, beta = made[i]
+        alpha, beta = expressions[i]
         rows += [(-alpha, -beta), (alpha - number(users.radius[i]), beta)]
         rows.append((alpha - number(users.reach[i]), beta + 1))
         for j in served[place + 1 :]:
-            other, slope = made[j]
+            other, slope = expressions[j]
             if users.margins[i][j] < users.radius[i] + users.radius[j]:
                 rows.append((alpha + other - number(users.margins[i][j]), beta + slope))
     for alpha, beta in rows:
@@ -255,9 +255,9 @@ def least_level(channel: Channel, value: float) -> float:
     return min(channel.most, (1.0 - 2.0**-40) * channel.privacy_cost / room) if room > 0 else channel.most
 
 
-def _safe(channel: Channel, found: RadiiAtLevel) -> RadiiAtLevel:
-    radii = channel.allowed(found.radii, found.level)
-    return RadiiAtLevel(radii, found.level, channel.utility(radii, found.level))
+def _safe(channel: Channel, allocation: RadiiAtLevel) -> RadiiAtLevel:
+    radii = channel.allowed(allocation.radii, allocation.level)
+    return RadiiAtLevel(radii, allocation.level, channel.utility(radii, allocation.level))
 
 
 # Many users: parts of the range of L, each bounded by the revenue at its lower end
@@ -285,8 +285,8 @@ def bound_of_many(
     best, cost = _safe(channel, start), channel.privacy_cost
     if channel.owner is None:
         radii, bound = best_radii(channel, channel.radius, nodes)
-        found = _safe(channel, RadiiAtLevel(radii, 0.0, 0.0))
-        return bound + channel.rounding, max(best, found, key=lambda item: item.value)
+        allocation = _safe(channel, RadiiAtLevel(radii, 0.0, 0.0))
+        return bound + channel.rounding, max(best, allocation, key=lambda item: item.value)
     most = channel.most
     known: dict[float, float] = {}
     seen: Known = {}
@@ -296,8 +296,8 @@ def bound_of_many(
         if level not in known:
             caps = np.clip(np.minimum(channel.radius, channel.reach - level), 0.0, None)
             radii, known[level] = best_radii(channel, caps, nodes, seen)
-            found = _safe(channel, RadiiAtLevel(radii, level, 0.0))
-            best = max(best, found, key=lambda item: item.value)
+            allocation = _safe(channel, RadiiAtLevel(radii, level, 0.0))
+            best = max(best, allocation, key=lambda item: item.value)
         return known[level]
 
     least = least_level(channel, best.value)

@@ -103,22 +103,22 @@ LONGEST = 200
 """Users are listed by ``repr`` up to this length of it."""
 
 
-def _primary(field: str, given: Any) -> dict[str, float]:
-    owner = Owner.of(field, given)
+def _primary(field: str, value: Any) -> dict[str, float]:
+    owner = Owner.of(field, value)
     return {"x": owner.x, "y": owner.y, "protection": owner.protection}
 
 
-def _secondary(problem: SpectrumChannel, field: str, given: Any) -> tuple[dict[str, float], ...]:
-    return users_of(field, given, problem.owner)
+def _secondary(problem: SpectrumChannel, field: str, value: Any) -> tuple[dict[str, float], ...]:
+    return users_of(field, value, problem.owner)
 
 
-def _levels(field: str, given: Any) -> Any:
-    levels = levels_of(given)
+def _levels(field: str, value: Any) -> Any:
+    levels = levels_of(value)
     return list(levels) if isinstance(levels, tuple) else levels
 
 
-def _channels(problem: SpectrumChannel, field: str, given: Any) -> tuple[Mapping[str, Any], ...]:
-    return tuple(problem._with(given).content()["channels"][1:])
+def _channels(problem: SpectrumChannel, field: str, value: Any) -> tuple[Mapping[str, Any], ...]:
+    return tuple(problem._with(value).content()["channels"][1:])
 
 
 @frozen_problem(eq=False)
@@ -295,15 +295,15 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         """Return by how much radii are out of range, pairs overlap, and circles reach into the owner's."""
         radii, level = np.asarray(variables["radii"]), float(variables["privacy"])
         channel, served = self.channel, np.flatnonzero(radii > 0)
-        found = {"radii": max(0.0, float((-radii).max()), float((radii - channel.radius).max()))}
+        excess = {"radii": max(0.0, float((-radii).max()), float((radii - channel.radius).max()))}
         sums = radii[served][:, None] + radii[served]
         over = sums - channel.margins[np.ix_(served, served)]
-        found["pairs"] = max(0.0, float(over.max())) if len(served) else 0.0
+        excess["pairs"] = max(0.0, float(over.max())) if len(served) else 0.0
         if self.owner is not None:
             rings = radii[served] + level - channel.reach[served]
-            found["ring"] = max(0.0, float(rings.max())) if len(served) else 0.0
-            found["privacy"] = max(0.0, level - channel.most) if level > 0 else math.inf
-        return found
+            excess["ring"] = max(0.0, float(rings.max())) if len(served) else 0.0
+            excess["privacy"] = max(0.0, level - channel.most) if level > 0 else math.inf
+        return excess
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return that nobody interferes, exactly from the positions, and optimality."""
@@ -314,13 +314,13 @@ class SpectrumChannel(Problem[SpectrumDatabase]):
         )
 
 
-def _with_tile(where: str, given: Any, tiling: Tiling) -> Any:
+def _with_tile(where: str, owner_entry: Any, tiling: Tiling) -> Any:
     """Return a channel with the tile of its owner in place of the owner's place."""
-    if not isinstance(given, Mapping) or not {"x", "y"} & set(given):
-        return given
-    owner = Owner.of(where, {key: value for key, value in given.items() if key != "name"})
+    if not isinstance(owner_entry, Mapping) or not {"x", "y"} & set(owner_entry):
+        return owner_entry
+    owner = Owner.of(where, {key: value for key, value in owner_entry.items() if key != "name"})
     tile = list(tiling.tile_of(owner.x, owner.y))
-    return {"name": given.get("name"), "tiles": [tile], "protection": owner.protection}
+    return {"name": owner_entry.get("name"), "tiles": [tile], "protection": owner.protection}
 
 
 def outcome(
@@ -367,8 +367,8 @@ def figures(problem: SpectrumChannel, solution: Solution[Any]) -> list[Figure]:
     ):
         if served.any():
             x, y = channel.x[served], channel.y[served]
-            shown = names[served].tolist() if series == 0 else ()
-            marks.append(Circles(x=x, y=y, radius=radius[served], names=shown, label=label, series=series))
+            labels = names[served].tolist() if series == 0 else ()
+            marks.append(Circles(x=x, y=y, radius=radius[served], names=labels, label=label, series=series))
     if (~served).any():
         out = ~served
         marks.append(

@@ -59,11 +59,11 @@ def allocation_by_cuts(problem: SpectrumChannel, gap: float = GAP, seconds: floa
     seconds = min(SECONDS, SECONDS_A_USER * problem.size) if seconds is None else seconds
     in_range("seconds", seconds, 0.0, 1e6)
     channel = problem.channel
-    found = bounded(channel, gap, seconds)
-    radii = channel.allowed(found.best.radii, found.best.level)
-    notes = {"rounds": found.rounds, "columns": found.columns, "rows": found.rows}
+    result = bounded(channel, gap, seconds)
+    radii = channel.allowed(result.best.radii, result.best.level)
+    notes = {"rounds": result.rounds, "columns": result.columns, "rows": result.rows}
     source = "a linear program of intervals of radii, by weak duality"
-    return outcome(problem, radii, found.best.level, "cuts", found.bound, source, notes)
+    return outcome(problem, radii, result.best.level, "cuts", result.bound, source, notes)
 
 
 def why_no_cuts(problem: SpectrumChannel) -> str | None:
@@ -78,9 +78,9 @@ def allocation_from_lists(problem: SpectrumChannel) -> Outcome:
     covered = nobody(problem, "lists and annealing")
     if covered is not None:
         return covered
-    found = quick(problem.channel)
-    radii = problem.channel.allowed(found.radii, found.level)
-    return outcome(problem, radii, found.level, "lists and annealing")
+    allocation = quick(problem.channel)
+    radii = problem.channel.allowed(allocation.radii, allocation.level)
+    return outcome(problem, radii, allocation.level, "lists and annealing")
 
 
 MOST_USERS_OF_MILP, MOST_PAIRS = 300, 1000
@@ -207,16 +207,16 @@ class Program:
         """Return sets of users of which at most one is served, that hold every such pair."""
         barred = self.channel.margins <= 0
         uncovered = {(i, j) for a, i in enumerate(self.live) for j in self.live[a + 1 :] if barred[i, j]}
-        found = []
+        cliques = []
         while uncovered:
             clique = list(min(uncovered))
             for user in self.live:
                 if user not in clique and all(barred[user, other] for other in clique):
                     clique.append(user)
             clique.sort()
-            found.append(clique)
+            cliques.append(clique)
             uncovered -= {(i, j) for a, i in enumerate(clique) for j in clique[a + 1 :]}
-        return found
+        return cliques
 
     def program(self) -> MixedProgram:
         """Return the program."""
@@ -231,11 +231,11 @@ class Program:
 
     def radii(self, values: Array) -> Array:
         """Return the radii of a solution."""
-        found = np.zeros(self.channel.size)
+        result = np.zeros(self.channel.size)
         for user in self.live:
             if values[self.served[user]] > 0.5:
-                found[user] = sum(values[place] * part for place, part in self.grown[user])
-        return found
+                result[user] = sum(values[place] * part for place, part in self.grown[user])
+        return result
 
 
 def allocation_by_integer_program(
@@ -280,8 +280,8 @@ def allocation_by_integer_program(
 
 def _largest_crowd(channel: Channel) -> int:
     """Return the size of the largest component of the conflict graph."""
-    wanted = channel.radius.tolist()
-    parts = Conflicts.of(channel.margins.tolist(), wanted).components(wanted)
+    caps = channel.radius.tolist()
+    parts = Conflicts.of(channel.margins.tolist(), caps).components(caps)
     return max(len(part) for part in parts)
 
 

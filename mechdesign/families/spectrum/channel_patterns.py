@@ -105,10 +105,10 @@ def allocation_from_patterns(problem: SpectrumChannel) -> Outcome:
     for served, low, high in patterns(channel):
         if low > high or (pole and high <= 0):
             continue
-        found, tried = maximum(_revenue(channel, served), pole, low, high), tried + 1
-        bound = found.bound if bound is None else max(bound, found.bound)
-        if best is None or (found.value, found.place) > best[:2]:
-            best = (found.value, found.place, served)
+        peak, tried = maximum(_revenue(channel, served), pole, low, high), tried + 1
+        bound = peak.bound if bound is None else max(bound, peak.bound)
+        if best is None or (peak.value, peak.place) > best[:2]:
+            best = (peak.value, peak.place, served)
     if best is None or bound is None:
         return Outcome(status="failed", solver="patterns", message="no pattern has an interval; report this")
     level = float_down(best[1])
@@ -152,8 +152,8 @@ def allocation_from_tree(problem: SpectrumChannel, nodes: int = NODES) -> Outcom
         radii, bound = best_radii(problem.channel, problem.channel.radius, nodes)
         allowed = problem.channel.allowed(np.asarray(radii), 0.0)
         return outcome(problem, allowed, 0.0, "search tree", bound + problem.channel.rounding, source)
-    found = best_pattern(problem.channel, nodes)
-    return outcome(problem, found.radii, found.level, "search tree", found.bound, source)
+    allocation = best_pattern(problem.channel, nodes)
+    return outcome(problem, allocation.radii, allocation.level, "search tree", allocation.bound, source)
 
 
 def why_no_tree(problem: SpectrumChannel) -> str | None:

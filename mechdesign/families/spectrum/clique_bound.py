@@ -99,7 +99,7 @@ class Cliques:
         apart = low >= rest_of(self.crowd.margins[np.ix_(users, users)], low[:, None])
         apart |= users[:, None] == users
         np.fill_diagonal(apart, False)
-        found: dict[tuple[int, ...], float] = {}
+        totals: dict[tuple[int, ...], float] = {}
         for first in range(len(users)):
             if time.monotonic() > until:
                 break
@@ -110,9 +110,9 @@ class Cliques:
             for members in sets:
                 total = float(values[members].sum())
                 if total > 1.0 + BROKEN:
-                    found[tuple(sorted(members))] = total
+                    totals[tuple(sorted(members))] = total
         rows = []
-        for chosen in sorted(found, key=lambda key: -found[key])[:MOST]:
+        for chosen in sorted(totals, key=lambda key: -totals[key])[:MOST]:
             members = list(chosen)
             alpha = np.full(len(self.crowd.caps), np.inf)
             np.minimum.at(alpha, users[members], low[members])
@@ -154,11 +154,11 @@ def rest_of(margins: Array, taken: Array) -> Array:
     >>> float(rest_of(np.array([1.0]), np.array([-(2.0**-60)]))[0]) > 1.0
     True
     """
-    found: Array = margins - taken
+    rest: Array = margins - taken
     with np.errstate(invalid="ignore"):
-        shift = found - margins
-        error = (margins - (found - shift)) - (taken + shift)
-    return np.where(error > 0, np.nextafter(found, np.inf), found)
+        shift = rest - margins
+        error = (margins - (rest - shift)) - (taken + shift)
+    return np.where(error > 0, np.nextafter(rest, np.inf), rest)
 
 
 def _gathered(first: int, near: Places, apart: NDArray[np.bool_]) -> list[int]:
@@ -303,10 +303,10 @@ class Thresholds:
         """Solve the program once by an interior point method."""
         matrix = self._matrix()
         exactly = np.append(self.exactly, np.zeros(len(self.rows), dtype=bool))
-        found = packed(self.paid, matrix, exactly, seconds)
-        if found is not None and np.isfinite(found[1]).all():
-            self.values = found[0]
-            self._take(matrix.tocsr(), found[1])
+        solution = packed(self.paid, matrix, exactly, seconds)
+        if solution is not None and np.isfinite(solution[1]).all():
+            self.values = solution[0]
+            self._take(matrix.tocsr(), solution[1])
 
     def _matrix(self) -> Any:
         """Return the matrix by columns: rows of users, then cliques."""

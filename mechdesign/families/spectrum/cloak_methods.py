@@ -34,10 +34,10 @@ def cell_by_conic_program(problem: SpectrumCloakDesign) -> Outcome:
     rows = [length >= low / unit] if low > 0 else []
     rows += [length <= high / unit] if math.isfinite(high) else []
     value = lost + (privacy / unit / money) * cvxpy.inv_pos(length)
-    found = solve_convex(cvxpy.Problem(cvxpy.Minimize(value), rows))
-    if found.status not in ("optimal", "feasible") or length.value is None:
-        return Outcome(status="failed", solver=found.solver, message=found.message)
-    return outcome(problem, float(length.value) * unit, found.solver)
+    answer = solve_convex(cvxpy.Problem(cvxpy.Minimize(value), rows))
+    if answer.status not in ("optimal", "feasible") or length.value is None:
+        return Outcome(status="failed", solver=answer.solver, message=answer.message)
+    return outcome(problem, float(length.value) * unit, answer.solver)
 
 
 def cell_from_cubic(problem: SpectrumCloakDesign) -> Outcome:

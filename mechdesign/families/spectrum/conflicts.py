@@ -43,11 +43,11 @@ class Conflicts:
         [[(1, 3.0)], [(0, 3.0)]]
         """
         live = [user for user, cap in enumerate(caps) if cap > 0]
-        found: list[list[tuple[int, float]]] = [[] for _ in caps]
+        neighbors: list[list[tuple[int, float]]] = [[] for _ in caps]
         for one in live:
             row = margins[one]
-            found[one] = [(other, row[other]) for other in live if row[other] < caps[one] + caps[other]]
-        return cls(found)
+            neighbors[one] = [(other, row[other]) for other in live if row[other] < caps[one] + caps[other]]
+        return cls(neighbors)
 
     def components(self, caps: Sequence[float]) -> list[list[int]]:
         """Return the connected components of users with a positive cap, each sorted.
@@ -183,7 +183,7 @@ def rows_of(
     best_share : callable
         The largest sum of t_j / T_j(c_j) of a few users, or a bound of it.
     """
-    found: list[Row] = []
+    rows: list[Row] = []
     near = [dict(row) for row in conflicts.neighbours]
     uncovered: set[tuple[int, int]] = set()
     for i, row in enumerate(conflicts.neighbours):
@@ -196,7 +196,7 @@ def rows_of(
             rise, across = other - rest, full - left
             if rise > 0 and across > 0:
                 limit = (full / across + rest / rise) * (1.0 + SAFETY)
-                found.append(({i: 1.0 / across, j: 1.0 / rise}, limit))
+                rows.append(({i: 1.0 / across, j: 1.0 / rise}, limit))
     while uncovered:
         members = list(min(uncovered))
         hard = near[members[0]][members[1]] <= 0
@@ -210,8 +210,8 @@ def rows_of(
         if len(members) > 2:
             excluded = all(near[i][j] <= 0 for i in members for j in members if i < j)
             limit = 1.0 if excluded else best_share(members)
-            found.append(({user: 1.0 / revenue(user, caps[user]) for user in members}, limit * (1 + SAFETY)))
-    return found
+            rows.append(({user: 1.0 / revenue(user, caps[user]) for user in members}, limit * (1 + SAFETY)))
+    return rows
 
 
 def prices_of(rows: Sequence[Row], most: Sequence[float]) -> Prices | None:

@@ -80,8 +80,8 @@ class Crowd:
     def entries(self, row: Row, users: Places, low: Array, paid: Array) -> Array:
         """Return the entries of columns in a row."""
         inside = low >= row.alpha[users]
-        found: Array = np.where(inside, np.clip(row.base[users] + row.slope[users] * paid, 0.0, 1.0), 0.0)
-        return found
+        result: Array = np.where(inside, np.clip(row.base[users] + row.slope[users] * paid, 0.0, 1.0), 0.0)
+        return result
 
     def clique(self, members: Places, low: Array) -> Row:
         """Return the row of columns no two of which go together, with all users that can be added."""
@@ -129,9 +129,9 @@ class Crowd:
         np.minimum.at(alpha, members, lows)
         start = start.copy()
         start[user] = np.inf
-        found = self._lifted(alpha, start, base, slope)
-        found.alpha[user] = low
-        return found
+        row = self._lifted(alpha, start, base, slope)
+        row.alpha[user] = low
+        return row
 
     def _lifted(self, alpha: Array, start: Array, base: Array, slope: Array) -> Row:
         """Add users one after the other, those with the least thresholds first."""
@@ -180,10 +180,10 @@ class RowTable:
     def entries(self, user: int, low: float, paid: float) -> Array:
         """Return the entries of one column in all rows."""
         inside = low >= self.alpha[:, user]
-        found: Array = np.where(
+        result: Array = np.where(
             inside, np.clip(self.base[:, user] + self.slope[:, user] * paid, 0.0, 1.0), 0.0
         )
-        return found
+        return result
 
     def costs(self, prices: Array, users: Places, low: Array, paid: Array) -> Array:
         """Return the costs of columns at prices of the rows."""
@@ -219,9 +219,9 @@ class Used:
 
     def broken(self, until: float) -> list[tuple[float, Row]]:
         """Return broken rows with their sums, most broken first."""
-        found = self._cliques(until) + self._ramps(until)
-        found.sort(key=lambda pair: -pair[0])
-        return found
+        rows = self._cliques(until) + self._ramps(until)
+        rows.sort(key=lambda pair: -pair[0])
+        return rows
 
     def _collected(self, rest: Places) -> list[int]:
         """Return columns of a list, from its front, that all exclude each other."""
@@ -232,7 +232,7 @@ class Used:
         return members
 
     def _cliques(self, until: float) -> list[tuple[float, Row]]:
-        found, seen = [], set()
+        rows, seen = [], set()
         for first in range(len(self.users)):
             if time.monotonic() > until:
                 break
@@ -242,11 +242,11 @@ class Used:
             if key in seen or total < 1.0 + BROKEN:
                 continue
             seen.add(key)
-            found.append((total, self.crowd.clique(self.users[members], self.low[members])))
-        return found
+            rows.append((total, self.crowd.clique(self.users[members], self.low[members])))
+        return rows
 
     def _ramps(self, until: float) -> list[tuple[float, Row]]:
-        crowd, found = self.crowd, []
+        crowd, rows = self.crowd, []
         for user in np.unique(self.users).tolist():
             if user == crowd.owner or time.monotonic() > until:
                 continue
@@ -260,8 +260,8 @@ class Used:
                 own = mine[self.low[mine] >= low]
                 shares = np.clip(base[user] + slope[user] * self.paid[own], 0.0, 1.0)
                 weight = float(self.values[own] @ shares)
-                found += self._ramp(user, low, weight, (start, base, slope), near)
-        return found
+                rows += self._ramp(user, low, weight, (start, base, slope), near)
+        return rows
 
     def _ramp(
         self, user: int, low: float, weight: float, ramp: tuple[Array, Array, Array], near: Places

@@ -135,7 +135,7 @@ class Grant:
         expected = [self.region.room_by_sides(*user) for user in users]
         return bool(self.rooms.tolist() == expected)
 
-    def said(self, user: int) -> tuple[str, float]:
+    def answer_of(self, user: int) -> tuple[str, float]:
         """Return status and radius of a user: functions of the tiles and of the reports alone."""
         radius = float(self.radii[user])
         if radius > 0:
@@ -310,17 +310,17 @@ class SpectrumDatabase(Mechanism):
         RowError
             For a query that makes no sense, naming its row; nothing is then answered or spent.
         """
-        asked = checked_queries(queries, list(self.owners), self.levels)
-        print_ = digest(self.type, {"queries": [list(vars(query).values()) for query in asked]})
-        if asked and self.state.last.get("queries") == print_:
+        checked = checked_queries(queries, list(self.owners), self.levels)
+        print_ = digest(self.type, {"queries": [list(vars(query).values()) for query in checked]})
+        if checked and self.state.last.get("queries") == print_:
             rows = [Answer(*row) for row in self.state.last["answers"]]
             return Answers(tuple(rows), (self._budget(),), repeated=True)
         state = self.state.copy()
-        refused = _accounted(state, asked, self.budget)
+        refused = _accounted(state, checked, self.budget)
         answers: dict[tuple[str, str], Answer] = {}
         grants: dict[str, Grant] = {}
         for name in self.owners:
-            here = [query for query in asked if query.channel == name]
+            here = [query for query in checked if query.channel == name]
             accepted = [query for query in here if query.user not in refused]
             if accepted:
                 users = [vars(query) for query in accepted]
@@ -328,11 +328,11 @@ class SpectrumDatabase(Mechanism):
                 grants[name] = granted(channel, self.region(name))
             for query in here:
                 place = accepted.index(query) if query in accepted else -1
-                status, radius = ("budget spent", 0.0) if place < 0 else grants[name].said(place)
+                status, radius = ("budget spent", 0.0) if place < 0 else grants[name].answer_of(place)
                 power = radius**self.path_loss
                 spent = float(state.spent.get(query.user, Fraction(0)))
                 answers[query.user, name] = Answer(query.user, name, status, radius, power, spent)
-        rows = [answers[query.user, query.channel] for query in asked]
+        rows = [answers[query.user, query.channel] for query in checked]
         state.slots += 1
         state.last = {"queries": print_, "answers": [list(vars(row).values()) for row in rows]}
         self.state, self.grants = state, grants
@@ -363,9 +363,9 @@ class SpectrumDatabase(Mechanism):
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the users' budget, the owners' cloak, and that nobody interfered in the last slot."""
-        found = [self._budget(), *self._cloak()]
-        found += [grant.certificate(name) for name, grant in self.grants.items()]
-        return tuple(found)
+        certificates = [self._budget(), *self._cloak()]
+        certificates += [grant.certificate(name) for name, grant in self.grants.items()]
+        return tuple(certificates)
 
     def _budget(self) -> Certificate:
         """Return whether nobody has spent more than the budget, exactly."""
@@ -455,17 +455,17 @@ def _owners(channels: Sequence[Mapping[str, Any]]) -> dict[str, Registered | Non
         raise ParameterError("channels", "expected a list of {name, tiles, protection}", "give at least one")
     if len(channels) > MOST_CHANNELS:
         raise ParameterError("channels", f"{len(channels)} are too many", f"the limit is {MOST_CHANNELS}")
-    found: dict[str, Registered | None] = {}
-    for number, given in enumerate(channels, start=1):
+    owners: dict[str, Registered | None] = {}
+    for number, entry in enumerate(channels, start=1):
         where = f"channels {number}"
-        if not isinstance(given, Mapping) or not isinstance(given.get("name"), str) or not given["name"]:
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str) or not entry["name"]:
             raise ParameterError(where, "has no name", "give {name, tiles, protection}")
-        name = given["name"]
-        if name in found:
+        name = entry["name"]
+        if name in owners:
             raise ParameterError(where, f"there is another channel '{name}'", "rename one")
-        owner = {key: value for key, value in given.items() if key != "name"}
-        found[name] = Registered.of(where, owner) if owner else None
-    return found
+        owner = {key: value for key, value in entry.items() if key != "name"}
+        owners[name] = Registered.of(where, owner) if owner else None
+    return owners
 
 
 def _accounted(state: State, queries: Sequence[Query], budget: Fraction) -> set[str]:

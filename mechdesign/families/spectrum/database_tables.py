@@ -99,7 +99,7 @@ def _answered(database: SpectrumDatabase, sources: Sequence[Source], settings: S
         database.save_state(settings["state"])  # before anybody sees an answer
     for status in sorted({answer.status for answer in answers}):
         settings.count(status, sum(answer.status == status for answer in answers))
-    failed = [found.property for found in answers.certificates if not found.holds]
+    failed = [certificate.property for certificate in answers.certificates if not certificate.holds]
     for name in sorted(set(failed)):
         settings.count(f"{name} not proven", failed.count(name))
     if answers.repeated:
@@ -117,7 +117,7 @@ def _require_state(settings: Settings) -> None:
 def _registered(database: SpectrumDatabase, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
     _require_state(settings)
-    found, names = read_registered(source, database.tiling, settings["slot"])
+    registered, names = read_registered(source, database.tiling, settings["slot"])
     if not names:
         raise DataError(source.name, "there is no registration", "give at least one row")
     with one_at_a_time(settings["state"], DataError):
@@ -125,10 +125,10 @@ def _registered(database: SpectrumDatabase, sources: Sequence[Source], settings:
             settings.count("state begun: nothing spent before", 1)
         database.restore_state(settings["state"])
         with located(source):
-            database.register({name: found.get(name) for name in sorted(names)})
+            database.register({name: registered.get(name) for name in sorted(names)})
         database.save_state(settings["state"])
-    settings.count("channel(s) registered", len(found))
-    settings.count("channels idle in this slot", len(names - set(found)))
+    settings.count("channel(s) registered", len(registered))
+    settings.count("channels idle in this slot", len(names - set(registered)))
     occupied = {name: owner for name, owner in database.registered().items() if owner is not None}
     yield registration_rows(occupied, database.tiling)
 
@@ -137,9 +137,9 @@ def _rooms(database: SpectrumDatabase, sources: Sequence[Source]) -> Iterator[Bl
     """Compute rooms; a table of registrations among the sources replaces those of the file."""
     for source in sources:
         if "tiling" in source.columns:
-            found, names = read_registered(source, database.tiling)
+            registered, names = read_registered(source, database.tiling)
             with located(source):
-                database.register({name: found.get(name) for name in names})
+                database.register({name: registered.get(name) for name in names})
     places = [source for source in sources if "tiling" not in source.columns]
     if not places:
         raise DataError("room", "no table of places", "give one with the columns channel, x and y")
@@ -167,13 +167,13 @@ def finite_columns(source: Source, block: Block, names: Sequence[str]) -> dict[s
 
 
 def _queries(source: Source) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for block in source.blocks(["user", "channel", *NUMBERS]):
         columns = finite_columns(source, block, NUMBERS)
         users, channels = np.asarray(block["user"]).astype(str), np.asarray(block["channel"]).astype(str)
-        if len(found) + len(users) > MOST_QUERIES:
+        if len(rows) + len(users) > MOST_QUERIES:
             raise DataError(source.name, f"more than {MOST_QUERIES} queries in a slot", "split it")
-        found += [
+        rows += [
             {
                 "user": str(users[row]),
                 "channel": str(channels[row]),
@@ -181,4 +181,4 @@ def _queries(source: Source) -> list[dict[str, Any]]:
             }
             for row in range(len(users))
         ]
-    return found
+    return rows

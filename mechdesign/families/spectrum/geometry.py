@@ -55,34 +55,34 @@ def half_plane(polygon: Polygon, across: Fraction, up: Fraction, most: Fraction)
     """
     if not polygon:
         return []
-    kept: list[Vertex] = []
+    vertices: list[Vertex] = []
     for one, two in pairwise([*polygon, polygon[0]]):
         here, there = (across * x + up * y - most for x, y in (one, two))
         if here <= 0:
-            kept.append(one)
+            vertices.append(one)
         if (here < 0 < there) or (there < 0 < here):
             part = here / (here - there)
-            kept.append((one[0] + part * (two[0] - one[0]), one[1] + part * (two[1] - one[1])))
-    return kept
+            vertices.append((one[0] + part * (two[0] - one[0]), one[1] + part * (two[1] - one[1])))
+    return vertices
 
 
 def in_rectangle(polygon: Polygon, rectangle: Rectangle) -> list[Vertex]:
     """Return the part of a convex polygon inside a rectangle."""
     one, none = Fraction(1), Fraction(0)
     x_low, y_low, x_high, y_high = rectangle
-    kept = half_plane(polygon, -one, none, -x_low)
-    kept = half_plane(kept, one, none, x_high)
-    kept = half_plane(kept, none, -one, -y_low)
-    return half_plane(kept, none, one, y_high)
+    part = half_plane(polygon, -one, none, -x_low)
+    part = half_plane(part, one, none, x_high)
+    part = half_plane(part, none, -one, -y_low)
+    return half_plane(part, none, one, y_high)
 
 
 def common_part(one: Polygon, other: Polygon) -> list[Vertex]:
     """Return the intersection of two convex polygons."""
-    kept = list(one)
+    part = list(one)
     for (x, y), (x_next, y_next) in pairwise([*other, other[0]]):
         across, up = y_next - y, x - x_next  # outward normal of a counterclockwise side
-        kept = half_plane(kept, across, up, across * x + up * y)
-    return kept
+        part = half_plane(part, across, up, across * x + up * y)
+    return part
 
 
 def squared_distance_to(point: tuple[Fraction, Fraction], polygon: Polygon) -> Fraction:

@@ -130,10 +130,10 @@ class CuttingPlanes:
                 break
             values = np.where(self.open, self.program.values, 0.0)
             used = Used(self.crowd, self.users, self.low, self.high, values)
-            found = used.broken(until)[:MOST]
-            self.added += len(found)
-            self._add([row for _, row in found])
-            if not found:
+            broken = used.broken(until)[:MOST]
+            self.added += len(broken)
+            self._add([row for _, row in broken])
+            if not broken:
                 break
         self._drop()
         return True
@@ -259,28 +259,28 @@ class CuttingPlanes:
         users = self.users[others]
         wide = self.high[others] - self.low[others] > NARROW * caps[users]
         taken = np.where(wide, self.high[others], self.low[others])
-        guesses = [np.append(found.radii, found.level) for found in (guess, best)]
-        made: list[tuple[int, float, float]] = []
+        guesses = [np.append(vector.radii, vector.level) for vector in (guess, best)]
+        splits: list[tuple[int, float, float]] = []
         for column in used[ranked].tolist():
             user, least, most = int(self.users[column]), float(self.low[column]), float(self.high[column])
             width = most - least
             if width <= 2.0 * NARROW * caps[user]:
                 continue
             left = (self.crowd.margins[user, users] - taken)[users != user]
-            tries = np.concatenate([[found[user] for found in guesses], left])
+            tries = np.concatenate([[vector[user] for vector in guesses], left])
             inside = tries[(tries > least + MARGIN * width) & (tries < most - MARGIN * width)]
             point = float(inside[0]) if len(inside) else least + width / 2.0
             self._split(column, user, point)
-            made.append((user, least, point))
-        if made:
-            new = np.array([user for user, _, _ in made], dtype=np.int64)
-            ends = np.array([point for _, _, point in made])
+            splits.append((user, least, point))
+        if splits:
+            new = np.array([user for user, _, _ in splits], dtype=np.int64)
+            ends = np.array([point for _, _, point in splits])
             self.users = np.concatenate([self.users, new])
-            self.low = np.concatenate([self.low, [least for _, least, _ in made]])
+            self.low = np.concatenate([self.low, [least for _, least, _ in splits]])
             self.high = np.concatenate([self.high, ends])
             self.paid = np.concatenate([self.paid, self.crowd.paid(new, ends)])
-            self.open = np.concatenate([self.open, np.ones(len(made), dtype=bool)])
-        return len(made)
+            self.open = np.concatenate([self.open, np.ones(len(splits), dtype=bool)])
+        return len(splits)
 
     def _split(self, column: int, user: int, point: float) -> None:
         """Add the column of the lower part; the upper part keeps the place of the whole."""

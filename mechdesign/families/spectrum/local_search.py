@@ -55,8 +55,8 @@ class Greedy:
     def close(self) -> NDArray[np.bool_]:
         """Which users can be in each other's way."""
         radius = self.channel.radius
-        found: NDArray[np.bool_] = self.channel.margins < radius[:, None] + radius
-        return found
+        result: NDArray[np.bool_] = self.channel.margins < radius[:, None] + radius
+        return result
 
     @cached_property
     def near(self) -> list[list[tuple[int, float]]]:
@@ -103,9 +103,9 @@ class Greedy:
             user = waiting.pop(0)
             changed = [user, *(other for other in best_order if other != user)]
             radii = self.filled(changed, level)
-            found = float(self.channel.revenue(radii).sum())
-            if found > value * (1.0 + 1e-12):
-                best_order, best, value = changed, radii, found
+            revenue = float(self.channel.revenue(radii).sum())
+            if revenue > value * (1.0 + 1e-12):
+                best_order, best, value = changed, radii, revenue
                 waiting = [other for other in best_order if best[other] < self.radius[other]]
         return best_order, best
 
@@ -122,10 +122,10 @@ class Greedy:
         grid = grid[(grid > 0.0) & (grid <= most)]
         if len(grid) > 3 * levels:
             grid = grid[:: len(grid) // (2 * levels)]
-        found = self._first(grid.tolist(), 0, until)
-        best_order = np.argsort(-self.channel.revenue(found.radii), kind="stable").tolist()
-        order, _ = self.improved(best_order, found.level, moves, until)
-        return self.settled(order, found, most / levels)
+        start = self._first(grid.tolist(), 0, until)
+        best_order = np.argsort(-self.channel.revenue(start.radii), kind="stable").tolist()
+        order, _ = self.improved(best_order, start.level, moves, until)
+        return self.settled(order, start, most / levels)
 
     def _first(self, grid: Sequence[float], moves: int, until: float) -> RadiiAtLevel:
         """Return the best allocation of the lists to start from, over a grid of L."""
@@ -134,20 +134,20 @@ class Greedy:
             for order in self.orders(level):
                 if not tries or time.monotonic() < until:
                     tries.append(self._at(order, level, moves, until))
-        return max(tries, key=lambda found: found.value)
+        return max(tries, key=lambda allocation: allocation.value)
 
-    def settled(self, order: Sequence[int], found: RadiiAtLevel, step: float) -> RadiiAtLevel:
+    def settled(self, order: Sequence[int], best: RadiiAtLevel, step: float) -> RadiiAtLevel:
         """Return the better of an allocation and those of a list at L near by, with ever smaller steps."""
-        most, level = self.channel.most, found.level
-        found = max(found, self._at(order, level, 0), key=lambda item: item.value)
+        most, level = self.channel.most, best.level
+        best = max(best, self._at(order, level, 0), key=lambda item: item.value)
         while step > most * 1e-7:
             tries = [self._at(order, place, 0) for place in (level - step, level + step) if 0 < place <= most]
-            better = max(tries, key=lambda item: item.value, default=found)
-            if better.value > found.value:
-                found, level = better, better.level
+            better = max(tries, key=lambda item: item.value, default=best)
+            if better.value > best.value:
+                best, level = better, better.level
             else:
                 step /= 2.0
-        return found
+        return best
 
     def _at(self, order: Sequence[int], level: float, moves: int, until: float = math.inf) -> RadiiAtLevel:
         listed = self.filled(order, level) if not moves else self.improved(order, level, moves, until)[1]
@@ -206,30 +206,30 @@ def annealed(
                 break
         cooled = max(step / steps, spent)
         user = int(live[pick])
-        wanted = caps[user]
-        if radii[user] >= wanted:
+        radius = caps[user]
+        if radii[user] >= radius:
             continue
         if coins[step] < 0.5:
-            near = np.flatnonzero((radii > 0) & (margins[user] < radii + wanted))
+            near = np.flatnonzero((radii > 0) & (margins[user] < radii + radius))
             if len(near):
                 other = near[int(coins[step] * 2.0 * len(near))]
                 room = margins[user, other] - radii[other]
-                wanted = room if 0.0 < room < wanted else wanted
-        tried = _moved(channel, caps, radii, user, wanted)
-        found = float(channel.revenue(tried).sum())
+                radius = room if 0.0 < room < radius else radius
+        tried = _moved(channel, caps, radii, user, radius)
+        revenue = float(channel.revenue(tried).sum())
         temperature = max(warmest * (1.0 - cooled) ** 2, COLD * warmest)
-        if found > value or chances[step] < math.exp((found - value) / temperature):
-            radii, value = tried, found
+        if revenue > value or chances[step] < math.exp((revenue - value) / temperature):
+            radii, value = tried, revenue
             if value > best_value:
                 best_value, best = value, radii
     return RadiiAtLevel(best, start.level, channel.utility(best, start.level))
 
 
-def _moved(channel: Channel, caps: Array, radii: Array, user: int, wanted: float) -> Array:
+def _moved(channel: Channel, caps: Array, radii: Array, user: int, radius: float) -> Array:
     """Return the radii once a user is served and the room that is left went to others."""
     margins = channel.margins
-    tried: Array = np.minimum(radii, np.maximum(margins[user] - wanted, 0.0))
-    tried[user] = wanted
+    tried: Array = np.minimum(radii, np.maximum(margins[user] - radius, 0.0))
+    tried[user] = radius
     served = np.flatnonzero(tried > 0)
     room = np.minimum(caps, (margins[:, served] - tried[served]).min(axis=1))
     paid = channel.revenue(tried)
@@ -282,17 +282,17 @@ def crossed(channel: Channel, best: RadiiAtLevel, until: float = math.inf, seed:
             break
         one, other = rng.choice(len(pool), 2, replace=False).tolist()
         child = _crossing(channel, pool[one], pool[other], rng)
-        found = annealed(
+        repaired = annealed(
             channel, child, REPAIRS, seed=seed + POOL + number, until=until, warmth=WARMTH_OF_REPAIR
         )
-        if any(abs(found.value - known.value) <= 1e-9 * abs(known.value) for known in pool):
+        if any(abs(repaired.value - known.value) <= 1e-9 * abs(known.value) for known in pool):
             continue  # a pool of equals has nothing to cross
         worst = min(range(len(pool)), key=lambda place: pool[place].value)
         lesser = min(one, other, key=lambda place: pool[place].value)
-        place = lesser if found.value > pool[lesser].value else worst
-        if found.value > pool[place].value:
-            pool[place] = found
-    return max([best, *pool], key=lambda found: found.value)
+        place = lesser if repaired.value > pool[lesser].value else worst
+        if repaired.value > pool[place].value:
+            pool[place] = repaired
+    return max([best, *pool], key=lambda repaired: repaired.value)
 
 
 def _crossing(
@@ -302,15 +302,15 @@ def _crossing(
     centre = int(rng.integers(channel.size))
     size = float(channel.radius.max()) * rng.uniform(NARROWEST, WIDEST)
     inside = np.hypot(channel.x - channel.x[centre], channel.y - channel.y[centre]) < size
-    wanted = np.where(inside, inner.radii, outer.radii)
-    return RadiiAtLevel(_fitted(channel, wanted), outer.level, -math.inf)
+    radii = np.where(inside, inner.radii, outer.radii)
+    return RadiiAtLevel(_fitted(channel, radii), outer.level, -math.inf)
 
 
-def _fitted(channel: Channel, wanted: Array) -> Array:
+def _fitted(channel: Channel, radii: Array) -> Array:
     """Return these radii, the largest first, as far as those before leave room."""
-    room, fitted = wanted.copy(), np.zeros(len(wanted))
-    for user in np.argsort(-wanted, kind="stable").tolist():
-        if wanted[user] <= 0:
+    room, fitted = radii.copy(), np.zeros(len(radii))
+    for user in np.argsort(-radii, kind="stable").tolist():
+        if radii[user] <= 0:
             break
         if room[user] > 0:
             fitted[user] = room[user]

@@ -56,15 +56,15 @@ def quick(channel: Channel, until: float = math.inf) -> RadiiAtLevel:
 def _searched(greedy: Greedy, best: RadiiAtLevel, steps: int, until: float) -> RadiiAtLevel:
     """Return the better of an allocation and one from another annealing."""
     again = annealed(greedy.channel, best, steps, seed=1, until=until)
-    return max(best, _settled(greedy, again), key=lambda found: found.value)
+    return max(best, _settled(greedy, again), key=lambda item: item.value)
 
 
-def _settled(greedy: Greedy, found: RadiiAtLevel) -> RadiiAtLevel:
+def _settled(greedy: Greedy, allocation: RadiiAtLevel) -> RadiiAtLevel:
     """Return an allocation with the best L near by, where the channel has an owner."""
     if greedy.channel.owner is None:
-        return found
-    order = np.argsort(-greedy.channel.revenue(found.radii), kind="stable").tolist()
-    return greedy.settled(order, found, greedy.channel.most / LEVELS)
+        return allocation
+    order = np.argsort(-greedy.channel.revenue(allocation.radii), kind="stable").tolist()
+    return greedy.settled(order, allocation, greedy.channel.most / LEVELS)
 
 
 def bounded(channel: Channel, gap: float, seconds: float) -> BoundedAllocation:
@@ -90,9 +90,9 @@ def bounded(channel: Channel, gap: float, seconds: float) -> BoundedAllocation:
         best, guess = followed(greedy, planes, best)
         if not hard and planes.bound > planes.cutoff and time.monotonic() > started + SHARE / 2.0 * seconds:
             hard = True
-            found = _settled(greedy, crossed(channel, best, time.monotonic() + SHARE * seconds))
-            if found.value > best.value:
-                best = found
+            child = _settled(greedy, crossed(channel, best, time.monotonic() + SHARE * seconds))
+            if child.value > best.value:
+                best = child
                 planes.offer(best)
         if planes.bound <= planes.cutoff or (hard and len(planes.users) > SIMPLEX):
             break
@@ -147,7 +147,7 @@ def followed(
     levels = {best.level} if level <= 0 else {level, best.level}
     tries = [(greedy.filled(order, place), place) for place in sorted(levels)]
     guesses = [RadiiAtLevel(radii, place, channel.utility(radii, place)) for radii, place in tries]
-    guess = max(guesses, key=lambda found: found.value)
+    guess = max(guesses, key=lambda item: item.value)
     if guess.value > best.value:
         best = _settled(greedy, guess)
         program.offer(best)

@@ -220,11 +220,11 @@ class SpectrumPartition(Problem[Mechanism]):
     def admissible(self, sets: Members) -> Members:
         """Return the sets with enough mass and locations and, where it is about sets, no likely location."""
         mass = sets @ self.masses
-        kept = (mass >= self.least - ROUNDING) & (sets.sum(axis=1) >= self.count)
+        allowed = (mass >= self.least - ROUNDING) & (sets.sum(axis=1) >= self.count)
         if self.notion in ("partition", "cloak"):
             likely = np.where(sets, self.masses, 0.0).max(axis=1, initial=0.0)
-            kept &= likely <= self.cap * mass + ROUNDING
-        return np.asarray(kept)
+            allowed &= likely <= self.cap * mass + ROUNDING
+        return np.asarray(allowed)
 
     def objective(self, variables: Variables) -> float:
         """Return the expected loss."""
@@ -274,8 +274,8 @@ class SpectrumPartition(Problem[Mechanism]):
         sets = np.asarray(solution.variables["sets"], dtype=np.bool_)
         channel = np.asarray(solution.variables["channel"])
         joint = self.masses[:, None] * channel
-        told = joint.sum(axis=0)
-        posterior = float((joint.max(axis=0) / np.where(told > 0, told, 1.0)).max())
+        released_mass = joint.sum(axis=0)
+        posterior = float((joint.max(axis=0) / np.where(released_mass > 0, released_mass, 1.0)).max())
         figures = {
             "sets": len(sets),
             "least_mass": float((sets @ self.masses).min()),
@@ -289,10 +289,10 @@ class SpectrumPartition(Problem[Mechanism]):
             if self.notion == "cap"
             else "for every prior; masses and posterior are of this one"
         )
-        kept = Certificate(
+        privacy = Certificate(
             self.notion, broken <= self.allowance and left["rows"] <= FEASIBLE, False, figures, note=note
         )
-        return kept, self.optimality(solution, scale=self.objective_scale())
+        return privacy, self.optimality(solution, scale=self.objective_scale())
 
     @property
     def allowance(self) -> float:
@@ -323,13 +323,13 @@ def released(sets: Members, channel: Array) -> dict[str, Any]:
 
 def completed(family: Members, weights: Array, negligible: float) -> Array:
     """Return a solver's weights without the negligible ones, moved as little as needed to sum to 1."""
-    kept = np.flatnonzero(weights > negligible)
-    inside = family[kept].T.astype(np.float64)
-    values = weights[kept]
+    used = np.flatnonzero(weights > negligible)
+    inside = family[used].T.astype(np.float64)
+    values = weights[used]
     for _ in range(2):
         values = values + np.linalg.lstsq(inside, 1.0 - inside @ values, rcond=None)[0]
     result = np.zeros(len(weights))
-    result[kept] = np.where(np.abs(values - 1.0) <= ROUNDING, 1.0, values)
+    result[used] = np.where(np.abs(values - 1.0) <= ROUNDING, 1.0, values)
     return result
 
 

@@ -98,10 +98,10 @@ def candidate_sets(rows: int, columns: int) -> Members:
     >>> candidate_sets(1, 3).astype(int).tolist()
     [[0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 1, 0], [1, 1, 1]]
     """
-    found = {row.tobytes() for row in _rectangles(rows, columns)}
+    candidates = {row.tobytes() for row in _rectangles(rows, columns)}
     if rows > 1 and columns > 1:
-        found |= {row.tobytes() for row in _discs(rows, columns)}
-    every = np.array([np.frombuffer(row, dtype=np.bool_) for row in sorted(found)])
+        candidates |= {row.tobytes() for row in _discs(rows, columns)}
+    every = np.array([np.frombuffer(row, dtype=np.bool_) for row in sorted(candidates)])
     every.setflags(write=False)
     return every
 
@@ -118,12 +118,12 @@ def _intervals(size: int) -> list[Members]:
 
 def _discs(rows: int, columns: int) -> list[Members]:
     y, x = np.divmod(np.arange(rows * columns), columns)
-    found = []
+    discs = []
     for middle in range(2 * rows - 1):
         for center in range(2 * columns - 1):
             squares = (2 * y - middle) ** 2 + (2 * x - center) ** 2
-            found += [squares <= square for square in np.unique(squares).tolist()]
-    return found
+            discs += [squares <= square for square in np.unique(squares).tolist()]
+    return discs
 
 
 def offsets(reach: float, grid: bool) -> list[tuple[int, int]]:

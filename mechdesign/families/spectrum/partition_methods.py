@@ -197,12 +197,12 @@ def _grown(problem: SpectrumPartition, exact: Exact, whole: int) -> tuple[tuple[
     order = sorted(range(len(exact.reduced)), key=exact.reduced.__getitem__)
     while True:
         slack = min(slack, most)
-        kept = [number for number in order if exact.reduced[number] <= slack]
-        search = PartitionSearch(problem.family[kept], [exact.reduced[number] for number in kept], slack)
+        cheap = [number for number in order if exact.reduced[number] <= slack]
+        search = PartitionSearch(problem.family[cheap], [exact.reduced[number] for number in cheap], slack)
         search.run()
         nodes += search.nodes
         if search.best is not None:
-            cells = tuple(kept[number] for number in search.best)
+            cells = tuple(cheap[number] for number in search.best)
             return cells, (base + search.limit if search.complete else proven), nodes
         if not search.complete:
             return (whole,), proven, nodes
@@ -351,15 +351,15 @@ def cloaks_by_conic_program(problem: SpectrumPartition) -> Outcome:
     lost = np.outer(problem.masses, problem.losses)
     scale = float(lost.sum()) or 1.0
     program = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(cvxpy.multiply(lost / scale, channel))), rows)
-    found = solve_convex(program)
-    if found.status not in ("optimal", "feasible") or channel.value is None:
-        status = "infeasible" if found.status == "infeasible" else "failed"
-        return Outcome(status=status, solver=found.solver, message=found.message)  # type: ignore[arg-type]
+    answer = solve_convex(program)
+    if answer.status not in ("optimal", "feasible") or channel.value is None:
+        status = "infeasible" if answer.status == "infeasible" else "failed"
+        return Outcome(status=status, solver=answer.solver, message=answer.message)  # type: ignore[arg-type]
     value = inside * np.maximum(channel.value, 0.0)
     if problem.notion == "cloak":
         value = inside * completed(problem.family, np.asarray(weights.value).ravel(), NEGLIGIBLE)
     value /= 1.0 if problem.notion == "cloak" else value.sum(axis=1, keepdims=True)
-    return Outcome(status="feasible", variables=released(problem.family, value), solver=found.solver)
+    return Outcome(status="feasible", variables=released(problem.family, value), solver=answer.solver)
 
 
 def _promise(problem: SpectrumPartition, channel: Any) -> list[Any]:
@@ -369,8 +369,8 @@ def _promise(problem: SpectrumPartition, channel: Any) -> list[Any]:
     if problem.notion == "cap":
         cap = problem.cap * (1.0 - MARGIN)
         joint = cvxpy.multiply(problem.masses[:, None] @ np.ones((1, channel.shape[1])), channel)
-        told = cvxpy.reshape(cvxpy.sum(joint, axis=0), (1, channel.shape[1]), order="C")
-        return [joint <= cap * (np.ones((problem.size, 1)) @ told)]
+        released_mass = cvxpy.reshape(cvxpy.sum(joint, axis=0), (1, channel.shape[1]), order="C")
+        return [joint <= cap * (np.ones((problem.size, 1)) @ released_mass)]
     assert problem.epsilon is not None
     assert problem.delta is not None
     factor = math.exp(problem.epsilon)

@@ -107,10 +107,10 @@ def repaired(problem: SpectrumPartition, prices: Array) -> Exact:
     paid = _exact_sums(problem.family, wholes)
     excess = max(-((cost - price) // size) for cost, price, size in zip(costs, paid, sizes, strict=True))
     excess = max(0, excess)
-    kept = [price - excess for price in wholes]
+    feasible = [price - excess for price in wholes]
     reduced = [cost - price + excess * size for cost, price, size in zip(costs, paid, sizes, strict=True)]
     assert min(reduced) >= 0
-    return Exact(unit, costs, kept, reduced)
+    return Exact(unit, costs, feasible, reduced)
 
 
 Places = NDArray[np.int64]
@@ -328,10 +328,10 @@ def partition_by_integer_program(problem: SpectrumPartition) -> Outcome:
     ones = np.ones(problem.size)
     both = csr_array(vstack([rows, -rows]))
     program = BinaryProgram(costs, both, np.concatenate([ones, -ones]), np.zeros(len(costs), dtype=np.bool_))
-    found = solve_binary(program)
-    if not found.variables.size:
-        return Outcome(status=found.status, solver=found.solver, message=found.message)
-    sets = problem.family[found.variables]
+    answer = solve_binary(program)
+    if not answer.variables.size:
+        return Outcome(status=answer.status, solver=answer.solver, message=answer.message)
+    sets = problem.family[answer.variables]
     variables = released(sets, sets.T.astype(np.float64))
     relaxed = cloak_program(problem, costs)
     exact = repaired(problem, -relaxed.equal_multipliers)
@@ -342,8 +342,8 @@ def partition_by_integer_program(problem: SpectrumPartition) -> Outcome:
         variables=variables,
         bound=bound,
         bound_source=f"weak duality in integers, for {channels_over(problem)}",
-        solver=found.solver,
-        notes={"stated_status": found.status},
+        solver=answer.solver,
+        notes={"stated_status": answer.status},
     )
 
 

@@ -290,8 +290,8 @@ def best_mean(problem: SpectrumPrimary) -> tuple[float, Fraction]:
     far = room + s
     # c (a - L)(d - L)^2 with d = a + s
     polynomial = [c * room * far**2, -c * (far**2 + 2 * room * far), c * (room + 2 * far), -c]
-    found = maximum(polynomial, Fraction(problem.privacy_cost), *problem.limits)
-    return float_down(found.place), found.bound
+    peak = maximum(polynomial, Fraction(problem.privacy_cost), *problem.limits)
+    return float_down(peak.place), peak.bound
 
 
 def outcome(

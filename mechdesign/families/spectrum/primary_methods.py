@@ -86,10 +86,10 @@ def widening_by_intervals(problem: SpectrumPrimary) -> Outcome:
     level, value, scale = high, problem.utility(high), problem.objective_scale()
     while True:
         earned = _revenue(problem, lows)
-        found = earned - problem.privacy_cost / lows
-        best = int(np.argmax(found))
-        if found[best] > value:
-            level, value = float(lows[best]), float(found[best])
+        utilities = earned - problem.privacy_cost / lows
+        best = int(np.argmax(utilities))
+        if utilities[best] > value:
+            level, value = float(lows[best]), float(utilities[best])
         bounds = earned - problem.privacy_cost / highs
         bound = max(float(bounds.max()), value)
         if bound - value <= GAP * scale or 2 * len(lows) > MOST_INTERVALS:

@@ -53,7 +53,7 @@ class Registered:
     tiling: str = field(default="", repr=False, compare=False)
 
     @classmethod
-    def of(cls, where: str, given: Mapping[str, Any]) -> Registered:
+    def of(cls, where: str, entry: Mapping[str, Any]) -> Registered:
         """Read ``{tiles, protection}``.
 
         Raises
@@ -66,7 +66,7 @@ class Registered:
         >>> Registered.of("channels 1", {"tiles": [[2, 1], [0, 0]], "protection": 1})
         Registered(tiles=((0, 0), (2, 1)), protection=1.0)
         """
-        for key in given:
+        for key in entry:
             if key in ("x", "y"):
                 raise ParameterError(
                     where,
@@ -78,10 +78,10 @@ class Registered:
                     where, f"no entry '{key}'", suggestion(str(key), ["tiles", "protection"])
                 )
         for key in ("tiles", "protection"):
-            if key not in given:
+            if key not in entry:
                 raise ParameterError(where, f"'{key}' is missing", "give {name, tiles, protection}")
         return cls(
-            tiles_of(f"{where}: tiles", given["tiles"]), positive(f"{where}: protection", given["protection"])
+            tiles_of(f"{where}: tiles", entry["tiles"]), positive(f"{where}: protection", entry["protection"])
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -104,28 +104,28 @@ class Registered:
             )
 
 
-def tiles_of(field: str, given: Any) -> tuple[Tile, ...]:
+def tiles_of(field: str, tiles: Any) -> tuple[Tile, ...]:
     """Read a list of [column, row]."""
-    if not isinstance(given, (list, tuple)) or not given:
+    if not isinstance(tiles, (list, tuple)) or not tiles:
         raise ParameterError(field, "expected a list of [column, row]", "give at least one tile")
-    if len(given) > MOST_TILES:
+    if len(tiles) > MOST_TILES:
         raise ParameterError(
-            field, f"{counted(len(given), 'tile')}, the limit is {MOST_TILES}", "give a larger cell"
+            field, f"{counted(len(tiles), 'tile')}, the limit is {MOST_TILES}", "give a larger cell"
         )
-    found = set()
-    for number, tile in enumerate(given, start=1):
+    indices = set()
+    for number, tile in enumerate(tiles, start=1):
         if not isinstance(tile, (list, tuple)) or len(tile) != 2:
             raise ParameterError(field, f"entry {number} is {tile!r:.40}", "give [column, row]")
-        found.add((tile_index(field, tile[0]), tile_index(field, tile[1])))
-    return tuple(sorted(found))
+        indices.add((tile_index(field, tile[0]), tile_index(field, tile[1])))
+    return tuple(sorted(indices))
 
 
 def united(parts: Iterable[tuple[str, Registered]]) -> dict[str, Registered]:
     """Return the union of all registrations of each name, in the order of the names' first row."""
-    found: dict[str, Registered] = {}
+    registered: dict[str, Registered] = {}
     for name, part in parts:
-        found[name] = part if name not in found else found[name].joined(part)
-    return found
+        registered[name] = part if name not in registered else registered[name].joined(part)
+    return registered
 
 
 def registration_rows(registered: Mapping[str, Registered], tiling: Tiling) -> Block:
@@ -157,14 +157,14 @@ def read_registered(
         raise DataError(source.name, "has rows of several slots", "name one with --slot")
     if slot is not None and not has_slots:
         raise DataError(source.name, "has no column 'slot'", "leave --slot out")
-    wanted = [*GIVEN, "slot"] if has_slots else list(GIVEN)
-    require_columns(source, wanted)
+    needed = [*GIVEN, "slot"] if has_slots else list(GIVEN)
+    require_columns(source, needed)
     parts: list[tuple[str, Registered]] = []
     names: set[str] = set()
-    for block in source.blocks(wanted):
+    for block in source.blocks(needed):
         with located(source, "protection"):
             protection = as_floats(block["protection"], 1, "protection")
-        columns = {key: np.asarray(block[key]).astype(str) for key in wanted if key != "protection"}
+        columns = {key: np.asarray(block[key]).astype(str) for key in needed if key != "protection"}
         for row in range(len(protection)):
             at = f"{source.name}: row {source.row(row)}"
             name, mark = str(columns["name"][row]), str(columns["tiling"][row])
@@ -183,11 +183,11 @@ def read_registered(
                 )
             except MechDesignError as error:
                 raise error.as_a(DataError) from None
-    found = united(parts)
-    for name, item in found.items():
+    registered = united(parts)
+    for name, item in registered.items():
         if len(item.tiles) > MOST_TILES:
             raise DataError(source.name, f"'{name}' has more than {MOST_TILES} tiles", "use a larger cell")
-    return found, names
+    return registered, names
 
 
 def _integer(where: str, text: Any) -> int:

@@ -25,10 +25,10 @@ def level_by_conic_program(problem: SpectrumSecondary) -> Outcome:
     money = paid * (1.0 + problem.radius / unit) + loss
     level = cvxpy.Variable()
     cost = (paid / money) * (cvxpy.square(level) + (2.0 * problem.radius / unit) * level)
-    found = solve_convex(cvxpy.Problem(cvxpy.Minimize(cost + (loss / money) * cvxpy.inv_pos(level))))
-    if found.status not in ("optimal", "feasible") or level.value is None:
-        return Outcome(status="failed", solver=found.solver, message=found.message)
-    return outcome(problem, float(level.value) * unit, found.solver)
+    answer = solve_convex(cvxpy.Problem(cvxpy.Minimize(cost + (loss / money) * cvxpy.inv_pos(level))))
+    if answer.status not in ("optimal", "feasible") or level.value is None:
+        return Outcome(status="failed", solver=answer.solver, message=answer.message)
+    return outcome(problem, float(level.value) * unit, answer.solver)
 
 
 def level_from_cubic(problem: SpectrumSecondary) -> Outcome:

@@ -137,16 +137,16 @@ class Tiling:
     def tiles_at(self, x: Number, y: Number) -> list[Tile]:
         """Return the closed tiles that contain a place, one to three, by their centers: x first, then y."""
         across, up = self._scaled(x, y)
-        found = []
+        tiles = []
         for row in range(math.ceil((up - 1) * 2 / 3), math.floor((up + 1) * 2 / 3) + 1):
             left = 1 - abs(up - Fraction(3 * row, 2))  # how much of |X| / 2 the closed tiles of the row allow
             low, high = math.ceil((across - 1 - row) / 2), math.floor((across + 1 - row) / 2)
-            found += [
+            tiles += [
                 (column, row)
                 for column in range(low, high + 1)
                 if abs(across - (2 * column + row)) <= 2 * left
             ]
-        return found if len(found) == 1 else sorted(found, key=self.center)
+        return tiles if len(tiles) == 1 else sorted(tiles, key=self.center)
 
     def tile_of(self, x: Number, y: Number) -> Tile:
         """Return the tile of a place: of those that contain it the one with the least center."""
@@ -304,8 +304,8 @@ class CutTiling:
     def _inside(self) -> dict[Tile, Fraction]:
         """The area inside the map of every tile that has one."""
         tiles = ((column, row) for row in self._rows() for column in self._columns(row))
-        found = ((tile, self._cut(tile)) for tile in tiles)
-        return {tile: area for tile, area in found if area > 0}
+        areas = ((tile, self._cut(tile)) for tile in tiles)
+        return {tile: area for tile, area in areas if area > 0}
 
     def _cut(self, tile: Tile) -> Fraction:
         x, y = self.tiling.center(tile)
@@ -328,10 +328,10 @@ class CutTiling:
     @cached_property
     def groups(self) -> dict[Tile, tuple[Tile, ...]]:
         """The tiles of each group by its root."""
-        found: dict[Tile, list[Tile]] = {}
+        members: dict[Tile, list[Tile]] = {}
         for tile in self._inside:
-            found.setdefault(self.root(tile), []).append(tile)
-        return {root: tuple(sorted(tiles)) for root, tiles in found.items()}
+            members.setdefault(self.root(tile), []).append(tile)
+        return {root: tuple(sorted(tiles)) for root, tiles in members.items()}
 
     @cached_property
     def areas(self) -> dict[Tile, Fraction]:

@@ -61,8 +61,8 @@ class TruncatedPlanarLaplace:
         t = self.epsilon * self.radius
         if t < 0.01:  # both differences vanish: the first terms of their series
             return self.radius * (2.0 / 3.0 - t / 18.0)
-        kept = -math.expm1(-t) - t * math.exp(-t)
-        return (2.0 - (t * t + 2.0 * t + 2.0) * math.exp(-t)) / (self.epsilon * kept)
+        share = -math.expm1(-t) - t * math.exp(-t)
+        return (2.0 - (t * t + 2.0 * t + 2.0) * math.exp(-t)) / (self.epsilon * share)
 
     @rng_alone
     def randomize(self, answers: Any, rng: Rng = None) -> Array:
@@ -73,8 +73,8 @@ class TruncatedPlanarLaplace:
         source = bit_source(None if rng is None else numpy_generator(rng, "truncated"))
         part, turn = (source.integers(len(places)) + 0.5 for _ in range(2))
         scaled = self.epsilon * self.radius
-        kept = -math.expm1(-scaled) - scaled * math.exp(-scaled)
-        beyond = 1.0 - part * 2.0**-BITS * kept
+        share = -math.expm1(-scaled) - scaled * math.exp(-scaled)
+        beyond = 1.0 - part * 2.0**-BITS * share
         radius = np.clip((-lambertw(-beyond / math.e, -1).real - 1.0) / self.epsilon, 0.0, self.radius)
         angle = turn * (2.0 * math.pi / (1 << BITS))
         reports: Array = places + radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -102,7 +102,7 @@ def audit_truncated(epsilon: float, radius: float) -> LocationAudit:
     >>> audit.holds, audit.true_epsilon, audit.witness["report"]
     (False, inf, [1.75, 0.0])
     """
-    wanted = privacy_epsilon(epsilon)
+    limit = privacy_epsilon(epsilon)
     reach = Fraction(in_range("radius", radius, 0.0, float("inf"), low_open=True, high_open=True))
     place, other, report = Fraction(0), -reach / 4, reach * 7 / 8
     if not (report - place < reach < report - other):  # the witness is checked, not believed
@@ -113,7 +113,7 @@ def audit_truncated(epsilon: float, radius: float) -> LocationAudit:
         "report": [float(report), 0.0],
     }
     note = "cut off at the radius: the report is possible from the first location, impossible from the other"
-    return LocationAudit(Proof(per_length(wanted), None), witness, note)
+    return LocationAudit(Proof(per_length(limit), None), witness, note)
 
 
 def published_noise(problem: LocationNoise) -> dict[str, TruncatedPlanarLaplace]:

@@ -118,12 +118,12 @@ def locate_known(
 
 
 def _checked(x: Sequence[float] | Array, y: Sequence[float] | Array, edge: Sequence[float] | Array) -> Array:
-    given = [finite_array(name, numbers, 1) for name, numbers in (("x", x), ("y", y), ("edge", edge))]
-    if len(given[0]) < LEAST_QUERIES:
+    arrays = [finite_array(name, numbers, 1) for name, numbers in (("x", x), ("y", y), ("edge", edge))]
+    if len(arrays[0]) < LEAST_QUERIES:
         raise DataError(
-            "queries", f"{len(given[0])} do not locate an owner", f"ask from {LEAST_QUERIES} places at least"
+            "queries", f"{len(arrays[0])} do not locate an owner", f"ask from {LEAST_QUERIES} places at least"
         )
-    return np.array(given)
+    return np.array(arrays)
 
 
 def _spread(xs: Array, ys: Array, far: Array) -> float:
@@ -219,6 +219,6 @@ def attack_errors(
             draw, rng.exponential(size=count)
         )
         edge = far - protection - wide
-        found = locate_known(x, y, edge, protection) if known else locate(x, y, edge)
-        errors[attack] = np.hypot(*found[:2])
+        place = locate_known(x, y, edge, protection) if known else locate(x, y, edge)
+        errors[attack] = np.hypot(*place[:2])
     return errors

@@ -48,13 +48,13 @@ def slopes(channel: Channel, radii: Array) -> Array:
 
 def idle_pair(channel: Channel) -> Candidate:
     """Return where ascent ends on R_1 in [max(0, M - r0_2), min(r0_1, M)] with R_2 = M - R_1."""
-    margin, wanted = float(channel.margins[0, 1]), channel.radius
-    low, high = max(0.0, margin - wanted[1]), min(wanted[0], margin)
+    margin, caps = float(channel.margins[0, 1]), channel.radius
+    low, high = max(0.0, margin - caps[1]), min(caps[0], margin)
 
     def radii(x: Array) -> Array:
         return np.array([x[0], margin - x[0]])
 
-    found = local_maximum(
+    place = local_maximum(
         lambda x: channel.utility(radii(x), 0.0),
         lambda x: slopes(channel, radii(x)) @ np.array([[1.0], [-1.0]]),
         np.array([(low + high) / 2.0]),
@@ -63,7 +63,7 @@ def idle_pair(channel: Channel) -> Candidate:
         np.array([low]),
         np.array([high]),
     )
-    return channel.utility(radii(found), 0.0), radii(found), 0.0
+    return channel.utility(radii(place), 0.0), radii(place), 0.0
 
 
 def occupied_pair(channel: Channel) -> Candidate:
@@ -78,7 +78,7 @@ def occupied_pair(channel: Channel) -> Candidate:
             level,
         ]
     )
-    found = local_maximum(
+    place = local_maximum(
         lambda x: channel.utility(x[:2], x[2]),
         lambda x: np.append(slopes(channel, x[:2]), channel.privacy_cost / x[2] ** 2),
         start,
@@ -87,8 +87,8 @@ def occupied_pair(channel: Channel) -> Candidate:
         np.array([0.0, 0.0, most * 1e-6]),
         np.array([channel.radius[0], channel.radius[1], most]),
     )
-    radii = channel.allowed(found[:2], float(found[2]))
-    return channel.utility(radii, float(found[2])), radii, float(found[2])
+    radii = channel.allowed(place[:2], float(place[2]))
+    return channel.utility(radii, float(place[2])), radii, float(place[2])
 
 
 def alone(problem: SpectrumChannel, user: int) -> Candidate | None:
@@ -99,12 +99,12 @@ def alone(problem: SpectrumChannel, user: int) -> Candidate | None:
         secondary=[problem.secondary[user]],
         primary=problem.primary,
     )
-    found = allocation_from_patterns(single)
-    if found.status not in ("optimal", "feasible"):
+    best = allocation_from_patterns(single)
+    if best.status not in ("optimal", "feasible"):
         return None
     radii = np.zeros(2)
-    radii[user] = found.variables["radii"][0]
-    level = float(found.variables["privacy"])
+    radii[user] = best.variables["radii"][0]
+    level = float(best.variables["privacy"])
     return problem.channel.utility(radii, level), radii, level
 
 
@@ -117,13 +117,13 @@ def run(problem: SpectrumChannel) -> Outcome:
     margin = float(channel.margins[0, 1])
     if problem.owner is None and margin >= channel.radius.sum():
         return outcome(problem, np.array(channel.radius), 0.0, "local ascent")
-    candidates = [found for user in (0, 1) if (found := alone(problem, user)) is not None]
+    candidates = [candidate for user in (0, 1) if (candidate := alone(problem, user)) is not None]
     if margin > 0 and problem.owner is None:
         candidates = [idle_pair(channel)]
     elif margin > 0 and channel.reach.min() > 0:
         candidates.append(occupied_pair(channel))
-    _, radii, level = max(candidates, key=lambda found: found[0])
-    printed = max(found[2] for found in candidates)
+    _, radii, level = max(candidates, key=lambda candidate: candidate[0])
+    printed = max(candidate[2] for candidate in candidates)
     notes = {"printed_privacy": printed}
     if problem.owner is not None:
         notes["printed_utility"] = best_utility(channel, printed)
@@ -152,7 +152,7 @@ def quantities(problem: SpectrumChannel, solution: Solution[Any]) -> dict[str, A
     """
     channel = problem.channel
     radii, level = np.asarray(solution.variables["radii"]), float(solution.variables["privacy"])
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "served": int(np.count_nonzero(radii)),
         "revenue": math.fsum(channel.revenue(radii).tolist()),
         "circles": np.column_stack(
@@ -161,15 +161,15 @@ def quantities(problem: SpectrumChannel, solution: Solution[Any]) -> dict[str, A
     }
     if problem.owner is not None:
         owner = problem.owner
-        found["owner_circle"] = [owner.x, owner.y, owner.protection, level]
+        result["owner_circle"] = [owner.x, owner.y, owner.protection, level]
         fixed = best_utility(channel, FIXED_PRIMARY)
         wider = replace(channel, privacy=np.full(channel.size, FIXED_SECONDARY))
         both_fixed = best_utility(wider, FIXED_PRIMARY)
-        found |= {"fixed_utility": fixed, "gain": solution.value - fixed}
-        found |= {"both_fixed_utility": both_fixed, "gain_over_both_fixed": solution.value - both_fixed}
+        result |= {"fixed_utility": fixed, "gain": solution.value - fixed}
+        result |= {"both_fixed_utility": both_fixed, "gain_over_both_fixed": solution.value - both_fixed}
     elif channel.size == 2 and 0 < channel.margins[0, 1] < channel.radius.sum():
-        found |= shared_margin(channel)
-    return found
+        result |= shared_margin(channel)
+    return result
 
 
 def shared_margin(channel: Channel) -> dict[str, float]:
@@ -180,8 +180,8 @@ def shared_margin(channel: Channel) -> dict[str, float]:
     ``curvature`` is the second derivative in the middle, from differences, which are exact for a cubic, and
     for the sum of two; ``printed_curvature`` is that of theorem 6.5.2 as printed.
     """
-    margin, wanted = float(channel.margins[0, 1]), channel.radius
-    low, high = max(0.0, margin - float(wanted[1])), min(float(wanted[0]), margin)
+    margin, caps = float(channel.margins[0, 1]), channel.radius
+    low, high = max(0.0, margin - float(caps[1])), min(float(caps[0]), margin)
     middle, step = (low + high) / 2.0, (high - low) / 2.0
 
     def revenue(first: float) -> float:

@@ -249,8 +249,8 @@ def simulation(
     drawn for each, ``common_attack_error`` with one for all (section 6.3.2).
     """
     level = float(solution.variables["privacy"])
-    drawn = rng.exponential(level, size=users * repetitions)
-    radii = np.clip(float(problem.widened.room) - drawn, 0.0, problem.radius)
+    widenings = rng.exponential(level, size=users * repetitions)
+    radii = np.clip(float(problem.widened.room) - widenings, 0.0, problem.radius)
     paid = problem.factor * radii * (problem.location_privacy + radii) ** 2
     spread = float(np.std(paid, ddof=1)) / math.sqrt(len(paid)) if len(paid) > 1 else math.nan
     return {
