@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mechdesign as md
-from mechdesign.families.spectrum.channel.scatter import scattered_users
+from mechdesign.families.spectrum.channel import scattered_users
 from mechdesign.families.spectrum.channel_program import Channel
-from mechdesign.families.spectrum.cliques import rest_of
+from mechdesign.families.spectrum.clique_bound import rest_of
 
 TITLE = "Spectrum: a bound that says what clique and ramp rows cannot prove"
 

@@ -9,7 +9,7 @@ import numpy as np
 import mechdesign as md
 from benchmarks.measure import shown_seconds
 from mechdesign.core.text import table
-from mechdesign.families.spectrum.channel.scatter import scattered_owner, scattered_users
+from mechdesign.families.spectrum.channel import scattered_owner, scattered_users
 
 TITLE = "Spectrum: allocation of channels"
 

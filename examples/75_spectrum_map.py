@@ -7,7 +7,7 @@ import importlib.util
 import sys
 
 import mechdesign as md
-from mechdesign.families.spectrum.channel.scatter import scattered_owner, scattered_users
+from mechdesign.families.spectrum.channel import scattered_owner, scattered_users
 
 CHANNELS = 10
 

@@ -7,8 +7,8 @@ import numpy as np
 
 import mechdesign as md
 from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase
-from mechdesign.families.spectrum.papers.primary.attack import locate
-from mechdesign.families.spectrum.papers.primary.published_widening import SpectrumWidening
+from mechdesign.families.spectrum.papers.attack import locate
+from mechdesign.families.spectrum.papers.primary import SpectrumWidening
 
 SIDE = 20.0
 CELL = 1.2

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.validation import finite_array, double_epsilon
+from mechdesign.core.validation import double_epsilon, finite_array
 from mechdesign.core.values import frozen_value
 
 Array = NDArray[np.float64]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.mass import binomial_mass
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted
-from mechdesign.core.validation import in_range, double_epsilon
+from mechdesign.core.validation import double_epsilon, in_range
 from mechdesign.exact.numbers import wholes
 
 Outcomes = NDArray[np.int64]

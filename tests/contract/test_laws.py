@@ -21,7 +21,7 @@ from mechdesign.collect.means import FormulaMechanism
 from mechdesign.exact.randomness import TOTAL, bit_source
 from mechdesign.families.contract import ContractMenu
 from mechdesign.families.location import PlanarLaplace, PlanarLattice
-from mechdesign.families.location.rounding import spline_weights
+from mechdesign.families.location.lattice_noise import spline_weights
 from mechdesign.families.marginals.oracles import SupportOracle
 from mechdesign.families.mean import CensoringInterval, GridMean
 from mechdesign.families.shuffle import Protocol

@@ -12,9 +12,9 @@ PROBLEMS: tuple[str, ...] = ("LocationNoise",)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mechdesign.families.location.base import LocationMechanism as LocationMechanism
     from mechdesign.families.location.lattice import PlanarLattice as PlanarLattice
-    from mechdesign.families.location.noise.problem import LocationNoise as LocationNoise
+    from mechdesign.families.location.mechanism import LocationMechanism as LocationMechanism
+    from mechdesign.families.location.noise import LocationNoise as LocationNoise
     from mechdesign.families.location.planar import (
         PlanarLaplace as PlanarLaplace,
         planar_quantile as planar_quantile,
@@ -23,9 +23,9 @@ else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
-            "base": "LocationMechanism",
+            "mechanism": "LocationMechanism",
             "lattice": "PlanarLattice",
-            "noise.problem": "LocationNoise",
+            "noise": "LocationNoise",
             "planar": "PlanarLaplace planar_quantile",
         },
     )

@@ -17,12 +17,18 @@ from mechdesign.core.validation import in_range
 from mechdesign.exact.exponential import float_up
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BitSource
-from mechdesign.families.location.audit.location import LocationAudit, audit_rounded
-from mechdesign.families.location.base import LocationMechanism
-from mechdesign.families.location.distance import Distances
+from mechdesign.families.location.lattice_noise import (
+    FINEST,
+    MARGIN,
+    Distances,
+    RadialWeights,
+    lengths,
+    radial_weights,
+    spline_rounding,
+)
+from mechdesign.families.location.location_audit import LocationAudit, audit_rounded
+from mechdesign.families.location.mechanism import LocationMechanism
 from mechdesign.families.location.planar import planar_quantile
-from mechdesign.families.location.radial import FINEST, MARGIN, RadialWeights, lengths, radial_weights
-from mechdesign.families.location.rounding import spline_rounding
 
 Array = NDArray[np.float64]
 
@@ -126,12 +132,12 @@ class PlanarLattice(LocationMechanism):
         if cells <= self.rows * self.columns:
             raise CertificateError("lattice", "the even part is not over the area and its surroundings")
         # (rows + 2 r)(columns + 2 r) = cells
-        found = (math.isqrt(total * total - 4 * (self.rows * self.columns - cells)) - total) // 4
-        if found < math.isqrt(self.weights.squares[-1]) + MARGIN:
+        result = (math.isqrt(total * total - 4 * (self.rows * self.columns - cells)) - total) // 4
+        if result < math.isqrt(self.weights.squares[-1]) + MARGIN:
             raise CertificateError(
                 "lattice", "vectors and rounding reach beyond the rectangle of the even part", "rebuild it"
             )
-        return found
+        return result
 
     @cached_property
     def _audit(self) -> LocationAudit:

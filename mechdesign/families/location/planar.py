@@ -14,8 +14,8 @@ from mechdesign.audit.density import audit_density
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.guarantee import Proof
 from mechdesign.exact.randomness import BITS, BitSource
-from mechdesign.families.location.audit.location import LocationAudit, per_length
-from mechdesign.families.location.base import LocationMechanism, planar_epsilon, probability
+from mechdesign.families.location.location_audit import LocationAudit, per_length
+from mechdesign.families.location.mechanism import LocationMechanism, planar_epsilon, probability
 
 Array = NDArray[np.float64]
 
@@ -91,14 +91,14 @@ class PlanarLaplace(LocationMechanism):
         """Return the audit of the density, for two places 1 / eps apart and the line through them."""
         apart = 1.0 / self.epsilon
         ends = np.array([0.0, apart])
-        found = audit_density(self.log_density, ends, np.array([-apart, apart / 2, 2 * apart]), 1.0)
+        finding = audit_density(self.log_density, ends, np.array([-apart, apart / 2, 2 * apart]), 1.0)
         witness = {
-            "place": [found.witness["input"], 0.0],
-            "other": [found.witness["other"], 0.0],
-            "report": [found.witness["report"], 0.0],
+            "place": [finding.witness["input"], 0.0],
+            "other": [finding.witness["other"], 0.0],
+            "report": [finding.witness["report"], 0.0],
         }
-        true = found.true_epsilon / apart
-        slack = float(found.proof.rounding) / apart * (1.0 + ROUNDING) + ROUNDING * self.epsilon
+        true = finding.true_epsilon / apart
+        slack = float(finding.proof.rounding) / apart * (1.0 + ROUNDING) + ROUNDING * self.epsilon
         proof = Proof(per_length(self.epsilon), true, exact=False, rounding=slack)
         return LocationAudit(proof, witness, LEAK)
 

@@ -15,27 +15,27 @@ PROBLEMS: tuple[str, ...] = (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mechdesign.families.spectrum.channel.problem import SpectrumChannel as SpectrumChannel
-    from mechdesign.families.spectrum.cloak.problem import SpectrumCloakDesign as SpectrumCloakDesign
+    from mechdesign.families.spectrum.channel import SpectrumChannel as SpectrumChannel
+    from mechdesign.families.spectrum.cloak import SpectrumCloakDesign as SpectrumCloakDesign
     from mechdesign.families.spectrum.cloak_mechanism import SpectrumCloak as SpectrumCloak
     from mechdesign.families.spectrum.database import SpectrumDatabase as SpectrumDatabase
-    from mechdesign.families.spectrum.partition.problem import SpectrumPartition as SpectrumPartition
-    from mechdesign.families.spectrum.primary.problem import SpectrumPrimary as SpectrumPrimary
+    from mechdesign.families.spectrum.partition import SpectrumPartition as SpectrumPartition
+    from mechdesign.families.spectrum.primary import SpectrumPrimary as SpectrumPrimary
     from mechdesign.families.spectrum.queries import Answer as Answer, Answers as Answers, Query as Query
-    from mechdesign.families.spectrum.secondary.problem import SpectrumSecondary as SpectrumSecondary
+    from mechdesign.families.spectrum.secondary import SpectrumSecondary as SpectrumSecondary
     from mechdesign.families.spectrum.user import SpectrumUser as SpectrumUser
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
-            "channel.problem": "SpectrumChannel",
-            "cloak.problem": "SpectrumCloakDesign",
+            "channel": "SpectrumChannel",
+            "cloak": "SpectrumCloakDesign",
             "cloak_mechanism": "SpectrumCloak",
             "database": "SpectrumDatabase",
-            "partition.problem": "SpectrumPartition",
-            "primary.problem": "SpectrumPrimary",
+            "partition": "SpectrumPartition",
+            "primary": "SpectrumPrimary",
             "queries": "Answer Answers Query",
-            "secondary.problem": "SpectrumSecondary",
+            "secondary": "SpectrumSecondary",
             "user": "SpectrumUser",
         },
     )

@@ -13,21 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
-from mechdesign.core.validation import in_range
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.numbers import frozen
-from mechdesign.families.spectrum.audit.interference import (
-    InterferenceAudit,
-    audit_interference,
-    squared_distance,
-)
+from mechdesign.families.spectrum.geometry import InterferenceAudit, audit_interference, squared_distance
+from mechdesign.families.spectrum.numbers import coordinate, positive
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 Point = tuple[float | Fraction, float | Fraction]
-
-FARTHEST = 1e9
-"""Coordinates and radii are at most this large: squares and cubes stay far from the ends of doubles."""
 
 AGREEMENT = 1e-9
 """A distance that is given next to positions agrees with them up to this part."""
@@ -42,7 +35,7 @@ class Owner:
     protection: float
 
     @classmethod
-    def of(cls, where: str, given: Any) -> Owner:
+    def of(cls, where: str, entry: Any) -> Owner:
         """Read ``{x, y, protection}``.
 
         Examples
@@ -50,7 +43,7 @@ class Owner:
         >>> Owner.of("primary", {"x": 0, "y": 0, "protection": 2})
         Owner(x=0.0, y=0.0, protection=2.0)
         """
-        checked = _entries(where, given, ("x", "y", "protection"))
+        checked = _entries(where, entry, ("x", "y", "protection"))
         return cls(
             coordinate(f"{where}: x", checked["x"]),
             coordinate(f"{where}: y", checked["y"]),
@@ -128,14 +121,14 @@ class Channel:
     def margins(self) -> Array:
         """m_ij = d_ij - s_i - s_j: R_i + R_j <= m_ij. Rounded down where it can bind; infinite for i = j."""
         far = np.hypot(self.x[:, None] - self.x, self.y[:, None] - self.y)
-        found: Array = far - self.privacy[:, None] - self.privacy
-        binding = found <= (self.radius[:, None] + self.radius) * (1.0 + 2.0**-30) + far * 2.0**-30
+        result: Array = far - self.privacy[:, None] - self.privacy
+        binding = result <= (self.radius[:, None] + self.radius) * (1.0 + 2.0**-30) + far * 2.0**-30
         for one, other in np.argwhere(np.triu(binding, 1)).tolist():
             apart = distance_below((self.x[one], self.y[one]), (self.x[other], self.y[other]))
             exact = apart - Fraction(self.privacy[one]) - Fraction(self.privacy[other])
-            found[one, other] = found[other, one] = float_down(exact)
-        np.fill_diagonal(found, math.inf)
-        return found
+            result[one, other] = result[other, one] = float_down(exact)
+        np.fill_diagonal(result, math.inf)
+        return result
 
     @cached_property
     def most(self) -> float:
@@ -183,21 +176,21 @@ class Channel:
 
         Radii of users that no change of the last digits can serve become 0.
         """
-        found = np.minimum(radii, self.radius)
+        result = np.minimum(radii, self.radius)
         if self.owner is not None:
             wide = np.broadcast_to(level, self.size).tolist()
             rooms = zip(self.reach.tolist(), wide, strict=True)
             caps = np.array([float_down(Fraction(a) - Fraction(w)) for a, w in rooms])
-            found = np.minimum(found, caps)
-        found = np.where(found > 0, found, 0.0)
-        order = np.argsort(-self.revenue(found), kind="stable")
+            result = np.minimum(result, caps)
+        result = np.where(result > 0, result, 0.0)
+        order = np.argsort(-self.revenue(result), kind="stable")
         for place, one in enumerate(order.tolist()):
             for other in order[place + 1 :].tolist():
                 pair = self.margins[one, other]
-                if found[one] > 0 < found[other] and found[one] + found[other] >= pair * (1 - 2.0**-40):
-                    room = float_down(Fraction(pair) - Fraction(found[one]))
-                    found[other] = max(0.0, min(found[other], room))
-        return found
+                if result[one] > 0 < result[other] and result[one] + result[other] >= pair * (1 - 2.0**-40):
+                    room = float_down(Fraction(pair) - Fraction(result[one]))
+                    result[other] = max(0.0, min(result[other], room))
+        return result
 
 
 def distance_below(first: Point, second: Point) -> Fraction:
@@ -234,28 +227,7 @@ def root_below(square: Fraction) -> Fraction:
 # Reading what was given
 
 
-def coordinate(field: str, value: Any) -> float:
-    """Return a finite coordinate of moderate size."""
-    return in_range(field, value, -FARTHEST, FARTHEST)
-
-
-def positive(field: str, value: Any) -> float:
-    """Return a number above 0 of moderate size.
-
-    Examples
-    --------
-    >>> positive("price", 0)
-    Traceback (most recent call last):
-        ...
-    mechdesign.core.errors.ParameterError: price: 0 is not positive; give a number above 0
-    """
-    result = in_range(field, value, -math.inf, math.inf)
-    if result <= 0:
-        raise ParameterError(field, f"{result:g} is not positive", "give a number above 0")
-    return in_range(field, result, 1.0 / FARTHEST, FARTHEST)
-
-
-def users_of(where: str, given: Any, owner: Owner | None) -> tuple[dict[str, float], ...]:
+def users_of(where: str, users: Any, owner: Owner | None) -> tuple[dict[str, float], ...]:
     """Read a list of ``{x, y, radius, privacy}``, each optionally with its ``distance`` to the owner.
 
     Raises
@@ -268,13 +240,13 @@ def users_of(where: str, given: Any, owner: Owner | None) -> tuple[dict[str, flo
     >>> users_of("secondary", [{"x": 0, "y": 5, "radius": 1, "privacy": 2}], None)
     ({'x': 0.0, 'y': 5.0, 'radius': 1.0, 'privacy': 2.0},)
     """
-    if not isinstance(given, (list, tuple)) or not given:
+    if not isinstance(users, (list, tuple)) or not users:
         raise ParameterError(where, "expected a list of users {x, y, radius, privacy}", "give at least one")
-    return tuple(_user(f"{where} {number}", user, owner) for number, user in enumerate(given, start=1))
+    return tuple(_user(f"{where} {number}", user, owner) for number, user in enumerate(users, start=1))
 
 
-def _user(where: str, given: Any, owner: Owner | None) -> dict[str, float]:
-    checked = _entries(where, given, ("x", "y", "radius", "privacy"), ("distance",))
+def _user(where: str, entry: Any, owner: Owner | None) -> dict[str, float]:
+    checked = _entries(where, entry, ("x", "y", "radius", "privacy"), ("distance",))
     user = {key: coordinate(f"{where}: {key}", checked[key]) for key in ("x", "y")}
     user |= {key: positive(f"{where}: {key}", checked[key]) for key in ("radius", "privacy")}
     if checked.get("distance") is not None:
@@ -291,14 +263,14 @@ def _user(where: str, given: Any, owner: Owner | None) -> dict[str, float]:
     return user
 
 
-def _entries(where: str, given: Any, needed: Iterable[str], more: Iterable[str] = ()) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
-        raise ParameterError(where, f"expected a table {{{', '.join(needed)}}}, got {given!r:.60}")
+def _entries(where: str, entry: Any, needed: Iterable[str], more: Iterable[str] = ()) -> Mapping[str, Any]:
+    if not isinstance(entry, Mapping):
+        raise ParameterError(where, f"expected a table {{{', '.join(needed)}}}, got {entry!r:.60}")
     known = [*needed, *more]
-    for key in given:
+    for key in entry:
         if key not in known:
             raise UnknownNameError(where, f"no entry '{key}'", suggestion(str(key), known))
     for key in needed:
-        if key not in given:
+        if key not in entry:
             raise ParameterError(where, f"'{key}' is missing", "give it a value")
-    return given
+    return entry

@@ -1,27 +1,137 @@
-"""The mechanism ``spectrum-cloak``: an owner's place becomes a tile, on the owner's own device."""
+"""The mechanism ``spectrum-cloak``: an owner's place becomes a tile, on the owner's own device.
+
+Its tables have owners' places in and tiles out, and are made where the owner is.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.operations import Operation
+from mechdesign.collect.collecting import located, require_columns
+from mechdesign.collect.domain import as_floats
+from mechdesign.collect.operations import Column, Operation, Settings
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, DataError, ParameterError
+from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
+from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import finite_array, in_range, integer
-from mechdesign.families.spectrum.audit.polygon import Rectangle, Vertex
-from mechdesign.families.spectrum.channel_program import FARTHEST, coordinate, positive
-from mechdesign.families.spectrum.cloak_tables import cloak_operations
-from mechdesign.families.spectrum.cut import CutTiling
-from mechdesign.families.spectrum.occupancy import session_slots, visited
-from mechdesign.families.spectrum.registered import Registered, united
-from mechdesign.families.spectrum.tile import Tile, Tiling, tiles_the_plane
+from mechdesign.families.spectrum.geometry import Rectangle, Vertex
+from mechdesign.families.spectrum.numbers import FARTHEST, coordinate, positive
+from mechdesign.families.spectrum.registration import COLUMNS, Registered, registration_rows, united
+from mechdesign.families.spectrum.tiling import (
+    CutTiling,
+    Tile,
+    Tiling,
+    session_slots,
+    tiles_the_plane,
+    visited,
+)
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Line
+
+MOST_ROWS = 100_000
+
+Rows = Iterable[Mapping[str, Any]]
+BySlot = dict[int, dict[str, Registered]]
+
+
+def cloak_operations(cloak: SpectrumCloak) -> tuple[Operation, ...]:
+    """Return ``register``, ``sessions`` and ``visits``."""
+    place = (
+        Column("name", "the channel"),
+        Column("x", "the owner's location"),
+        Column("y", "the owner's location"),
+    )
+    slot = Column("slot", "number of the time slot")
+
+    def register(sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+        (source,) = sources
+        rows = list(_rows(source, ("x", "y")))
+        yield registration_rows(_one_by_one(source, rows, cloak.register), cloak.tiling)
+
+    def in_slots(kind: str, columns: tuple[str, ...]) -> Callable[..., Iterator[Block]]:
+        def run(sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+            (source,) = sources
+            rows = list(_rows(source, columns))
+            yield _by_slot(_at_once(source, rows, getattr(cloak, kind)), cloak.tiling)
+
+        return run
+
+    times = (Column("start", "of a session"), Column("end", "of a session, not in it"))
+    return (
+        Operation("register", "the tile of each owner; run it where the owner is", place, COLUMNS, register),
+        Operation(
+            "sessions",
+            "the slots in which owners are on, with their tiles: reveals which slots, not when in them",
+            (*place, *times),
+            (slot, *COLUMNS),
+            in_slots("sessions", ("x", "y", "start", "end")),
+        ),
+        Operation(
+            "visits",
+            "the tiles that moving owners visit in each slot: reveals which tiles, not where in them",
+            (*place, Column("time", "time at this location, rising for each name")),
+            (slot, *COLUMNS),
+            in_slots("visits", ("x", "y", "time")),
+        ),
+    )
+
+
+def _rows(source: Source, numbers: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    keys = ["name", *numbers, *(["protection"] if "protection" in source.columns else [])]
+    require_columns(source, keys)
+    count = 0
+    for block in source.blocks(keys):
+        columns = {}
+        for key in keys[1:]:
+            with located(source, key):
+                columns[key] = as_floats(block[key], 1, key)
+                wrong = ~np.isfinite(columns[key])
+                if wrong.any():
+                    raise RowError(key, int(np.argmax(wrong)), "not a finite number", "correct it")
+        names = np.asarray(block["name"]).astype(str)
+        count += len(names)
+        if count > MOST_ROWS:
+            raise DataError(source.name, f"more than {MOST_ROWS} rows", "split it")
+        for row, name in enumerate(names.tolist()):
+            if not name:
+                raise DataError(f"{source.name}: row {source.row(row)}: name", "is empty", "give a name")
+            yield {"name": name, **{key: float(column[row]) for key, column in columns.items()}}
+    if not count:
+        raise DataError(source.name, "has no owner", "give at least one row")
+
+
+def _one_by_one(source: Source, rows: list[dict[str, Any]], register: Callable[[Rows], Any]) -> Any:
+    """Register rows; an error names the first row that is refused alone."""
+    try:
+        return register(rows)
+    except ValueError:
+        for number, row in enumerate(rows, start=1):
+            try:
+                register([row])
+            except ValueError as error:
+                raise DataError(f"{source.name}: row {number}", error) from None
+        raise
+
+
+def _at_once(source: Source, rows: list[dict[str, Any]], run: Callable[[Rows], BySlot]) -> BySlot:
+    with located(source):
+        return run(rows)
+
+
+def _by_slot(registrations: BySlot, tiling: Tiling) -> Block:
+    blocks = [(slot, registration_rows(registered, tiling)) for slot, registered in registrations.items()]
+    slots = [np.full(len(np.asarray(block["name"])), slot, dtype=np.int64) for slot, block in blocks]
+    keys = list(blocks[0][1])
+    joined = {key: np.concatenate([np.asarray(block[key]) for _, block in blocks]) for key in keys}
+    return {"slot": np.concatenate(slots), **joined}
+
 
 NOTE = "answers reveal the tile and nothing else about the location; not differential privacy"
 
@@ -133,10 +243,10 @@ class SpectrumCloak(Mechanism):
 
     def registration(self, x: float, y: float, protection: float | None = None) -> Registered:
         """Return the registration of one owner; its location is compared with its tiles again, exactly."""
-        found = Registered(self._tiles_of(x, y), self._class_of(protection), self.tiling.mark)
-        if self.tiling.nearest(found.tiles, x, y) != 0:
+        registered = Registered(self._tiles_of(x, y), self._class_of(protection), self.tiling.mark)
+        if self.tiling.nearest(registered.tiles, x, y) != 0:
             raise CertificateError("cloak", "a location outside its own tile", "report this as a bug")
-        return found
+        return registered
 
     def register(self, owners: Iterable[Mapping[str, Any]]) -> dict[str, Registered]:
         """Return the registrations of owners, by name; several locations of one name make a union.
@@ -169,13 +279,13 @@ class SpectrumCloak(Mechanism):
         >>> sorted(cloak.sessions([one])), sorted(cloak.sessions([{**one, "start": 19.5, "end": 20.5}]))
         ([1, 2], [1, 2])
         """
-        found: dict[int, list[tuple[str, Registered]]] = {}
+        parts_of: dict[int, list[tuple[str, Registered]]] = {}
         for session in given:
             place = {key: session[key] for key in session if key not in ("name", "start", "end")}
             part = str(session["name"]), self.registration(**place)
             for slot in session_slots(session["start"], session["end"], self.slot):
-                found.setdefault(slot, []).append(part)
-        return {slot: united(parts) for slot, parts in sorted(found.items())}
+                parts_of.setdefault(slot, []).append(part)
+        return {slot: united(parts) for slot, parts in sorted(parts_of.items())}
 
     def visits(self, given: Iterable[Mapping[str, Any]]) -> dict[int, dict[str, Registered]]:
         """Return registrations by slot of owners who move: the union of the tiles that each visits in it.
@@ -197,14 +307,14 @@ class SpectrumCloak(Mechanism):
         >>> {slot: found["van"].tiles for slot, found in cloak.visits(path).items()}
         {0: ((0, 0), (1, 0)), 1: ((1, 0), (2, 0))}
         """
-        found: dict[int, list[tuple[str, Registered]]] = {}
+        parts_of: dict[int, list[tuple[str, Registered]]] = {}
         before: dict[str, tuple[Fraction, Vertex, float]] = {}
         for fix in given:
             place = {key: fix[key] for key in fix if key not in ("name", "time")}
             name, here = str(fix["name"]), self.registration(**place)
             now = Fraction(coordinate("time", fix["time"]))
             spot = Fraction(coordinate("x", fix["x"])), Fraction(coordinate("y", fix["y"]))
-            found.setdefault(math.floor(now / Fraction(self.slot)), []).append((name, here))
+            parts_of.setdefault(math.floor(now / Fraction(self.slot)), []).append((name, here))
             if name in before:
                 earlier, spot_before, radius = before[name]
                 radius = max(radius, here.protection)
@@ -212,9 +322,9 @@ class SpectrumCloak(Mechanism):
                     tiles = self._group(tile)
                     if tiles:
                         part = Registered(tiles, radius, self.tiling.mark)
-                        found.setdefault(slot, []).append((name, part))
+                        parts_of.setdefault(slot, []).append((name, part))
             before[name] = now, spot, here.protection
-        return {slot: united(parts) for slot, parts in sorted(found.items())}
+        return {slot: united(parts) for slot, parts in sorted(parts_of.items())}
 
     def _group(self, tile: Tile) -> tuple[Tile, ...]:
         """Return the group of a tile; nothing for one that only touches the map's edge from outside."""
@@ -304,15 +414,15 @@ class SpectrumCloak(Mechanism):
         return cls(**content)
 
 
-def _classes(given: Any) -> tuple[float, ...]:
-    listed = list(given) if isinstance(given, (list, tuple)) else [given]
+def _classes(classes: Any) -> tuple[float, ...]:
+    listed = list(classes) if isinstance(classes, (list, tuple)) else [classes]
     if not listed:
         raise ParameterError("protection", "is an empty list", "give at least one class")
     return tuple(sorted({positive("protection", radius) for radius in listed}))
 
 
-def _rectangle(given: Any) -> Rectangle:
-    numbers = finite_array("area", given, 1).tolist()
+def _rectangle(area: Any) -> Rectangle:
+    numbers = finite_array("area", area, 1).tolist()
     if len(numbers) != 4 or not (numbers[0] < numbers[2] and numbers[1] < numbers[3]):
         raise ParameterError(
             "area", f"expected [x_low, y_low, x_high, y_high] with low < high, got {numbers}", "correct it"
@@ -321,16 +431,16 @@ def _rectangle(given: Any) -> Rectangle:
     return x_low, y_low, x_high, y_high
 
 
-def _places(given: Any, area: Rectangle | None) -> tuple[Vertex, ...]:
-    if given is None:
+def _places(places: Any, area: Rectangle | None) -> tuple[Vertex, ...]:
+    if places is None:
         return ()
-    numbers = finite_array("places", given, 2)
+    numbers = finite_array("places", places, 2)
     if numbers.shape[1] != 2 or not len(numbers):
         raise ParameterError("places", "expected a list of [x, y]", "give two numbers for each location")
-    found = [
+    points = [
         (Fraction(coordinate("places", x)), Fraction(coordinate("places", y))) for x, y in numbers.tolist()
     ]
-    for x, y in found:
+    for x, y in points:
         if area is not None and not (area[0] <= x <= area[2] and area[1] <= y <= area[3]):
             raise ParameterError("places", f"({float(x):g}, {float(y):g}) is outside the area", "omit it")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(points))

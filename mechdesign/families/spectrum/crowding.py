@@ -9,10 +9,14 @@ function g_j of the revenue, cut off at 0 and 1; a column's entry is g_j(T_j(hi)
   clique and are at least m_ij - b, and g_j from 0 at m_ij - b to 1 at m_ij - a.
 
 Why no allocation breaks them is in docs/families/spectrum.md.
+
+The rows of a program are also tables of thresholds, bases and slopes of all users, with what columns cost.
+Members of rows that a solution of the program breaks are collected greedily, by their weight.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,8 +80,8 @@ class Crowd:
     def entries(self, row: Row, users: Places, low: Array, paid: Array) -> Array:
         """Return the entries of columns in a row."""
         inside = low >= row.alpha[users]
-        found: Array = np.where(inside, np.clip(row.base[users] + row.slope[users] * paid, 0.0, 1.0), 0.0)
-        return found
+        result: Array = np.where(inside, np.clip(row.base[users] + row.slope[users] * paid, 0.0, 1.0), 0.0)
+        return result
 
     def clique(self, members: Places, low: Array) -> Row:
         """Return the row of columns no two of which go together, with all users that can be added."""
@@ -125,9 +129,9 @@ class Crowd:
         np.minimum.at(alpha, members, lows)
         start = start.copy()
         start[user] = np.inf
-        found = self._lifted(alpha, start, base, slope)
-        found.alpha[user] = low
-        return found
+        row = self._lifted(alpha, start, base, slope)
+        row.alpha[user] = low
+        return row
 
     def _lifted(self, alpha: Array, start: Array, base: Array, slope: Array) -> Row:
         """Add users one after the other, those with the least thresholds first."""
@@ -145,3 +149,135 @@ class Crowd:
             open_ &= need < USEFUL * caps
             open_[user] = False
         return Row(alpha, base, slope)
+
+
+class RowTable:
+    """Rows of crowding, one below the other.
+
+    Parameters
+    ----------
+    width : int
+        The users, and the owner as the last.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.alpha, self.base, self.slope = (np.zeros((0, width)) for _ in range(3))
+
+    def __len__(self) -> int:
+        return len(self.alpha)
+
+    def add(self, rows: list[Row]) -> None:
+        """Append rows."""
+        if rows:
+            self.alpha = np.concatenate([self.alpha, [row.alpha for row in rows]])
+            self.base = np.concatenate([self.base, [row.base for row in rows]])
+            self.slope = np.concatenate([self.slope, [row.slope for row in rows]])
+
+    def keep(self, left: NDArray[np.bool_]) -> None:
+        """Keep these rows alone."""
+        self.alpha, self.base, self.slope = self.alpha[left], self.base[left], self.slope[left]
+
+    def entries(self, user: int, low: float, paid: float) -> Array:
+        """Return the entries of one column in all rows."""
+        inside = low >= self.alpha[:, user]
+        result: Array = np.where(
+            inside, np.clip(self.base[:, user] + self.slope[:, user] * paid, 0.0, 1.0), 0.0
+        )
+        return result
+
+    def costs(self, prices: Array, users: Places, low: Array, paid: Array) -> Array:
+        """Return the costs of columns at prices of the rows."""
+        cost = np.zeros(len(users))
+        priced = prices > 0
+        for user in np.unique(users).tolist():
+            mine = users == user
+            at = np.flatnonzero(priced & np.isfinite(self.alpha[:, user]))
+            shares = np.clip(self.base[at, user][:, None] + self.slope[at, user][:, None] * paid[mine], 0, 1)
+            cost[mine] = prices[at] @ np.where(self.alpha[at, user][:, None] <= low[mine], shares, 0.0)
+        return cost
+
+
+USED = 2e-4
+"""Columns above this are used by a solution."""
+
+BROKEN = 0.01
+"""Rows are added where they are broken by this much."""
+
+
+class Used:
+    """The columns that a solution uses, most weight first, and which of them exclude each other."""
+
+    def __init__(self, crowd: Crowd, users: Places, low: Array, high: Array, values: Array) -> None:
+        used = np.flatnonzero(values > USED)
+        used = used[np.argsort(-values[used], kind="stable")]
+        self.crowd, self.users, self.values = crowd, users[used], values[used]
+        self.low, self.high = low[used], high[used]
+        self.paid = crowd.paid(self.users, self.high)
+        self.apart = self.low[:, None] + self.low >= crowd.margins[np.ix_(self.users, self.users)]
+        self.apart |= self.users[:, None] == self.users
+        np.fill_diagonal(self.apart, False)
+
+    def broken(self, until: float) -> list[tuple[float, Row]]:
+        """Return broken rows with their sums, most broken first."""
+        rows = self._cliques(until) + self._ramps(until)
+        rows.sort(key=lambda pair: -pair[0])
+        return rows
+
+    def _collected(self, rest: Places) -> list[int]:
+        """Return columns of a list, from its front, that all exclude each other."""
+        members: list[int] = []
+        while len(rest):
+            members.append(int(rest[0]))
+            rest = rest[1:][self.apart[rest[0]][rest[1:]]]
+        return members
+
+    def _cliques(self, until: float) -> list[tuple[float, Row]]:
+        rows, seen = [], set()
+        for first in range(len(self.users)):
+            if time.monotonic() > until:
+                break
+            members = [first, *self._collected(np.flatnonzero(self.apart[first]))]
+            key = tuple(sorted(members))
+            total = float(self.values[members].sum())
+            if key in seen or total < 1.0 + BROKEN:
+                continue
+            seen.add(key)
+            rows.append((total, self.crowd.clique(self.users[members], self.low[members])))
+        return rows
+
+    def _ramps(self, until: float) -> list[tuple[float, Row]]:
+        crowd, rows = self.crowd, []
+        for user in np.unique(self.users).tolist():
+            if user == crowd.owner or time.monotonic() > until:
+                continue
+            near = np.flatnonzero(crowd.margins[user, self.users] < crowd.caps[user] + self.high)
+            mine = np.flatnonzero(self.users == user)
+            wide = mine[self.high[mine] - self.low[mine] > NARROW * crowd.caps[user]]
+            ramps = crowd.ramps(user, self.low[wide], self.high[wide])
+            for place, *ramp in zip(wide.tolist(), *ramps, strict=True):
+                start, base, slope = ramp
+                low = float(self.low[place])
+                own = mine[self.low[mine] >= low]
+                shares = np.clip(base[user] + slope[user] * self.paid[own], 0.0, 1.0)
+                weight = float(self.values[own] @ shares)
+                rows += self._ramp(user, low, weight, (start, base, slope), near)
+        return rows
+
+    def _ramp(
+        self, user: int, low: float, weight: float, ramp: tuple[Array, Array, Array], near: Places
+    ) -> list[tuple[float, Row]]:
+        """Return the ramp of a user with the weightiest others, if it is broken."""
+        start, base, slope = ramp
+        users = self.users[near]
+        share = self.values[near] * np.clip(base[users] + slope[users] * self.paid[near], 0.0, 1.0)
+        share[self.low[near] < start[users]] = 0.0
+        if weight + float(share.sum()) < 1.0 + BROKEN:
+            return []
+        order = np.argsort(-share, kind="stable")
+        order = order[share[order] > USED]
+        members = self._collected(near[order])
+        chosen = np.isin(near, members)
+        total = weight + float(share[chosen].sum())
+        if total < 1.0 + BROKEN:
+            return []
+        return [(total, self.crowd.ramped(user, low, ramp, self.users[members], self.low[members]))]

@@ -1,30 +1,161 @@
-"""The mechanism ``spectrum-database``: who may send on which channel, how far, while every user hides."""
+"""The mechanism ``spectrum-database``: who may send on which channel, how far, while every user hides.
+
+In a slot a channel grants the best radii in the rooms that the owner's tiles leave.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.operations import Operation
 from mechdesign.collect.written import digest
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
+from mechdesign.exact.exponential import float_down
 from mechdesign.exact.numbers import rational
-from mechdesign.families.spectrum.channel_program import Channel, positive
-from mechdesign.families.spectrum.grants import Grant, Region, granted
+from mechdesign.families.spectrum.allocation import best_radii
+from mechdesign.families.spectrum.channel_program import Array, Channel, root_below
+from mechdesign.families.spectrum.database_tables import database_operations
+from mechdesign.families.spectrum.geometry import audit_interference, squared_distance_to
+from mechdesign.families.spectrum.numbers import positive
 from mechdesign.families.spectrum.queries import Answer, Answers, Query, checked_queries, levels_of
-from mechdesign.families.spectrum.registered import Registered
+from mechdesign.families.spectrum.registration import Registered
 from mechdesign.families.spectrum.state import State, load_state, save_state
-from mechdesign.families.spectrum.tables import database_operations
-from mechdesign.families.spectrum.tile import Tiling, tiles_the_plane
+from mechdesign.families.spectrum.tiling import Tiling, tiles_the_plane
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Line, Points
+
+NODES = 20_000
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where the owner of a channel may be: a union of tiles, and the protection radius around it.
+
+    Attributes
+    ----------
+    tiling : Tiling
+    registered : Registered
+    """
+
+    tiling: Tiling
+    registered: Registered
+
+    @property
+    def area(self) -> Fraction:
+        """The area of the tiles."""
+        return len(self.registered.tiles) * self.tiling.area
+
+    def room(self, x: float, y: float, privacy: float = 0.0) -> float:
+        """Return the radius left to a user within ``privacy`` of a location; below 0 where it may not send.
+
+        The distance to the nearest point of the tiles, less protection and privacy radius, rounded down.
+
+        Examples
+        --------
+        >>> Region(Tiling.of(2.0), Registered(((0, 0),), 1.0)).room(0.0, 9.0, 0.5)
+        5.5
+        """
+        apart = root_below(self.tiling.nearest(self.registered.tiles, x, y))
+        return float_down(apart - Fraction(self.registered.protection) - Fraction(privacy))
+
+    def room_by_sides(self, x: float, y: float, privacy: float) -> float:
+        """Return the same by the sides of every tile, without its symmetry: for the audit."""
+        place = Fraction(x), Fraction(y)
+        tiles = self.registered.tiles
+        square = min(squared_distance_to(place, self.tiling.vertices(tile)) for tile in tiles)
+        return float_down(root_below(square) - Fraction(self.registered.protection) - Fraction(privacy))
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Radii of all users who asked for a channel.
+
+    Attributes
+    ----------
+    channel : Channel
+        The users; it knows no owner.
+    region : Region or None
+        The owner's tiles; None: the channel is idle.
+    rooms : (n,) array
+        How far each user may send as far as the owner is concerned.
+    radii : (n,) array
+    bound : float
+        No radii pay more in these rooms.
+    """
+
+    channel: Channel
+    region: Region | None
+    rooms: Array
+    radii: Array
+    bound: float
+
+    def certificate(self, name: str) -> Certificate:
+        """Return the exact check that nobody was disturbed, wherever in its tiles the owner is."""
+        channel, served = self.channel, np.flatnonzero(self.radii > 0)
+        reach = [[float(channel.privacy[j]), float(self.radii[j])] for j in served]
+        polygons = (
+            []
+            if self.region is None
+            else list(map(self.region.tiling.vertices, self.region.registered.tiles))
+        )
+        ring = 0.0 if self.region is None else self.region.registered.protection
+        x, y = channel.x[served], channel.y[served]
+        audit = audit_interference(x, y, reach, regions=polygons, region_reach=[ring]).certificate()
+        where = "" if self.region is None else ", anywhere in the owner's tiles"
+        note = f"channel {name}: what was granted in the last slot{where}"
+        return Certificate(audit.property, audit.holds, True, audit.figures, audit.witness, note)
+
+    def optimality(self, name: str) -> Certificate:
+        """Return whether no other radii pay more in these rooms."""
+        value = float(sum(self.channel.revenue(self.radii).tolist()))
+        figures = {"value": value, "bound": self.bound, "gap": self.bound - value}
+        note = f"channel {name}: a search tree over all vertices, in the rooms that the tiles leave"
+        holds = self.bound - value <= WITHIN * float(self.channel.revenue(self.channel.radius).sum())
+        among = "all radii in the rooms that the tiles leave"
+        return Certificate("optimality", holds, False, figures, note=note, among=among)
+
+    def of_tiles_alone(self) -> bool:
+        """Return whether every room is what the tiles give, computed in a second way."""
+        if self.region is None:
+            return bool(np.isinf(self.rooms).all())
+        users = zip(
+            self.channel.x.tolist(), self.channel.y.tolist(), self.channel.privacy.tolist(), strict=True
+        )
+        expected = [self.region.room_by_sides(*user) for user in users]
+        return bool(self.rooms.tolist() == expected)
+
+    def answer_of(self, user: int) -> tuple[str, float]:
+        """Return status and radius of a user: functions of the tiles and of the reports alone."""
+        radius = float(self.radii[user])
+        if radius > 0:
+            return "served", radius
+        return ("covered" if self.rooms[user] <= 0 else "not served"), 0.0
+
+
+def granted(channel: Channel, region: Region | None) -> Grant:
+    """Return the best radii for the rooms that the owner's tiles leave."""
+    rooms = np.full(channel.size, np.inf)
+    if region is not None:
+        users: Sequence[tuple[float, float, float]] = list(
+            zip(channel.x.tolist(), channel.y.tolist(), channel.privacy.tolist(), strict=True)
+        )
+        rooms = np.array([region.room(*user) for user in users])
+    caps = np.clip(np.minimum(channel.radius, rooms), 0.0, None)
+    radii, bound = best_radii(channel, caps, NODES)
+    allowed = channel.allowed(np.minimum(radii, caps), 0.0)
+    return Grant(channel, region, rooms, allowed, bound + channel.rounding)
+
 
 MOST_CHANNELS = 1000
 
@@ -179,17 +310,17 @@ class SpectrumDatabase(Mechanism):
         RowError
             For a query that makes no sense, naming its row; nothing is then answered or spent.
         """
-        asked = checked_queries(queries, list(self.owners), self.levels)
-        print_ = digest(self.type, {"queries": [list(vars(query).values()) for query in asked]})
-        if asked and self.state.last.get("queries") == print_:
+        checked = checked_queries(queries, list(self.owners), self.levels)
+        print_ = digest(self.type, {"queries": [list(vars(query).values()) for query in checked]})
+        if checked and self.state.last.get("queries") == print_:
             rows = [Answer(*row) for row in self.state.last["answers"]]
             return Answers(tuple(rows), (self._budget(),), repeated=True)
         state = self.state.copy()
-        refused = _accounted(state, asked, self.budget)
+        refused = _accounted(state, checked, self.budget)
         answers: dict[tuple[str, str], Answer] = {}
         grants: dict[str, Grant] = {}
         for name in self.owners:
-            here = [query for query in asked if query.channel == name]
+            here = [query for query in checked if query.channel == name]
             accepted = [query for query in here if query.user not in refused]
             if accepted:
                 users = [vars(query) for query in accepted]
@@ -197,11 +328,11 @@ class SpectrumDatabase(Mechanism):
                 grants[name] = granted(channel, self.region(name))
             for query in here:
                 place = accepted.index(query) if query in accepted else -1
-                status, radius = ("budget spent", 0.0) if place < 0 else grants[name].said(place)
+                status, radius = ("budget spent", 0.0) if place < 0 else grants[name].answer_of(place)
                 power = radius**self.path_loss
                 spent = float(state.spent.get(query.user, Fraction(0)))
                 answers[query.user, name] = Answer(query.user, name, status, radius, power, spent)
-        rows = [answers[query.user, query.channel] for query in asked]
+        rows = [answers[query.user, query.channel] for query in checked]
         state.slots += 1
         state.last = {"queries": print_, "answers": [list(vars(row).values()) for row in rows]}
         self.state, self.grants = state, grants
@@ -232,9 +363,9 @@ class SpectrumDatabase(Mechanism):
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the users' budget, the owners' cloak, and that nobody interfered in the last slot."""
-        found = [self._budget(), *self._cloak()]
-        found += [grant.certificate(name) for name, grant in self.grants.items()]
-        return tuple(found)
+        certificates = [self._budget(), *self._cloak()]
+        certificates += [grant.certificate(name) for name, grant in self.grants.items()]
+        return tuple(certificates)
 
     def _budget(self) -> Certificate:
         """Return whether nobody has spent more than the budget, exactly."""
@@ -324,17 +455,17 @@ def _owners(channels: Sequence[Mapping[str, Any]]) -> dict[str, Registered | Non
         raise ParameterError("channels", "expected a list of {name, tiles, protection}", "give at least one")
     if len(channels) > MOST_CHANNELS:
         raise ParameterError("channels", f"{len(channels)} are too many", f"the limit is {MOST_CHANNELS}")
-    found: dict[str, Registered | None] = {}
-    for number, given in enumerate(channels, start=1):
+    owners: dict[str, Registered | None] = {}
+    for number, entry in enumerate(channels, start=1):
         where = f"channels {number}"
-        if not isinstance(given, Mapping) or not isinstance(given.get("name"), str) or not given["name"]:
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str) or not entry["name"]:
             raise ParameterError(where, "has no name", "give {name, tiles, protection}")
-        name = given["name"]
-        if name in found:
+        name = entry["name"]
+        if name in owners:
             raise ParameterError(where, f"there is another channel '{name}'", "rename one")
-        owner = {key: value for key, value in given.items() if key != "name"}
-        found[name] = Registered.of(where, owner) if owner else None
-    return found
+        owner = {key: value for key, value in entry.items() if key != "name"}
+        owners[name] = Registered.of(where, owner) if owner else None
+    return owners
 
 
 def _accounted(state: State, queries: Sequence[Query], budget: Fraction) -> set[str]:

@@ -16,7 +16,7 @@ from mechdesign.core.errors import (
     suggestion,
 )
 from mechdesign.core.text import counted, table
-from mechdesign.families.spectrum.channel_program import coordinate, positive
+from mechdesign.families.spectrum.numbers import coordinate, positive
 
 STATUSES = ("served", "not served", "covered", "budget spent")
 """What can become of a query: ``not served``: others pay more; ``covered``: no room outside the owner's tiles
@@ -50,7 +50,7 @@ class Query:
     epsilon: float
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], channels: Sequence[str]) -> Query:
+    def of(cls, entry: Mapping[str, Any], channels: Sequence[str]) -> Query:
         """Check one query.
 
         Raises
@@ -59,13 +59,13 @@ class Query:
             Naming the entry, what is wrong and the remedy.
         """
         names = [item.name for item in fields(cls)]
-        for key in given:
+        for key in entry:
             if key not in names:
                 raise UnknownNameError(f"no entry '{key}'", remedy=suggestion(str(key), names))
         for key in names:
-            if key not in given:
+            if key not in entry:
                 raise DataError(f"'{key}' is missing", remedy="give it a value")
-        user, channel = str(given["user"]), str(given["channel"])
+        user, channel = str(entry["user"]), str(entry["channel"])
         if not user:
             raise DataError("user", "is empty", "give a name")
         if channel not in channels:
@@ -73,13 +73,13 @@ class Query:
         return cls(
             user,
             channel,
-            coordinate("x", given["x"]),
-            coordinate("y", given["y"]),
-            *(positive(key, given[key]) for key in ("radius", "privacy", "epsilon")),
+            coordinate("x", entry["x"]),
+            coordinate("y", entry["y"]),
+            *(positive(key, entry[key]) for key in ("radius", "privacy", "epsilon")),
         )
 
 
-def levels_of(given: Any) -> Levels:
+def levels_of(levels: Any) -> Levels:
     """Read the levels that a database accepts.
 
     Examples
@@ -87,13 +87,13 @@ def levels_of(given: Any) -> Levels:
     >>> levels_of(0.1), levels_of([0.5, 0.1, 0.5]), levels_of(None)
     (0.1, (0.1, 0.5), None)
     """
-    if given is None:
+    if levels is None:
         return None
-    if isinstance(given, (list, tuple)):
-        if not given:
+    if isinstance(levels, (list, tuple)):
+        if not levels:
             raise ParameterError("levels", "is an empty list", "give at least one level, or omit it")
-        return tuple(sorted({positive("levels", level) for level in given}))
-    return positive("levels", given)
+        return tuple(sorted({positive("levels", level) for level in levels}))
+    return positive("levels", levels)
 
 
 def _accepted(query: Query, levels: Levels) -> None:
@@ -114,26 +114,26 @@ def checked_queries(
 
     A user may ask for several channels, with one and the same report.
     """
-    found: list[Query] = []
-    asked: set[tuple[str, str]] = set()
+    result: list[Query] = []
+    pairs: set[tuple[str, str]] = set()
     reports: dict[str, tuple[float, float, float]] = {}
-    for row, given in enumerate(queries):
-        entries = vars(given) if isinstance(given, Query) else given
+    for row, item in enumerate(queries):
+        entries = vars(item) if isinstance(item, Query) else item
         try:
             query = Query.of(entries, channels)
             _accepted(query, levels)
         except MechDesignError as error:
             raise RowError("queries", row, error.located, error.remedy) from None
-        if (query.user, query.channel) in asked:
+        if (query.user, query.channel) in pairs:
             what = f"'{query.user}' asks twice for '{query.channel}'"
             raise RowError("queries", row, what, "ask once in a slot")
-        asked.add((query.user, query.channel))
+        pairs.add((query.user, query.channel))
         report = (query.x, query.y, query.epsilon)
         if reports.setdefault(query.user, report) != report:
             what = f"'{query.user}' sends two reports in one slot"
             raise RowError("queries", row, what, "send one, for all channels")
-        found.append(query)
-    return found
+        result.append(query)
+    return result
 
 
 @dataclass(frozen=True)

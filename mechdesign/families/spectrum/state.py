@@ -20,7 +20,7 @@ from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, unread
 from mechdesign.exact.numbers import plain_int
 from mechdesign.families.spectrum.queries import STATUSES, Answer
-from mechdesign.families.spectrum.registered import Registered
+from mechdesign.families.spectrum.registration import Registered
 from mechdesign.work.files import read_text, whole_file
 
 FORMAT = "mechdesign-spectrum-state"
@@ -68,7 +68,7 @@ class State:
         }
 
     @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> State:
+    def from_json(cls, document: Mapping[str, Any]) -> State:
         """Read plain values.
 
         Examples
@@ -78,14 +78,14 @@ class State:
         True
         """
         return cls(
-            slots=plain_int("slots", given["slots"]),
-            spent={str(user): _amount(amount) for user, amount in given["spent"].items()},
-            reports={str(user): set(map(str, reports)) for user, reports in given["reports"].items()},
+            slots=plain_int("slots", document["slots"]),
+            spent={str(user): _amount(amount) for user, amount in document["spent"].items()},
+            reports={str(user): set(map(str, reports)) for user, reports in document["reports"].items()},
             registered={
                 str(name): None if item is None else Registered.of("registered", item)
-                for name, item in given["registered"].items()
+                for name, item in document["registered"].items()
             },
-            last=_last(given["last"]),
+            last=_last(document["last"]),
         )
 
     def copy(self) -> State:
@@ -101,9 +101,9 @@ def _amount(value: Any) -> Fraction:
     return amount
 
 
-def _last(given: Any) -> dict[str, Any]:
+def _last(value: Any) -> dict[str, Any]:
     """Return the last slot: nothing, or a digest and complete answers."""
-    last = dict(given)
+    last = dict(value)
     if not last:
         return last
     if set(last) != {"queries", "answers"} or not isinstance(last["queries"], str):

@@ -15,8 +15,8 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError
 from mechdesign.core.tables import Block, Source
 from mechdesign.exact.randomness import Rng
-from mechdesign.families.spectrum.channel_program import positive
-from mechdesign.families.spectrum.tables import MOST_QUERIES, NUMBERS, finite_columns
+from mechdesign.families.spectrum.database_tables import MOST_QUERIES, NUMBERS, finite_columns
+from mechdesign.families.spectrum.numbers import positive
 from mechdesign.show.figure import Figure
 
 WIDE, MOST = 20.0, 1500.0
@@ -77,11 +77,11 @@ class SpectrumUser(Mechanism):
         beta : float
             In (0, 1): the probability of a report beyond the privacy radius, at most.
         """
-        wanted = positive("privacy", privacy)
-        half = min(WIDE * max(wanted, positive("radius", radius)), MOST * wanted)
+        radius_of_privacy = positive("privacy", privacy)
+        half = min(WIDE * max(radius_of_privacy, positive("radius", radius)), MOST * radius_of_privacy)
         where = [-half, -half, half, half] if area is None else area
-        noise = noise_class().within(wanted, where, beta)
-        return cls(wanted, radius, noise)
+        noise = noise_class().within(radius_of_privacy, where, beta)
+        return cls(radius_of_privacy, radius, noise)
 
     # What the user's device does
 
@@ -140,22 +140,22 @@ class SpectrumUser(Mechanism):
     def _queried(self, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
         (source,) = sources
         numbers = ("x", "y", "radius") if "radius" in source.columns else ("x", "y")
-        wanted = ["user", "channel", *numbers]
-        require_columns(source, wanted)
+        needed = ["user", "channel", *numbers]
+        require_columns(source, needed)
         rows: list[dict[str, Any]] = []
-        for block in source.blocks(wanted):
+        for block in source.blocks(needed):
             columns = finite_columns(source, block, numbers)
             names = {key: np.asarray(block[key]).astype(str).tolist() for key in ("user", "channel")}
             count = len(names["user"])
             if len(rows) + count > MOST_QUERIES:
                 raise DataError(source.name, f"more than {MOST_QUERIES} queries", "split the table")
-            given = {**names, **{key: column.tolist() for key, column in columns.items()}}
-            rows += [{key: given[key][row] for key in wanted} for row in range(count)]
+            entries = {**names, **{key: column.tolist() for key, column in columns.items()}}
+            rows += [{key: entries[key][row] for key in needed} for row in range(count)]
         if not rows:
             raise DataError(source.name, "there is no user", "give at least one row")
         with located(source):
-            made = self.queries(rows, settings["seed"])
-        yield {key: np.array([row[key] for row in made]) for key in ("user", "channel", *NUMBERS)}
+            queries = self.queries(rows, settings["seed"])
+        yield {key: np.array([row[key] for row in queries]) for key in ("user", "channel", *NUMBERS)}
 
     # What it guarantees
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from mechdesign.core.errors import MethodError
-from mechdesign.families.spectrum.groups import Conflicts, static_bounds
-from mechdesign.families.spectrum.prices import Prices, prices_of, rows_of
+from mechdesign.families.spectrum.conflicts import Conflicts, Prices, prices_of, rows_of, static_bounds
 
 OUT, FULL, RING = -1, -2, -3
 """Choices of a user; a number from 0 on is the neighbour it is tight with."""
@@ -158,8 +157,8 @@ class VertexSearch:
         for option in self._options(branch, user):
             left = self._left(branch, user, option)
             if left is not None:
-                asked = needed | {option.choice} if option.choice >= 0 else needed
-                yield Branch((*done, option), left, asked, earned + option.ends[1])
+                required = needed | {option.choice} if option.choice >= 0 else needed
+                yield Branch((*done, option), left, required, earned + option.ends[1])
         if user not in needed:
             yield Branch((*done, NOT_SERVED), caps, needed, earned)
 
@@ -168,20 +167,20 @@ class VertexSearch:
         r0, a, cap = self.users.radius[user], self.users.reach[user], branch.caps[user]
         if cap <= 0:
             return []
-        found: list[tuple[int, float, float]] = []
+        choices: list[tuple[int, float, float]] = []
         if cap >= r0 and a - self.low >= r0:
-            found.append((FULL, r0, r0))
+            choices.append((FULL, r0, r0))
         if a - self.high < r0:
-            found.append((RING, max(0.0, a - self.high), min(cap, r0)))
+            choices.append((RING, max(0.0, a - self.high), min(cap, r0)))
         for other, margin in self.neighbours[user]:
             place = self.rank[other]
             excluded = place < len(branch.done) and branch.done[place].choice in (OUT, user)
             if margin > 0 and branch.caps[other] > 0 and not excluded:
-                found.append((other, 0.0, min(cap, margin)))
+                choices.append((other, 0.0, min(cap, margin)))
         revenue = self.users.revenue
         return [
             Way(choice, least, most, (revenue(user, least), revenue(user, most)))
-            for choice, least, most in found
+            for choice, least, most in choices
         ]
 
     def _left(self, branch: Branch, user: int, option: Way) -> list[float] | None:
@@ -244,9 +243,9 @@ def best_share(users: Users, members: Sequence[int], caps: Sequence[float]) -> f
 
     def leaf(choices: Sequence[int]) -> float:
         nonlocal best
-        made = resolved(choices, limits, endless, lambda i, j: margins[i][j], float)
-        if made is not None:
-            radii = [alpha for alpha, _ in made]
+        expressions = resolved(choices, limits, endless, lambda i, j: margins[i][j], float)
+        if expressions is not None:
+            radii = [alpha for alpha, _ in expressions]
             served = [j for j, choice in enumerate(choices) if choice != OUT]
             fits = all(-LOOSE <= radii[j] <= limits[j] * (1.0 + LOOSE) for j in served) and all(
                 radii[i] + radii[j] <= margins[i][j] * (1.0 + LOOSE) for i in served for j in served if i < j
@@ -277,24 +276,24 @@ def resolved(
     >>> resolved([1, 2, 0], [9.0] * 3, [9.0] * 3, margin, float)
     [(2.5, 0.0), (2.5, -0.0), (2.5, 0.0)]
     """
-    found: list[Expression[Value] | None] = [None] * len(choices)
+    expressions: list[Expression[Value] | None] = [None] * len(choices)
     for start in range(len(choices)):
         path: list[int] = []
         user = start
-        while found[user] is None and user not in path:
+        while expressions[user] is None and user not in path:
             path.append(user)
             if choices[user] < 0:
                 break
             user = choices[user]
-        if found[user] is None and choices[user] >= 0:
+        if expressions[user] is None and choices[user] >= 0:
             cycle = path[path.index(user) :]
             if len(cycle) % 2 == 0:
                 return None
-            found[user] = _around(cycle, margins, number)
+            expressions[user] = _around(cycle, margins, number)
         for current in reversed(path):
-            if found[current] is None:
-                found[current] = _one(current, choices, found, radius, reach, margins, number)
-    return [expression for expression in found if expression is not None]
+            if expressions[current] is None:
+                expressions[current] = _one(current, choices, expressions, radius, reach, margins, number)
+    return [expression for expression in expressions if expression is not None]
 
 
 def _around(
@@ -311,7 +310,7 @@ def _around(
 def _one(
     user: int,
     choices: Sequence[int],
-    found: Sequence[Expression[Value] | None],
+    expressions: Sequence[Expression[Value] | None],
     radius: Sequence[Value],
     reach: Sequence[Value],
     margins: Callable[[int, int], Value],
@@ -324,7 +323,7 @@ def _one(
         return radius[user], number(0)
     if choice == RING:
         return reach[user], number(-1)
-    other = found[choice]
+    other = expressions[choice]
     if other is None:
         raise MethodError("vertices", "a tight neighbour without a radius", "report this as a bug")
     return margins(user, choice) - other[0], -other[1]  # type: ignore[operator]

@@ -15,8 +15,7 @@ from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import CertificateError, DataError, MechDesignError, ParameterError
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.location import PlanarLaplace, PlanarLattice, planar_quantile
-from mechdesign.families.location.radial import RadialWeights, radial_weights
-from mechdesign.families.location.rounding import spline_rounding
+from mechdesign.families.location.lattice_noise import RadialWeights, radial_weights, spline_rounding
 from tests.support.mechanism_files import opened
 
 AREA = [0.0, 0.0, 1.0, 1.0]

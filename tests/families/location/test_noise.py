@@ -150,7 +150,7 @@ def test_bad_models_end_in_one_line(tmp_path, capsys, changes, text):
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
 def test_telling_two_places_apart_is_a_tail_of_the_bessel_density(epsilon):
     """Along any line the noise has the density eps^2 |x| K_1(eps |x|) / pi."""
-    from mechdesign.families.location.papers.noise.quantities import telling_apart
+    from mechdesign.families.location.papers.noise import telling_apart
 
     beyond, error = quad(lambda x: epsilon**2 * x * kv(1, epsilon * x) / math.pi, 0.5, math.inf)
     assert abs(telling_apart(epsilon) - (1.0 - beyond)) <= error + 1e-8  # 20 000 parts: h^2 / 24

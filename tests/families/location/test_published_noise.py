@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.location.papers.noise.published_noise import TruncatedPlanarLaplace, audit_truncated
+from mechdesign.families.location.papers.noise import TruncatedPlanarLaplace, audit_truncated
 
 SMALL = 1.95 / math.sqrt(50_000)
 """Exceeded with probability 0.001 by the right distribution."""

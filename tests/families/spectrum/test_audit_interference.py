@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from mechdesign.families.spectrum.audit.interference import audit_interference
+from mechdesign.families.spectrum.geometry import audit_interference
 
 
 def test_circles_may_touch_and_not_overlap_by_the_last_bit():

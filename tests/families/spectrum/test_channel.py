@@ -7,7 +7,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError, UnknownNameError
-from mechdesign.families.spectrum.channel.scatter import scattered_owner, scattered_users
+from mechdesign.families.spectrum.channel import scattered_owner, scattered_users
 from tests.support.spectrum import brute_force, random_channel
 
 PAIR = [{"x": -3, "y": 0, "radius": 4, "privacy": 0.5}, {"x": 3, "y": 0, "radius": 4, "privacy": 0.5}]

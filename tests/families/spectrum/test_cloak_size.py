@@ -11,9 +11,9 @@ from scipy.spatial import ConvexHull
 import mechdesign as md
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.values import changed
-from mechdesign.families.spectrum.cloak.shapes import SHAPES, hexagon, polygon
-from mechdesign.families.spectrum.papers.cloak.quantities import shape_lost, widening_lost
-from mechdesign.families.spectrum.tile import Tiling
+from mechdesign.families.spectrum.cloak import SHAPES, hexagon, polygon
+from mechdesign.families.spectrum.papers.cloak import shape_lost, widening_lost
+from mechdesign.families.spectrum.tiling import Tiling
 
 SECTION = {"price": 0.1, "radius": 5.0, "location_privacy": 0.536173, "protection": 1.0, "density": 0.005}
 W = 97 / 112

@@ -12,8 +12,8 @@ from scipy.optimize import linprog
 import mechdesign as md
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.values import changed
-from mechdesign.families.spectrum.partition.priors import counts, uniform
-from mechdesign.families.spectrum.partition.search import PartitionSearch
+from mechdesign.families.spectrum.partition_maps import counts, uniform
+from mechdesign.families.spectrum.partition_methods import PartitionSearch
 from tests.support.partitions import grid, line, served_less
 
 
@@ -138,7 +138,7 @@ def test_a_lottery_can_be_better_than_every_partition_of_a_grid():
 
 
 def test_a_search_that_is_stopped_proves_what_it_has_seen(monkeypatch):
-    monkeypatch.setattr("mechdesign.families.spectrum.partition.search.NODES", 1)
+    monkeypatch.setattr("mechdesign.families.spectrum.partition_methods.NODES", 1)
     problem = grid(4, 4, 4, least=0.2)
     stopped = md.solve(problem, "search")
     monkeypatch.undo()

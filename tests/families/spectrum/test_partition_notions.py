@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 import mechdesign as md
-from mechdesign.families.spectrum.partition.truncated_laplace import half_window, least_window
+from mechdesign.families.spectrum.partition_methods import half_window, least_window
 from tests.support.partitions import grid, line, served_less
 
 

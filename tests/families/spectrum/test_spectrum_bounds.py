@@ -6,10 +6,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mechdesign.families.spectrum.allocate import best_radii, bound_of_many, users_of_channel
-from mechdesign.families.spectrum.greedy import Greedy
-from mechdesign.families.spectrum.groups import Conflicts, static_bounds
-from mechdesign.families.spectrum.prices import prices_of, rows_of
+from mechdesign.families.spectrum.allocation import best_radii, bound_of_many, users_of_channel
+from mechdesign.families.spectrum.conflicts import Conflicts, prices_of, rows_of, static_bounds
+from mechdesign.families.spectrum.local_search import Greedy
 from mechdesign.families.spectrum.vertices import FULL, OUT, VertexSearch, best_share, resolved
 from tests.support.spectrum import brute_force, random_channel
 

@@ -10,11 +10,10 @@ import pytest
 from mechdesign.collect.operations import Settings
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.core.tables import MemoryTable
-from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase, tile
-from mechdesign.families.spectrum.audit.polygon import in_rectangle, polygon_area, squared_distance_to
-from mechdesign.families.spectrum.cut import CutTiling
-from mechdesign.families.spectrum.registered import read_registered
-from mechdesign.families.spectrum.tile import Tiling, tiles_the_plane
+from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase, tiling as tile
+from mechdesign.families.spectrum.geometry import in_rectangle, polygon_area, squared_distance_to
+from mechdesign.families.spectrum.registration import read_registered
+from mechdesign.families.spectrum.tiling import CutTiling, Tiling, tiles_the_plane
 
 SQUARE = tuple(map(Fraction, (0, 0, 20, 20)))
 

@@ -5,14 +5,10 @@ import time
 import numpy as np
 
 import mechdesign as md
-from mechdesign.families.spectrum import crossing
-from mechdesign.families.spectrum.annealing import annealed
-from mechdesign.families.spectrum.breaking import Used
-from mechdesign.families.spectrum.channel.scatter import scattered_users
-from mechdesign.families.spectrum.crossing import crossed
-from mechdesign.families.spectrum.crowding import Crowd
-from mechdesign.families.spectrum.greedy import Greedy
-from mechdesign.families.spectrum.rows import RowTable
+from mechdesign.families.spectrum import local_search
+from mechdesign.families.spectrum.channel import scattered_users
+from mechdesign.families.spectrum.crowding import Crowd, RowTable, Used
+from mechdesign.families.spectrum.local_search import Greedy, annealed, crossed
 
 
 def crowded(count=60, side=34.5):
@@ -24,9 +20,9 @@ def test_crossing_is_better_than_as_many_moves_of_annealing(monkeypatch):
     problem = crowded()
     channel = problem.channel
     start = Greedy(channel).best(moves=0)
-    monkeypatch.setattr(crossing, "STEPS", 500)
-    monkeypatch.setattr(crossing, "CROSSINGS", 60)
-    monkeypatch.setattr(crossing, "REPAIRS", 50)
+    monkeypatch.setattr(local_search, "STEPS_OF_PARENTS", 500)
+    monkeypatch.setattr(local_search, "CROSSINGS", 60)
+    monkeypatch.setattr(local_search, "REPAIRS", 50)
     found, again = crossed(channel, start), crossed(channel, start)
     assert (found.radii == again.radii).all()
     assert found.value == channel.utility(found.radii, 0.0)

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.spectrum import many
-from mechdesign.families.spectrum.annealing import annealed
-from mechdesign.families.spectrum.channel.scatter import scattered_owner, scattered_users
+from mechdesign.families.spectrum import many_users as many
+from mechdesign.families.spectrum.channel import scattered_owner, scattered_users
 from mechdesign.families.spectrum.crowding import Crowd
-from mechdesign.families.spectrum.cutting import SIMPLEX, CuttingPlanes
-from mechdesign.families.spectrum.greedy import Greedy, RadiiAtLevel
-from mechdesign.families.spectrum.many import bounded
+from mechdesign.families.spectrum.interval_bound import SIMPLEX, CuttingPlanes
+from mechdesign.families.spectrum.local_search import Greedy, RadiiAtLevel, annealed
+from mechdesign.families.spectrum.many_users import bounded
 from tests.support.spectrum import brute_force, random_channel
 
 

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.spectrum import thresholds
-from mechdesign.families.spectrum.channel.scatter import scattered_users
-from mechdesign.families.spectrum.cliques import Cliques, rest_of
+from mechdesign.families.spectrum import clique_bound as thresholds
+from mechdesign.families.spectrum.channel import scattered_users
+from mechdesign.families.spectrum.clique_bound import Cliques, Thresholds, rest_of
 from mechdesign.families.spectrum.crowding import Crowd
-from mechdesign.families.spectrum.greedy import Greedy, RadiiAtLevel
-from mechdesign.families.spectrum.many import quick
-from mechdesign.families.spectrum.thresholds import Thresholds
+from mechdesign.families.spectrum.local_search import Greedy, RadiiAtLevel
+from mechdesign.families.spectrum.many_users import quick
 from tests.support.spectrum import brute_force, random_channel
 
 

@@ -9,8 +9,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.catalog.shipped import models_folder
-from mechdesign.families.spectrum.papers.primary.printed import printed_slope, stationary_points
-from mechdesign.families.spectrum.papers.primary.quantities import attacks
+from mechdesign.families.spectrum.papers.primary import attacks, printed_slope, stationary_points
 
 
 def numbers(seed, count, low=-0.7, high=0.7):

@@ -1,0 +1,262 @@
+"""Mechanisms of places: points in, points out, the area, how far a report may be, and tables of x and y."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.base import Mechanism
+from mechdesign.collect.collecting import located, marked, require_commas, require_data, side_by_side
+from mechdesign.collect.domain import as_floats, checked_area
+from mechdesign.collect.door import on_table
+from mechdesign.collect.generator import rng_alone
+from mechdesign.collect.operations import CLIP, COLUMN, SEED, Column, Operation, Settings
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.tables import Block, Source
+from mechdesign.core.text import counted, range_text
+from mechdesign.core.validation import in_range, privacy_epsilon
+from mechdesign.data.frames import is_table
+from mechdesign.data.intake import Intake
+from mechdesign.exact.randomness import BitSource, Rng
+from mechdesign.families.location.location_audit import LocationAudit
+from mechdesign.show.figure import Figure, Panel
+from mechdesign.show.marks import Circles
+
+X, Y = "x", "y"
+
+
+def location_operations(mechanism: LocationMechanism) -> tuple[Operation, ...]:
+    """Return ``randomize``: a private location for each location."""
+    takes = (
+        Column(X, "the first coordinate of a location", any_name=True),
+        Column(Y, "the second one", any_name=True),
+    )
+    mark = mechanism.survey_digest
+    gives = (
+        Column(marked(X, mark), "the first coordinate of the report", any_name=True),
+        Column(marked(Y, mark), "the second one", any_name=True),
+    )
+    return (
+        Operation(
+            "randomize",
+            "one private location for each location",
+            takes,
+            gives,
+            partial(_randomized, mechanism),
+            (COLUMN, CLIP, SEED),
+            in_order=True,
+        ),
+    )
+
+
+def _randomized(
+    mechanism: LocationMechanism, sources: Sequence[Source], settings: Settings
+) -> Iterator[Block]:
+    (source,) = sources
+    columns, rng = _columns(mechanism, source, settings), mechanism.seeded(settings["seed"])
+    names = [marked(column, mechanism.survey_digest) for column in columns]
+    for points in side_by_side(source, columns, [partial(as_floats, dimensions=1, what="points")] * 2):
+        with located(source):
+            reports = mechanism.randomize(points, rng=rng, clip=bool(settings["clip"]))
+        if mechanism.area is not None:
+            low, high = mechanism.area[:2], mechanism.area[2:]
+            outside = ((points < low) | (points > high)).any(axis=1)
+            settings.count("point(s) moved into the area", int(outside.sum()))
+        yield {names[0]: reports[:, 0], names[1]: reports[:, 1]}
+
+
+def _columns(mechanism: LocationMechanism, source: Source, settings: Settings) -> list[str]:
+    """Return the two columns: those named, those it was built for, x and y, or the only two."""
+    names = list(settings["column"] or mechanism.data_columns)
+    if not names:
+        require_commas(source)
+        names = [X, Y] if {X, Y} <= set(source.columns) else list(source.columns)
+        if len(names) != 2:
+            raise DataError(
+                source.name,
+                f"has {counted(len(names), 'column')} ({', '.join(names[:8])})",
+                "name two with --column, x before y",
+            )
+        if names != [X, Y] and any(mechanism._is_value(name) for name in names):
+            raise DataError(
+                source.name,
+                "its first line is numbers: add a header line, or name these columns with --column",
+            )
+    if len(names) != 2:
+        raise ParameterError(
+            "--column", f"{counted(len(names), 'column')} for a location", "name two, x before y"
+        )
+    require_data(source, names)
+    return names
+
+
+Array = NDArray[np.float64]
+
+CHUNK = 1 << 15
+"""Points are drawn in pieces of this size, which fit the processor's cache."""
+
+
+class LocationMechanism(Mechanism):
+    """Noise on a point of the plane, private at epsilon per unit of distance.
+
+    Parameters
+    ----------
+    epsilon : float
+        > 0, per unit of length of the coordinates.
+    beta : float
+        In (0, 1): the probability with which a report may be farther than ``radius`` from the true place.
+    area : (x_low, y_low, x_high, y_high), optional
+        Where people are; reports outside are moved to its nearest point, which costs no privacy.
+    """
+
+    def __init__(self, epsilon: float, beta: float = 0.05, area: Any = None) -> None:
+        self.epsilon = planar_epsilon(epsilon)
+        self.beta = probability("beta", beta)
+        self.area = None if area is None else checked_area(area)
+
+    @abstractmethod
+    def draw(self, points: Array, source: BitSource) -> Array:
+        """Return a report for each point of at most ``CHUNK``, before any is moved into the area."""
+
+    @abstractmethod
+    def audit(self) -> LocationAudit:
+        """Return the result of an audit of location privacy."""
+
+    @property
+    @abstractmethod
+    def radius(self) -> float:
+        """The distance that a report exceeds with probability beta at most."""
+
+    @property
+    @abstractmethod
+    def mean_distance(self) -> float:
+        """The expected distance between place and report, before reports are moved into the area."""
+
+    @rng_alone
+    def randomize(self, answers: Any, rng: Rng = None, clip: bool = False) -> Array:
+        """Return one report for each point.
+
+        Parameters
+        ----------
+        answers : (n, 2) array
+            Coordinates x and y.
+        rng : int or numpy Generator, optional
+            For repeatable simulations; the system's generator by default.
+        clip : bool
+            Move points outside the area to its nearest point instead of refusing them.
+
+        Returns
+        -------
+        (n, 2) array
+
+        Raises
+        ------
+        DataError
+            For NaN or infinite coordinates, rows of another length, and points outside the area.
+        """
+        if is_table(answers):
+            return on_table(self, "randomize", answers, rng=rng, clip=clip)
+        places = self.checked(answers, clip)
+        source = self.source(rng)
+        reports = np.empty_like(places)
+        for start in range(0, len(places), CHUNK):
+            part = slice(start, start + CHUNK)
+            reports[part] = self.draw(places[part], source)
+        if self.area is not None:
+            np.clip(reports, self.area[:2], self.area[2:], out=reports)
+        return reports
+
+    def checked(self, points: Any, clip: bool = False) -> Array:
+        """Return points as an (n, 2) array of finite numbers in the area, or name the first row at fault."""
+        try:
+            places = as_floats(points, 2, "points")
+        except ValueError as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError("points", "rows have different lengths", "give x and y for each") from None
+        if places.shape[1] != 2:
+            raise DataError("points", f"have {counted(places.shape[1], 'coordinate')}", "give two, x and y")
+        if not np.isfinite(places).all():
+            row, column = np.argwhere(~np.isfinite(places))[0]
+            what = f"{'xy'[column]} is {places[row, column]:g}"
+            raise RowError("points", int(row), what, "omit users without a location")
+        if self.area is None:
+            return places
+        low, high = self.area[:2], self.area[2:]
+        if clip:
+            return np.clip(places, low, high)
+        outside = ((places < low) | (places > high)).any(axis=1)
+        if outside.any():
+            row = int(np.argmax(outside))
+            x, y = places[row]
+            limits = " x ".join(range_text(*ends) for ends in zip(low, high, strict=True))
+            remedy = "correct it, or move points to the nearest of the area"
+            raise RowError("points", row, f"({x:.10g}, {y:.10g}) is outside {limits}", remedy, "clip")
+        return places
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Return privacy, and that reports stay within the radius with probability 1 - beta."""
+        return self.audit().certificate(), self.interference()
+
+    @abstractmethod
+    def interference(self) -> Certificate:
+        """Judge the probability of a report beyond the radius."""
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Return ``randomize``: columns x and y in, perturbed ones out."""
+        return location_operations(self)
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
+        """Return the mechanism for these two columns."""
+        if ranges:
+            raise ParameterError("range", "the area of a location mechanism is part of its model", "omit it")
+        if len(intake.columns) not in (0, 2):
+            raise ParameterError("columns", f"{len(intake.columns)} for a location", "name two, x and y")
+        self._require_missing(intake.missing)
+        return self.replaced(intake=intake)
+
+    def figures(self) -> list[Figure]:
+        """Return figures of the distance between reports and the true location."""
+        marks = [
+            Circles(x=[0.0], y=[0.0], radius=[self.mean_distance], label="mean distance", filled=False),
+            Circles(x=[0.0], y=[0.0], radius=[self.radius], label=f"{1 - self.beta:.4g} of the reports"),
+        ]
+        panel = Panel(
+            "east of the true location (units of distance)",
+            "north of the true location (units of distance)",
+            marks,
+            equal_aspect=True,
+        )
+        return [Figure(f"Where reports are, epsilon = {self.epsilon:g} per unit of distance", [panel])]
+
+    def _figures(self) -> str:
+        return (
+            f"epsilon={self.epsilon:g}, mean distance {self.mean_distance:.4g}, "
+            f"within {self.radius:.4g} with probability {1 - self.beta:g}"
+        )
+
+
+EXTREME = 1e100
+"""Neither epsilon nor its inverse is larger: lengths and their squares stay doubles."""
+
+
+def planar_epsilon(value: Any) -> float:
+    """Return an epsilon > 0: with 0 a report in the plane would be uniform over all of it."""
+    epsilon = privacy_epsilon(value)
+    if epsilon == 0.0:
+        raise ParameterError("epsilon", "is 0, and noise in the plane would have no end", "give a number > 0")
+    if not 1.0 / EXTREME <= epsilon <= EXTREME:
+        limits = f"{1.0 / EXTREME:g} to {EXTREME:g}"
+        raise ParameterError("epsilon", f"{epsilon:g} is not from {limits}", "use another unit of length")
+    return epsilon
+
+
+def probability(field: str, value: Any) -> float:
+    """Return a number strictly between 0 and 1."""
+    return in_range(field, value, 0.0, 1.0, low_open=True, high_open=True)

@@ -1,1 +1,0 @@
-"""The problem ``location-noise`` and its methods."""

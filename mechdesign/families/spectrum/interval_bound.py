@@ -1,0 +1,309 @@
+"""A proven bound for many users: a linear program of intervals of radii, refined where its solution is.
+
+Columns are intervals of radii (:mod:`mechdesign.families.spectrum.crowding`). Each round solves the
+program, adds the rows that its solution breaks, and splits the intervals it uses. Columns that no allocation
+above the cutoff needs are closed. The bound is computed from the multipliers, whatever the solver says.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.families.spectrum.allocation import least_level
+from mechdesign.families.spectrum.channel_program import Channel
+from mechdesign.families.spectrum.crowding import NARROW, USED, Crowd, Row, RowTable, Used
+from mechdesign.families.spectrum.local_search import RadiiAtLevel
+from mechdesign.solvers.firstorder import SteppedProgram
+from mechdesign.solvers.growing import GrowingProgram
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+START, LEVELS = 4, 12
+"""Intervals of each radius, and of L, to start with."""
+
+FULL = 2.0**-30
+"""The last interval of a radius is this part of it: it stands for the largest radius alone."""
+
+IDLE = 4
+"""Rows are dropped after this many rounds in a row in which they were not tight."""
+
+SLACK = 1e-4
+"""A row is not tight where its sum is below 1 by more than this."""
+
+LOOSE = 2.0**-28
+"""Rows may be off by this part, for their entries are computed in doubles."""
+
+MOST = 2500
+"""Rows that are added at a time, at most: those that are broken most."""
+
+SMALL, SMALLEST, MARGIN = 1e-4, 1e-7, 0.02
+"""Intervals are split that are worth at least the part SMALL of the value at first, SMALLEST at last, and not
+nearer to an end than the part MARGIN of them."""
+
+FEW = 20
+"""Where fewer intervals are split, those that are worth less are next."""
+
+INNER = 2
+"""How often rows are added between two refinements, where the program is small."""
+
+SIMPLEX = 600
+"""With more columns than these the program is solved by first-order steps."""
+
+PRECISION = 0.5
+"""These steps end when their bound is off by this part of what is above the cutoff."""
+
+
+class CuttingPlanes:
+    """The program of a channel.
+
+    Parameters
+    ----------
+    channel : Channel
+    best : RadiiAtLevel
+        The best allocation known.
+    gap : float
+        The cutoff is above the best value by this part of its revenue.
+    """
+
+    def __init__(self, channel: Channel, best: RadiiAtLevel, gap: float) -> None:
+        self.channel, self.crowd, self.gap = channel, Crowd(channel), gap
+        self.cutoff = -math.inf
+        self.offer(best)
+        self.program: GrowingProgram | SteppedProgram = GrowingProgram()
+        users, low, high = self._grid(best.value)
+        self.users = np.array(users, dtype=np.int64)
+        self.low, self.high = np.array(low), np.array(high)
+        self.paid = self.crowd.paid(self.users, self.high)
+        self.open = np.ones(len(users), dtype=bool)
+        self.program.columns(self.paid)
+        self.served = np.unique(self.users)
+        for user in self.served.tolist():
+            mine = np.flatnonzero(self.users == user)
+            self.program.row(mine, np.ones(len(mine)), exactly=user == self.crowd.owner)
+        self.rows = RowTable(len(self.crowd.caps))
+        self.added = 0
+        """Rows added in the last round."""
+        self.small = SMALL
+        self.age = np.zeros(0, dtype=np.int64)
+        caps = np.maximum(self.crowd.caps[:-1], 0.0)
+        self.bound = math.fsum(channel.revenue(caps).tolist()) * (1.0 + LOOSE)
+        """No allocation that needs no closed column exceeds it."""
+
+    def _grid(self, value: float) -> tuple[list[int], list[float], list[float]]:
+        users: list[int] = []
+        ends: list[tuple[float, float]] = []
+        for user, cap in enumerate(self.crowd.caps[:-1].tolist()):
+            if cap > 0:
+                points = [*np.linspace(0.0, cap * (1.0 - FULL), START + 1).tolist(), cap]
+                ends += list(pairwise(points))
+                users += [user] * (START + 1)
+        if self.channel.owner is not None:
+            least, most = least_level(self.channel, value), self.channel.most
+            points = np.geomspace(least, most, LEVELS + 1).tolist()
+            points[0], points[-1] = least * (1.0 - FULL), most
+            ends += list(pairwise(points))
+            users += [self.crowd.owner] * LEVELS
+        return users, [low for low, _ in ends], [high for _, high in ends]
+
+    def offer(self, best: RadiiAtLevel) -> None:
+        """Take an allocation: what is closed from now on is above it by ``gap`` of its revenue at most."""
+        revenue = float(self.channel.revenue(best.radii).sum())
+        self.cutoff = max(self.cutoff, best.value + self.gap * revenue)
+
+    # One round
+
+    def tighten(self, until: float) -> bool:
+        """Solve the program and add the rows that its solution breaks; False where nothing was solved."""
+        solved, self.added = False, 0
+        for _ in range(1 if isinstance(self.program, SteppedProgram) else INNER):
+            if not self._solved(until):
+                return solved
+            solved = True
+            self._prove()
+            if self.bound <= self.cutoff or time.monotonic() > until:
+                break
+            values = np.where(self.open, self.program.values, 0.0)
+            used = Used(self.crowd, self.users, self.low, self.high, values)
+            broken = used.broken(until)[:MOST]
+            self.added += len(broken)
+            self._add([row for _, row in broken])
+            if not broken:
+                break
+        self._drop()
+        return True
+
+    def polish(self, until: float) -> None:
+        """Find better multipliers of the rows there are."""
+        if isinstance(self.program, SteppedProgram):
+            while time.monotonic() < until and self.bound > self.cutoff:
+                self.program.solve(until - time.monotonic(), 0.0)
+                self._prove()
+
+    def _solved(self, until: float) -> bool:
+        if isinstance(self.program, GrowingProgram):
+            if len(self.users) <= SIMPLEX:
+                return self.program.solve(until - time.monotonic())
+            self.program = self._stepped(self.program)
+        error = PRECISION * max(self.bound - self.cutoff, 0.0)
+        return self.program.solve(until - time.monotonic(), error)
+
+    def _stepped(self, small: GrowingProgram) -> SteppedProgram:
+        """Return the program for first-order steps, with the solution so far."""
+        groups = np.searchsorted(self.served, self.users)
+        program = SteppedProgram(self.paid, groups, self.served == self.crowd.owner)
+        program.rows(self._shares(self.rows.alpha, self.rows.base, self.rows.slope))
+        program.close(np.flatnonzero(~self.open))
+        program.begin(small.values, small.multipliers)
+        return program
+
+    def _shares(self, alpha: Array, base: Array, slope: Array) -> list[tuple[Places, Array]]:
+        """Return the columns of rows, with their entries."""
+        taken = []
+        for a, b, s in zip(alpha, base, slope, strict=True):
+            entries = self.crowd.entries(Row(a, b, s), self.users, self.low, self.paid)
+            columns = np.flatnonzero(entries > LOOSE)
+            taken.append((columns, entries[columns]))
+        return taken
+
+    def _add(self, rows: list[Row]) -> None:
+        if rows:
+            self.rows.add(rows)
+            new = slice(len(self.rows) - len(rows), None)
+            self.program.rows(
+                self._shares(*(t[new] for t in (self.rows.alpha, self.rows.base, self.rows.slope)))
+            )
+            self.age = np.concatenate([self.age, np.zeros(len(rows), dtype=np.int64)])
+
+    def _drop(self) -> None:
+        sums = self.program.sums[len(self.served) :]
+        loose = np.zeros(len(self.age), dtype=bool)
+        loose[: len(sums)] = sums < 1.0 - SLACK
+        self.age = np.where(loose, self.age + 1, 0)
+        gone = self.age >= IDLE
+        if gone.any():
+            self.program.drop(np.flatnonzero(gone) + len(self.served))
+            self.rows.keep(~gone)
+            self.age = self.age[~gone]
+
+    # What is proven
+
+    def _prove(self) -> None:
+        """Compute the bound from the multipliers; close columns that nothing above the cutoff needs."""
+        count, owner = len(self.served), self.crowd.owner
+        prices = np.maximum(self.program.multipliers, 0.0)
+        if owner in self.served:  # its row is an equation
+            prices[count - 1] = self.program.multipliers[count - 1]
+        cost = prices[np.searchsorted(self.served, self.users)]
+        cost += self.rows.costs(prices[count:], self.users, self.low, self.paid)
+        left = np.where(self.open, self.paid - cost, -np.inf)
+        slack = LOOSE * float(np.abs(prices).sum() + np.abs(self.paid).max())
+        total = float(prices.sum()) + slack
+        for user in self.served.tolist():  # the columns of a user sum to 1 at most, those of the owner to 1
+            mine = self.users == user
+            best = float(left[mine].max(initial=-np.inf))
+            if user == owner:
+                total += best
+                left[mine] -= min(best, 0.0)
+            else:
+                total += max(best, 0.0)
+        self.bound = min(self.bound, total)
+        self._close(total + left < self.cutoff)
+        if owner in self.served and not self.open[self.users == owner].any():
+            self.bound = -math.inf  # no L has an allocation above the cutoff
+
+    @property
+    def proven(self) -> float:
+        """Upper bound of all allocations: the program's bound, or the cutoff where columns were closed."""
+        return max(self.bound, self.cutoff) if not self.open.all() else self.bound
+
+    def _close(self, poor: NDArray[np.bool_]) -> None:
+        """Close columns whose intervals, below and above, hold nothing above the cutoff.
+
+        A radius inside an interval is a mixture of its two ends: both have to be poor.
+        """
+        order = np.lexsort((self.high, self.users))
+        ranked, users = poor[order], self.users[order]
+        same = users[1:] == users[:-1]
+        below = np.append(False, same & ranked[:-1])  # below the lowest end is 0, which is never poor
+        above = np.append(~same | ranked[1:], True)
+        needless = np.where(users == self.crowd.owner, ranked, ranked & below & above)
+        closing = order[needless & self.open[order]]
+        if len(closing):
+            self.open[closing] = False
+            self.program.close(closing)
+
+    # Refining
+
+    def _values(self) -> Array:
+        """Return the solution, 0 for columns that are newer."""
+        values = self.program.values
+        return np.concatenate([values, np.zeros(len(self.users) - len(values))])
+
+    def refine(self, best: RadiiAtLevel, guess: RadiiAtLevel) -> int:
+        """Split the intervals that the solution uses, where guesses lie or neighbours leave off."""
+        values, caps = self._values(), self.crowd.caps
+        used = np.flatnonzero((values > USED) & self.open)
+        low = np.where(self.low > 0, self.low, NARROW * caps[self.users])
+        worth = values[used] * (self.paid - self.crowd.paid(self.users, low))[used]
+        ranked = np.argsort(-worth, kind="stable")
+        while (worth >= self.small * abs(best.value)).sum() < FEW and self.small > SMALLEST:
+            self.small /= 4.0
+        ranked = ranked[worth[ranked] >= self.small * abs(best.value)]
+        others = used[np.argsort(-values[used], kind="stable")]
+        users = self.users[others]
+        wide = self.high[others] - self.low[others] > NARROW * caps[users]
+        taken = np.where(wide, self.high[others], self.low[others])
+        guesses = [np.append(vector.radii, vector.level) for vector in (guess, best)]
+        splits: list[tuple[int, float, float]] = []
+        for column in used[ranked].tolist():
+            user, least, most = int(self.users[column]), float(self.low[column]), float(self.high[column])
+            width = most - least
+            if width <= 2.0 * NARROW * caps[user]:
+                continue
+            left = (self.crowd.margins[user, users] - taken)[users != user]
+            tries = np.concatenate([[vector[user] for vector in guesses], left])
+            inside = tries[(tries > least + MARGIN * width) & (tries < most - MARGIN * width)]
+            point = float(inside[0]) if len(inside) else least + width / 2.0
+            self._split(column, user, point)
+            splits.append((user, least, point))
+        if splits:
+            new = np.array([user for user, _, _ in splits], dtype=np.int64)
+            ends = np.array([point for _, _, point in splits])
+            self.users = np.concatenate([self.users, new])
+            self.low = np.concatenate([self.low, [least for _, least, _ in splits]])
+            self.high = np.concatenate([self.high, ends])
+            self.paid = np.concatenate([self.paid, self.crowd.paid(new, ends)])
+            self.open = np.concatenate([self.open, np.ones(len(splits), dtype=bool)])
+        return len(splits)
+
+    def _split(self, column: int, user: int, point: float) -> None:
+        """Add the column of the lower part; the upper part keeps the place of the whole."""
+        low, count = float(self.low[column]), len(self.served)
+        paid = float(self.crowd.paid(np.array([user]), np.array([point]))[0])
+        entries = self.rows.entries(user, low, paid)
+        rows = np.flatnonzero(entries > LOOSE)
+        own = int(np.searchsorted(self.served, user))
+        self.program.column(paid, np.append(own, rows + count), np.append(1.0, entries[rows]))
+        above = self.rows.entries(user, point, float(self.paid[column]))
+        alpha = self.rows.alpha[:, user]
+        for row in np.flatnonzero((low < alpha) & (point >= alpha)).tolist():
+            self.program.entry(row + count, column, float(above[row]))
+        self.low[column] = point
+
+    def suggestion(self) -> tuple[list[int], float]:
+        """Return users in the order of what the solution pays for them, and its L."""
+        values = self._values()
+        worth = values * self.paid
+        order: dict[int, None] = {}
+        for column in np.argsort(-worth, kind="stable").tolist():
+            if values[column] > USED and self.users[column] != self.crowd.owner:
+                order.setdefault(int(self.users[column]))
+        owners = np.flatnonzero((self.users == self.crowd.owner) & (values > USED))
+        level = float(self.low[owners[values[owners].argmax()]]) if len(owners) else 0.0
+        return list(order), level

@@ -1,1 +1,0 @@
-"""What the sources say of ``partition``: published methods, quantities, simulations."""

@@ -1,1 +1,0 @@
-"""What the sources say of ``primary``: published methods, quantities, simulations."""

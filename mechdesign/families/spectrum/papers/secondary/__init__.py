@@ -1,1 +1,0 @@
-"""What the sources say of ``secondary``: published methods, quantities, simulations."""

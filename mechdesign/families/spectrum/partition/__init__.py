@@ -1,1 +1,0 @@
-"""The problem ``spectrum-partition``."""

@@ -1,0 +1,343 @@
+"""The problem ``spectrum-primary``: how far the owner of a channel widens its protection radius.
+
+The radius is widened by the mean itself, or by an exponential random length X. With a = d_m - s the granted
+radius is R = clip(a - X, 0, r0), and T(R) = c R (s + R)^2. For X with mean L, integrating by parts with
+rho = min(r0, a),
+
+    E T(R) = T(rho) - integral over y from 0 to rho of T'(y) exp(-(a - y) / L) dy,
+
+which is elementary, and evaluated in rational numbers with rational bounds of the two exponentials.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from mechdesign.collect import Mechanism
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.discovery import companion
+from mechdesign.core.errors import CertificateError
+from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem
+from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
+from mechdesign.exact.exponential import exp_lower, exp_upper, float_down
+from mechdesign.families.spectrum.numbers import coordinate, positive, rounded_up
+from mechdesign.show.figure import Figure, Panel
+from mechdesign.show.marks import Line, Points
+from mechdesign.solvers.polynomial import evaluated, maximum
+
+Bounds = tuple[Fraction, Fraction]
+
+NEGLIGIBLE = 900
+"""e^-z is bounded by 0 and 2^-1200 beyond this."""
+
+
+def falling(exponent: Fraction) -> Bounds:
+    """Return rational bounds of exp(-exponent) for an exponent >= 0.
+
+    Examples
+    --------
+    >>> low, high = falling(Fraction(1))
+    >>> float(low), high - low < 10**-45
+    (0.36787944117144233, True)
+    """
+    if exponent > NEGLIGIBLE:
+        return Fraction(0), Fraction(1, 2**1200)
+    return 1 / exp_upper(exponent), 1 / exp_lower(exponent)
+
+
+@dataclass(frozen=True)
+class Widened:
+    """Revenue from one user whose circle may reach up to ``room`` = a, exactly for the given doubles.
+
+    Attributes
+    ----------
+    factor, privacy, radius, room : Fraction
+        c, s, r0 and a.
+    """
+
+    factor: Fraction
+    privacy: Fraction
+    radius: Fraction
+    room: Fraction
+
+    @cached_property
+    def most(self) -> Fraction:
+        """rho: the largest radius that can be granted."""
+        return min(self.radius, self.room)
+
+    @cached_property
+    def revenue(self) -> list[Fraction]:
+        """The coefficients of T."""
+        c, s = self.factor, self.privacy
+        return [Fraction(0), c * s * s, 2 * c * s, c]
+
+    @cached_property
+    def worth(self) -> Fraction:
+        """A, the integral of T(R) over all widenings X > 0: E T(R) < A / L, and nearly so for large L."""
+        whole = sum((c * self.most ** (k + 1) / (k + 1) for k, c in enumerate(self.revenue)), Fraction(0))
+        return evaluated(self.revenue, self.most) * (self.room - self.most) + whole
+
+    def expected(self, level: Fraction) -> Bounds:
+        """Return bounds of E T(R) for the mean widening ``level``."""
+        low, high = self._integral(_slope(self.revenue), level)
+        full = evaluated(self.revenue, self.most)
+        return full - high, full - low
+
+    def expected_radius(self, level: Fraction) -> Fraction:
+        """Return E R to many digits."""
+        low, high = self._integral([Fraction(1)], level)
+        return self.most - (low + high) / 2
+
+    def marginal(self, level: Fraction) -> Bounds:
+        """Return bounds of H(L): the derivative of E T(R) is -H(L) / L^2, and H rises with L."""
+        slope = _slope(self.revenue)
+        shifted = [self.room * c for c in slope] + [Fraction(0)]
+        for power, c in enumerate(slope):
+            shifted[power + 1] -= c
+        return self._integral(shifted, level)
+
+    def _integral(self, polynomial: Sequence[Fraction], level: Fraction) -> Bounds:
+        """Return bounds of the integral of q(y) exp(-(a - y) / L) for y from 0 to rho."""
+        ends = []
+        for place in (self.most, Fraction(0)):
+            total, part, power = Fraction(0), list(polynomial), level
+            while part:
+                total += power * evaluated(part, place)
+                part, power = _slope(part), -power * level
+            ends.append((total, falling((self.room - place) / level)))
+        (top, (top_low, top_high)), (bottom, (bottom_low, bottom_high)) = ends
+        low = min(top * top_low, top * top_high) - max(bottom * bottom_low, bottom * bottom_high)
+        high = max(top * top_low, top * top_high) - min(bottom * bottom_low, bottom * bottom_high)
+        return low, high
+
+
+def _slope(polynomial: Sequence[Fraction]) -> list[Fraction]:
+    return [power * c for power, c in enumerate(polynomial)][1:]
+
+
+WIDENINGS = ("mean", "exponential")
+
+
+@frozen_problem()
+class SpectrumPrimary(Problem[Mechanism]):
+    """The best mean widening L of the protection radius of a channel's owner, for one secondary user.
+
+    ::
+
+        maximize  (R / r0) price pi (s + R)^2 - privacy_cost / L   over L
+
+    With ``widening = "mean"`` R = distance - L - s and max(0, distance - s - r0) <= L <= distance - s, as
+    published. With "exponential" the expectation is maximised over L > 0, where R = clip(distance - X - s, 0,
+    r0) and X is exponential with mean L, as it is drawn.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: UMax, problem 6.4.5, eqs. (6.7) and (6.8). ``granted_radius`` is R, or its mean.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.SpectrumPrimary(
+    ...     price=0.1, privacy_cost=2.0, radius=5.0, location_privacy=0.5, distance=6.0)
+    >>> solution = md.solve(problem)
+    >>> print(round(solution.variables["privacy"], 6), round(solution.value, 6))
+    0.625832 5.649356
+    """
+
+    name: ClassVar[str] = "spectrum-primary"
+    example: ClassVar[Mapping[str, Any]] = {
+        "price": 0.1,
+        "privacy_cost": 2.0,
+        "radius": 5.0,
+        "location_privacy": 0.5,
+        "distance": 6.0,
+    }
+    sense: ClassVar[Sense] = "max"
+    levers: ClassVar[tuple[str, ...]] = ("price", "privacy_cost", "radius", "location_privacy", "distance")
+    value_name: ClassVar[str] = "owner's utility"
+    summary: ClassVar[str] = "widening of a channel owner's protection radius that hides the owner"
+    compared_with: ClassVar[str] = "all mean widenings L"
+
+    price: float = checked("k1: cost of a unit of area.", positive, limits=POSITIVE, form="number > 0")
+    privacy_cost: float = checked(
+        "kp: the owner's loss of privacy is privacy_cost / L.", positive, limits=POSITIVE, form="number > 0"
+    )
+    radius: float = checked(
+        "r0: range that the secondary user requests.", positive, limits=POSITIVE, form="number > 0"
+    )
+    location_privacy: float = checked(
+        "s: the secondary user's privacy radius.", positive, limits=POSITIVE, form="number > 0"
+    )
+    distance: float = checked(
+        "d_m: between the two users, less the protection radius. At most s: no user can be served.",
+        coordinate,
+        form="number",
+    )
+    widening: Literal["mean", "exponential"] = choice(
+        "Whether the utility is taken at the mean widening, or expected over the drawn one.",
+        WIDENINGS,
+        default="mean",
+    )
+
+    @property
+    def factor(self) -> float:
+        """The factor c = k1 pi / r0 of the revenue."""
+        return self.price * math.pi / self.radius
+
+    @cached_property
+    def widened(self) -> Widened:
+        """The revenue as a function of the widening, in exact numbers."""
+        room = Fraction(self.distance) - Fraction(self.location_privacy)
+        return Widened(Fraction(self.factor), Fraction(self.location_privacy), Fraction(self.radius), room)
+
+    @property
+    def limits(self) -> tuple[Fraction, Fraction]:
+        """The interval of L of problem 6.4.5; its upper end is not positive where no user can be served."""
+        room = self.widened.room
+        return max(Fraction(0), room - self.widened.radius), room
+
+    def granted(self, level: float) -> float:
+        """Return R, or its mean."""
+        if self.widening == "exponential":
+            return float(self.widened.expected_radius(Fraction(level)))
+        return float_down(min(max(self.widened.room - Fraction(level), Fraction(0)), self.widened.radius))
+
+    def revenue(self, level: float) -> float:
+        """Return the payment of the secondary user, or its mean."""
+        if self.widening == "exponential":
+            low, high = self.widened.expected(Fraction(level))
+            return float((low + high) / 2)
+        radius = self.granted(level)
+        return self.factor * radius * (self.location_privacy + radius) ** 2
+
+    def utility(self, level: float) -> float:
+        """Return the owner's utility; L = 0 is minus infinity."""
+        return self.revenue(level) - self.privacy_cost / level if level > 0 else -math.inf
+
+    def objective(self, variables: Variables) -> float:
+        """Return the utility."""
+        return self.utility(float(variables["privacy"]))
+
+    def objective_scale(self) -> float:
+        """Return the size of the terms: all revenue, and the loss of privacy at the upper end."""
+        room = float(self.widened.room)
+        full = self.factor * self.radius * (self.location_privacy + self.radius) ** 2
+        return full + (self.privacy_cost / room if room > 0 else 0.0)
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return by how much L leaves its interval, and how wrong the granted radius is."""
+        level = float(variables["privacy"])
+        low, high = map(float, self.limits)
+        outside = max(0.0, low - level, level - high) if self.widening == "mean" else max(0.0, -level)
+        wrong = abs(float(variables["granted_radius"]) - self.granted(level))
+        return {"privacy": outside, "granted_radius": wrong}
+
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
+        """Return that nobody is disturbed whatever is drawn, that the owner is found, and optimality.
+
+        The second, ``cloak``, fails: from many places an attack locates the owner. It needs a home that has
+        ``published_widening``.
+        """
+        level = float(solution.variables["privacy"])
+        if self.widening == "mean":
+            safe = Fraction(self.granted(level)) + Fraction(level) <= self.widened.room
+        else:
+            safe = level > 0
+        published = companion(type(self), "published_widening")
+        return (
+            Certificate("interference", safe, True, {"widening": level}, note=self._how()),
+            *(() if published is None else (published(level).audit(),)),
+            self.optimality(solution, scale=self.objective_scale()),
+        )
+
+    def mechanism(self, solution: Solution[Any]) -> Mechanism:
+        """Refuse: the widening does not hide the owner.
+
+        How near an attack comes is in the error where a home has ``published_widening``.
+        """
+        published = companion(type(self), "published_widening")
+        if published is not None:
+            raise published(float(solution.variables["privacy"])).refusal()
+        raise CertificateError(
+            "exponential widening: not built",
+            "answers from many places locate the owner",
+            "register the owner's tile with spectrum-cloak",
+        )
+
+    def _how(self) -> str:
+        if self.widening == "mean":
+            return "radius, privacy radius, protection and widening fit into the distance"
+        return "the radius is what the drawn widening leaves; a one-sided shift is not differential privacy"
+
+
+def best_mean(problem: SpectrumPrimary) -> tuple[float, Fraction]:
+    """Return the best L for the mean widening, and a proven bound; of equal values the larger L."""
+    room, s, c = problem.widened.room, problem.widened.privacy, problem.widened.factor
+    far = room + s
+    # c (a - L)(d - L)^2 with d = a + s
+    polynomial = [c * room * far**2, -c * (far**2 + 2 * room * far), c * (room + 2 * far), -c]
+    peak = maximum(polynomial, Fraction(problem.privacy_cost), *problem.limits)
+    return float_down(peak.place), peak.bound
+
+
+def outcome(
+    problem: SpectrumPrimary, level: float, bound: Fraction | float, source: str, solver: str
+) -> Outcome:
+    """Return the outcome of a method; its bound includes the rounding error of the value."""
+    lost = max(problem.objective_scale(), problem.privacy_cost / level)
+    return Outcome(
+        status="optimal",
+        variables={"privacy": level, "granted_radius": problem.granted(level)},
+        bound=rounded_up(bound, lost),
+        bound_source=source,
+        solver=solver,
+    )
+
+
+def infeasible(problem: SpectrumPrimary, solver: str) -> Outcome | None:
+    """Return the outcome ``infeasible`` where no user can be served, or serving is never worth it."""
+    if problem.widened.room <= 0:
+        text = (
+            f"no user can be served: the distance {problem.distance:g} is not above the privacy radius "
+            f"{problem.location_privacy:g}; take a user farther away"
+        )
+        return Outcome(status="infeasible", solver=solver, message=text)
+    if problem.widening == "exponential" and problem.widened.worth <= Fraction(problem.privacy_cost):
+        text = (
+            "no widening is best: the utility is negative and rises towards 0 as it grows, since "
+            f"privacy_cost {problem.privacy_cost:g} is at least {float(problem.widened.worth):.4g}; "
+            "keep the channel closed"
+        )
+        return Outcome(status="infeasible", solver=solver, message=text)
+    return None
+
+
+def figures(problem: SpectrumPrimary, solution: Solution[Any]) -> list[Figure]:
+    """Return utility and revenue over the widening, with the optimum."""
+    best = float(solution.variables["privacy"])
+    low, high = map(float, problem.limits)
+    levels = np.linspace(
+        max(low, 0.15 * best), min(2.5 * best, high) if problem.widening == "mean" else 2.5 * best, 100
+    )
+    marks = [
+        Line(x=levels, y=[problem.utility(float(level)) for level in levels], label="owner's utility"),
+        Line(x=levels, y=[problem.revenue(float(level)) for level in levels], label="revenue alone"),
+        Points(x=[best], y=[problem.utility(best)], label="best widening"),
+    ]
+    panel = Panel("widening L of the protected circle (units of distance)", "money", marks)
+    caption = "A wider circle leaves less room to rent out. It does not hide the owner from many queries."
+    return [Figure("Widening of an owner", [panel], caption)]
