@@ -168,7 +168,7 @@ def outcome_of(problem: PrivacyContract, posted: Posted, **rest: object) -> Outc
     return Outcome(variables=variables, notes=notes, **rest)  # type: ignore[arg-type]
 
 
-def run(problem: PrivacyContract) -> Outcome:
+def solve_closed_form(problem: PrivacyContract) -> Outcome:
     """Solve exactly: iron, allocate, price, round."""
     found = [_candidate(problem, problem.population.first(size)) for size in sizes(problem)]
     menus = [menu for menu in found if menu is not None]
@@ -194,7 +194,7 @@ def run(problem: PrivacyContract) -> Outcome:
     )
 
 
-def why_not(problem: PrivacyContract) -> str | None:
+def why_not_closed_form(problem: PrivacyContract) -> str | None:
     """Participation costs must be the highest for the highest type."""
     cost = problem.population.cost
     if problem.information == "incomplete" and cost[-1] < cost.max():

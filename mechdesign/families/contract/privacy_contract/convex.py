@@ -260,7 +260,7 @@ def _priced(problem: PrivacyContract, epsilon: Array) -> Posted | None:
     return posted if posted is not None else post_within_budget(rules, ordered, problem.budget)
 
 
-def why_not(problem: PrivacyContract) -> str | None:
+def why_not_convex(problem: PrivacyContract) -> str | None:
     """Only for noises with a cone form, and when all users are to buy."""
     if problem.noise_model.name not in CONE_FORMS:
         return (

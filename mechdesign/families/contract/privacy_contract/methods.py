@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.families.contract.privacy_contract import closed_form
-from mechdesign.families.contract.privacy_contract.convex import solve_rows, why_not
+from mechdesign.families.contract.privacy_contract.closed_form import solve_closed_form, why_not_closed_form
+from mechdesign.families.contract.privacy_contract.convex import solve_rows, why_not_convex
 from mechdesign.families.contract.privacy_contract.problem import PrivacyContract
 from mechdesign.families.contract.privacy_contract.rows import all_rows, reduced_rows
 
@@ -22,7 +22,7 @@ def why_not_reduced(problem: PrivacyContract) -> str | None:
     """Return why the reduced program does not apply, or None."""
     size = len(problem.population.types)
     too_many = f"{size} types are more than {MOST_TYPES}; use closed-form" if size > MOST_TYPES else None
-    return why_not(problem) or too_many
+    return why_not_convex(problem) or too_many
 
 
 def full_program(problem: PrivacyContract) -> Outcome:
@@ -35,13 +35,13 @@ def why_not_full(problem: PrivacyContract) -> str | None:
     size = len(problem.population.types)
     fits = size <= MOST_TYPES_IN_FULL or problem.information == "complete"
     too_many = f"{size} types make {size * (size - 1)} rows; use reduced-program or closed-form"
-    return why_not(problem) or (None if fits else too_many)
+    return why_not_convex(problem) or (None if fits else too_many)
 
 
 METHODS = (
     Method("closed-form", PrivacyContract, "analytic",
            "ironed virtual costs (theorems 4.3.5 and 4.3.12, corrected), exact payments",
-           closed_form.run, closed_form.why_not),
+           solve_closed_form, why_not_closed_form),
     Method("reduced-program", PrivacyContract, "numeric", "conic program with the local rows only",
            reduced_program, why_not_reduced),
     Method("full-program", PrivacyContract, "numeric", "conic program with all IC and IR rows, as stated",

@@ -21,7 +21,7 @@ ROOM = 1.0 - 2.0**-48
 """The part of the budget that is spent, so that it is also kept after multiplying by a number of users."""
 
 
-def run(problem: PrivacyContractContinuous) -> Outcome:
+def solve_closed_form(problem: PrivacyContractContinuous) -> Outcome:
     """Evaluate the formula at the middle quantile of each cell and scale it to the budget."""
     people = problem.population(nodes(problem.types, problem.cells)[1:])
     middles = problem.types.quantile(np.cumsum(people.counts) - 0.5 * people.counts)

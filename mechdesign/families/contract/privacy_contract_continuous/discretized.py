@@ -35,7 +35,7 @@ def finite_problem(problem: PrivacyContractContinuous, cells: int) -> PrivacyCon
     )
 
 
-def run(
+def solve_discretized(
     problem: PrivacyContractContinuous, cells: int | None = None, method_for_finite: str | None = None
 ) -> Outcome:
     """Solve the finite problem.

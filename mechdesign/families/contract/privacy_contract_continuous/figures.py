@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.solution import Solution
-from mechdesign.families.contract.figures import menu_figures
+from mechdesign.families.contract.menu_tables import menu_figures
 from mechdesign.families.contract.privacy_contract_continuous.problem import PrivacyContractContinuous
 from mechdesign.show.figure import Figure
 

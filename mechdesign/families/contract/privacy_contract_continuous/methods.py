@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from mechdesign.core.method import Method
-from mechdesign.families.contract.privacy_contract_continuous import closed_form, discretized
+from mechdesign.families.contract.privacy_contract_continuous.closed_form import solve_closed_form
+from mechdesign.families.contract.privacy_contract_continuous.discretized import solve_discretized
 from mechdesign.families.contract.privacy_contract_continuous.problem import PrivacyContractContinuous
 
 METHODS = (
     Method("closed-form", PrivacyContractContinuous, "analytic",
-           "ironed virtual cost theta + H/h (section 4.4 with its signs corrected)", closed_form.run),
+           "ironed virtual cost theta + H/h (section 4.4 with its signs corrected)", solve_closed_form),
     Method("discretized", PrivacyContractContinuous, "numeric",
-           "finite problem on a grid of types; converges from above", discretized.run),
+           "finite problem on a grid of types; converges from above", solve_discretized),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from mechdesign.families.contract.privacy_contract.closed_form import outcome_of
 from mechdesign.families.contract.privacy_contract.problem import PrivacyContract
 
 
-def run(problem: PrivacyContract) -> Outcome:
+def published(problem: PrivacyContract) -> Outcome:
     """Evaluate eps_i = G (lambda_i / H_i)^(1/3) and the printed payments.
 
     The recursion p_i = p_{i+1} + theta_i (eps_i - eps_{i+1}) is the printed sum; it spends the budget
@@ -51,5 +51,5 @@ def why_not(problem: PrivacyContract) -> str | None:
 
 METHODS = (
     Method("published", PrivacyContract, "published",
-           "theorem 4.3.12 as printed, without the monotonicity it needs", run, why_not),
+           "theorem 4.3.12 as printed, without the monotonicity it needs", published, why_not),
 )  # fmt: skip

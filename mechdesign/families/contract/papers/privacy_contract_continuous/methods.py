@@ -16,7 +16,7 @@ from mechdesign.families.contract.privacy_contract_continuous.problem import Pri
 Array = NDArray[np.float64]
 
 
-def run(problem: PrivacyContractContinuous) -> Outcome:
+def published(problem: PrivacyContractContinuous) -> Outcome:
     """Evaluate eps = cbrt(2h / (c1 theta h - c1 H - c2)), p = theta eps - integral of eps from low to theta.
 
     c1 is what spends the budget with the printed payments. The thesis takes c2 from eq. (4.35), which its
@@ -65,5 +65,5 @@ def why_not(problem: PrivacyContractContinuous) -> str | None:
 
 METHODS = (
     Method("published", PrivacyContractContinuous, "published",
-           "section 4.4 as printed, with both sign errors", run, why_not),
+           "section 4.4 as printed, with both sign errors", published, why_not),
 )  # fmt: skip
