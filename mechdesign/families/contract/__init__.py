@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.contract.menu import ContractMenu as ContractMenu, Terms as Terms
     from mechdesign.families.contract.menu_tables import ContractAverage as ContractAverage
-    from mechdesign.families.contract.privacy_contract.problem import PrivacyContract as PrivacyContract
-    from mechdesign.families.contract.privacy_contract_continuous.problem import (
+    from mechdesign.families.contract.privacy_contract import PrivacyContract as PrivacyContract
+    from mechdesign.families.contract.privacy_contract_continuous import (
         PrivacyContractContinuous as PrivacyContractContinuous,
     )
 else:  # a type checker would take every unknown name for known
@@ -21,7 +21,7 @@ else:  # a type checker would take every unknown name for known
         {
             "menu_tables": "ContractAverage",
             "menu": "ContractMenu Terms",
-            "privacy_contract.problem": "PrivacyContract",
-            "privacy_contract_continuous.problem": "PrivacyContractContinuous",
+            "privacy_contract": "PrivacyContract",
+            "privacy_contract_continuous": "PrivacyContractContinuous",
         },
     )

@@ -1,4 +1,4 @@
-"""What goes into a contract menu and what comes out: tables of types and items, the buyers' average, pictures."""
+"""What goes into a contract menu and comes out: tables of types and items, the buyers' average, pictures."""
 
 from __future__ import annotations
 

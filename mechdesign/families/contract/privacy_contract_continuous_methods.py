@@ -1,4 +1,8 @@
-"""The optimal menu for a density: eps(theta) = G v(theta)^(-1/3) with the ironed virtual cost v."""
+"""The methods of ``privacy-contract-continuous``: the first one that applies is the default.
+
+The closed form is eps(theta) = G v(theta)^(-1/3) with the ironed virtual cost v. The discretized method
+takes the continuum as many types: the finite problem on a grid, solved by any of its methods.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.noise import LAPLACE
-from mechdesign.core.method import Outcome
+from mechdesign.core.method import Method, Outcome
+from mechdesign.core.solve import solve
+from mechdesign.core.text import counted
 from mechdesign.families.contract.allocation import Costs, best_within_budget, least_error
 from mechdesign.families.contract.payments import Rules, post, post_within_budget
 from mechdesign.families.contract.population import Population
-from mechdesign.families.contract.privacy_contract_continuous.curve import minorant, nodes
-from mechdesign.families.contract.privacy_contract_continuous.problem import PrivacyContractContinuous
+from mechdesign.families.contract.privacy_contract import PrivacyContract
+from mechdesign.families.contract.privacy_contract_continuous import (
+    PrivacyContractContinuous,
+    minorant,
+    nodes,
+)
 
 Array = NDArray[np.float64]
 
@@ -21,7 +31,7 @@ ROOM = 1.0 - 2.0**-48
 """The part of the budget that is spent, so that it is also kept after multiplying by a number of users."""
 
 
-def solve_closed_form(problem: PrivacyContractContinuous) -> Outcome:
+def continuum_in_closed_form(problem: PrivacyContractContinuous) -> Outcome:
     """Evaluate the formula at the middle quantile of each cell and scale it to the budget."""
     people = problem.population(nodes(problem.types, problem.cells)[1:])
     middles = problem.types.quantile(np.cumsum(people.counts) - 0.5 * people.counts)
@@ -101,3 +111,64 @@ def infeasible(problem: PrivacyContractContinuous) -> Outcome:
             f"must exceed {least!r}"
         )
     return Outcome("infeasible", message=text, notes={"least_budget": least})
+
+
+def finite_problem(problem: PrivacyContractContinuous, cells: int) -> PrivacyContract:
+    """Return the finite problem in which every user of a cell has the type of its upper end.
+
+    Its menus are feasible for the continuum, so its optimum is an upper bound; it falls to the continuum's
+    as the cells shrink.
+    """
+    people = problem.population(nodes(problem.types, cells)[1:])
+    return PrivacyContract(
+        types=people.types,
+        counts=people.counts,
+        budget=problem.budget,
+        noise=problem.noise,
+        epsilon_min=problem.epsilon_min,
+        epsilon_max=problem.epsilon_max,
+        participation_cost=problem.participation_cost,
+    )
+
+
+def solve_discretized(
+    problem: PrivacyContractContinuous, cells: int | None = None, method_for_finite: str | None = None
+) -> Outcome:
+    """Solve the finite problem.
+
+    Parameters
+    ----------
+    cells : int, optional
+        ``problem.cells`` by default.
+    method_for_finite : str, optional
+        Method for the finite problem; by default the reduced conic program for up to 300 cells, then the
+        closed form.
+    """
+    size = problem.cells if cells is None else cells
+    if too_small(problem):
+        return infeasible(problem)
+    finite = finite_problem(problem, size)
+    chosen = method_for_finite or (
+        "reduced-program" if size <= MAX_CONIC and isinstance(problem.noise, str) else "closed-form"
+    )
+    answer = solve(finite, chosen)
+    if not answer.found:
+        return Outcome(answer.status, message=answer.message, notes=answer.notes)
+    return posted_outcome(
+        problem,
+        finite.population,
+        np.asarray(answer.variables["epsilon"]),
+        f"{chosen} on {counted(size, 'type')}: {answer.solver}",
+    )
+
+
+MAX_CONIC = 300
+
+
+METHODS = (
+    Method("closed-form", PrivacyContractContinuous, "analytic",
+           "ironed virtual cost theta + H/h (section 4.4 with its signs corrected)",
+           continuum_in_closed_form),
+    Method("discretized", PrivacyContractContinuous, "numeric",
+           "finite problem on a grid of types; converges from above", solve_discretized),
+)  # fmt: skip

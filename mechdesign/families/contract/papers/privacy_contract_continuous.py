@@ -1,4 +1,8 @@
-"""Section 4.4 as printed, with both sign errors, for the record."""
+"""What the source says of ``privacy-contract-continuous``: section 4.4 as printed, and what a menu is worth.
+
+The section is kept with both of its sign errors, for the record. The quantities are what a menu for a density
+is worth: predicted error, payment, and how many items differ. The simulation draws users from the density.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,8 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.noise import LAPLACE
 from mechdesign.core.method import Method, Outcome
-from mechdesign.families.contract.privacy_contract_continuous.curve import nodes
-from mechdesign.families.contract.privacy_contract_continuous.problem import PrivacyContractContinuous
+from mechdesign.core.solution import Solution
+from mechdesign.families.contract.privacy_contract_continuous import PrivacyContractContinuous, nodes
 
 Array = NDArray[np.float64]
 
@@ -67,3 +71,48 @@ METHODS = (
     Method("published", PrivacyContractContinuous, "published",
            "section 4.4 as printed, with both sign errors", published, why_not),
 )  # fmt: skip
+
+
+def quantities(problem: PrivacyContractContinuous, solution: Solution[Any]) -> dict[str, Any]:
+    """Return alpha for ``users`` users, the payment per user, the number of items, and eq. (4.35).
+
+    ``surplus_of_highest`` is what the highest type keeps, p - theta eps; the thesis sets it to 0.
+    """
+    types = np.asarray(solution.variables["types"])
+    people = problem.population(types)
+    epsilon, payment = (np.asarray(solution.variables[name]) for name in ("epsilon", "payment"))
+    factor = math.sqrt(2.0 / ((1.0 - problem.confidence) * problem.users)) * problem.data_range
+    return {
+        "alpha": factor * math.sqrt(solution.value),
+        "payment_per_user": math.fsum(people.counts * payment),
+        "items": len(np.unique(epsilon)),
+        "surplus_of_highest": float(payment[-1] - types[-1] * epsilon[-1]),
+    }
+
+
+def simulation(
+    problem: PrivacyContractContinuous,
+    solution: Solution[Any],
+    users: int,
+    repetitions: int,
+    rng: np.random.Generator,
+) -> dict[str, float]:
+    """Return measured error and payments of users whose types are drawn from the density."""
+    menu = solution.mechanism()
+    values = problem.data_range * rng.beta(2.0, 5.0, size=users)
+    errors, paid, outside = [], [], []
+    for _ in range(repetitions):
+        chosen = menu.choose(np.maximum(problem.types.draw(users, rng), np.finfo(float).tiny))
+        reports = menu.randomize(values, chosen, rng=rng)
+        errors.append(float(reports.mean()) - float(values[chosen >= 0].mean()))
+        paid.append(float(menu.payments(chosen).mean()))
+        outside.append(float((chosen < 0).mean()))
+    predicted = math.sqrt(2.0 * solution.value / users) * problem.data_range
+    return {
+        "rmse": float(np.sqrt(np.mean(np.square(errors)))),
+        "predicted_rmse": predicted,
+        "alpha": predicted / math.sqrt(1.0 - problem.confidence),
+        "paid": float(np.mean(paid)),
+        "budget_per_user": problem.budget,
+        "stayed_out": float(np.mean(outside)),
+    }

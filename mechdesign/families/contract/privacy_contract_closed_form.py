@@ -23,7 +23,7 @@ from mechdesign.families.contract.allocation import (
 )
 from mechdesign.families.contract.payments import Posted, Rules, post, post_enough, post_within_budget
 from mechdesign.families.contract.population import Population
-from mechdesign.families.contract.privacy_contract.problem import PrivacyContract
+from mechdesign.families.contract.privacy_contract import PrivacyContract
 
 Array = NDArray[np.float64]
 
@@ -168,7 +168,7 @@ def outcome_of(problem: PrivacyContract, posted: Posted, **rest: object) -> Outc
     return Outcome(variables=variables, notes=notes, **rest)  # type: ignore[arg-type]
 
 
-def solve_closed_form(problem: PrivacyContract) -> Outcome:
+def menu_in_closed_form(problem: PrivacyContract) -> Outcome:
     """Solve exactly: iron, allocate, price, round."""
     found = [_candidate(problem, problem.population.first(size)) for size in sizes(problem)]
     menus = [menu for menu in found if menu is not None]

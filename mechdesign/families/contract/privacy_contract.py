@@ -1,4 +1,7 @@
-"""The problem ``privacy-contract``: which privacy to buy from whom, and what to pay for it."""
+"""The problem ``privacy-contract``: which privacy to buy from whom, and what to pay for it.
+
+Its figures show epsilon and payment over the types (figures 4.4 and 4.5 of the source), and the menu.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.types import Vector
 from mechdesign.families.contract.allocation import EpsilonLimits, shadow_prices
 from mechdesign.families.contract.menu import ContractMenu, Terms
+from mechdesign.families.contract.menu_tables import menu_figures
 from mechdesign.families.contract.population import (
     MOST,
     TYPE_GENERATORS,
@@ -33,6 +37,7 @@ from mechdesign.families.contract.population import (
     checked_types,
     population,
 )
+from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -334,3 +339,11 @@ def best_deviation(people: Population, epsilon: Array, payment: Array) -> float:
         return max(0.0, float(next_up.max(initial=0.0)), float(next_down.max(initial=0.0)))
     certificates = audit_menu(people.types, people.counts, epsilon, payment, None, people.cost)
     return float(certificates[1].figures["worst_gain"])
+
+
+def figures(problem: PrivacyContract, solution: Solution[Any]) -> list[Figure]:
+    """Return the items and what each type chooses."""
+    names = ("types", "epsilon", "payment")
+    types, epsilon, payment = (np.asarray(solution.variables[name], dtype=np.float64) for name in names)
+    items = np.unique(np.column_stack([epsilon, payment])[epsilon > 0], axis=0)
+    return menu_figures(items, types, epsilon, payment) if len(items) else []

@@ -1,7 +1,9 @@
-"""What the two convex programs share: scaling, solving, exact pricing of the answer, and the proven bound.
+"""The methods of ``privacy-contract``: the first one that applies is the default.
 
-The program is solved in units in which every variable is of the order of 1: epsilon in units of ``level``,
-money in units of (mean type) x level, users as shares. The bound is proven in the same units.
+The closed form has a file of its own. The two convex programs (all rows, or the local ones) share scaling,
+solving, exact pricing of the answer, and the proven bound. They are solved in units in which every variable
+is of the order of 1: epsilon in units of ``level``, money in units of (mean type) x level, users as shares.
+The bound is proven in the same units.
 """
 
 from __future__ import annotations
@@ -14,20 +16,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.noise import LAPLACE, NumberNoise
-from mechdesign.core.method import Outcome
+from mechdesign.core.method import Method, Outcome
 from mechdesign.core.prices import Binding
 from mechdesign.families.contract.allocation import EpsilonLimits
 from mechdesign.families.contract.payments import Posted, post_enough, post_within_budget
 from mechdesign.families.contract.population import Population
-from mechdesign.families.contract.privacy_contract.closed_form import (
+from mechdesign.families.contract.privacy_contract import PrivacyContract
+from mechdesign.families.contract.privacy_contract_closed_form import (
     fixed_cost,
     infeasible,
     least_loss,
+    menu_in_closed_form,
     outcome_of,
     rules_of,
+    why_not_closed_form,
 )
-from mechdesign.families.contract.privacy_contract.problem import PrivacyContract
-from mechdesign.families.contract.privacy_contract.rows import LinearRows, Multipliers, weak_duality
+from mechdesign.families.contract.privacy_contract_rows import (
+    LinearRows,
+    Multipliers,
+    all_rows,
+    reduced_rows,
+    weak_duality,
+)
 from mechdesign.solvers.separable import REGULARIZATIONS, SeparableProgram, SeparableResult, solve_separable
 
 Array = NDArray[np.float64]
@@ -269,3 +279,44 @@ def why_not_convex(problem: PrivacyContract) -> str | None:
     if problem.minimum_buyers is not None:
         return "which types are left out is a choice that the closed form makes by trying all"
     return None
+
+
+MOST_TYPES = 5000
+MOST_TYPES_IN_FULL = 120
+"""k (k - 1) rows: 14 280 for 120 types."""
+
+
+def reduced_program(problem: PrivacyContract) -> Outcome:
+    """Solve with one IR row, k - 1 local IC rows and a monotone epsilon (lemmas 4.3.8-4.3.10)."""
+    return solve_rows(problem, reduced_rows)
+
+
+def why_not_reduced(problem: PrivacyContract) -> str | None:
+    """Return why the reduced program does not apply, or None."""
+    size = len(problem.population.types)
+    too_many = f"{size} types are more than {MOST_TYPES}; use closed-form" if size > MOST_TYPES else None
+    return why_not_convex(problem) or too_many
+
+
+def full_program(problem: PrivacyContract) -> Outcome:
+    """Solve exactly as stated in problems 4.3.2 and 4.3.7: every IR and every IC row."""
+    return solve_rows(problem, all_rows)
+
+
+def why_not_full(problem: PrivacyContract) -> str | None:
+    """Return why the full program does not apply, or None."""
+    size = len(problem.population.types)
+    fits = size <= MOST_TYPES_IN_FULL or problem.information == "complete"
+    too_many = f"{size} types make {size * (size - 1)} rows; use reduced-program or closed-form"
+    return why_not_convex(problem) or (None if fits else too_many)
+
+
+METHODS = (
+    Method("closed-form", PrivacyContract, "analytic",
+           "ironed virtual costs (theorems 4.3.5 and 4.3.12, corrected), exact payments",
+           menu_in_closed_form, why_not_closed_form),
+    Method("reduced-program", PrivacyContract, "numeric", "conic program with the local rows only",
+           reduced_program, why_not_reduced),
+    Method("full-program", PrivacyContract, "numeric", "conic program with all IC and IR rows, as stated",
+           full_program, why_not_full),
+)  # fmt: skip
