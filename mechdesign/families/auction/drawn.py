@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import finite_array, in_range, integer
-from mechdesign.families.auction import needed
+from mechdesign.families.auction.accuracy import needed
 
 MOST_DRAWN = 1_000_000
 

@@ -10,7 +10,7 @@ import pytest
 import mechdesign as md
 from mechdesign.core.simulate import simulate
 from mechdesign.families.auction import Bid, OnlineAuction, vcg
-from mechdesign.families.auction.horizon.instance import drawn
+from mechdesign.families.auction.horizon.instance import draw_instance
 from mechdesign.families.auction.horizon.play import play
 from mechdesign.families.auction.papers.horizon.simulation import accuracy
 
@@ -150,7 +150,7 @@ def test_forced_users_never_wait_longer_than_one_over_the_share():
 
 
 def test_what_a_user_has_does_not_depend_on_the_others():
-    few, many = (drawn(users, 4, 6, 1.0, 1.0, 3, redrawn=True) for users in (5, 9))
+    few, many = (draw_instance(users, 4, 6, 1.0, 1.0, 3, redrawn=True) for users in (5, 9))
     assert (few.costs == many.costs[:, :5]).all()
     assert (few.able == many.able[:, :5]).all()
     assert (few.goals == many.goals).all()

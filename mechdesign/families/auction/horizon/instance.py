@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.families.auction import needed
+from mechdesign.families.auction.accuracy import needed
 from mechdesign.families.auction.drawn import accuracies
 
 ENDLESS = 1 << 62
@@ -43,7 +43,7 @@ class Instance:
     goals: NDArray[np.float64]
 
 
-def drawn(
+def draw_instance(
     users: int, tasks: int, slots: int, epsilon: float, value_range: float, seed: int, redrawn: bool
 ) -> Instance:
     """Draw all slots; what a user has does not depend on how many slots or further users there are."""

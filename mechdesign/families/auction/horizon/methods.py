@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.families.auction.horizon import milp
+from mechdesign.families.auction.horizon.milp import best_selection, why_not_best_selection
 from mechdesign.families.auction.horizon.play import play
 from mechdesign.families.auction.horizon.problem import AuctionHorizon
 
@@ -27,7 +27,7 @@ def online(problem: AuctionHorizon) -> Outcome:
 
 METHODS = (
     Method("milp", AuctionHorizon, "numeric", "integer program over all slots, for small horizons",
-           milp.run, milp.why_not),
+           best_selection, why_not_best_selection),
     Method("online", AuctionHorizon, "heuristic",
            "the online rule, slot after slot, with a deadline for every user's share", online),
 )  # fmt: skip

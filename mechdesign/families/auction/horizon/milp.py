@@ -16,7 +16,7 @@ NODES = 150
 """Linear programs that may be solved to prove the optimum."""
 
 
-def run(problem: AuctionHorizon, nodes: int = NODES) -> Outcome:
+def best_selection(problem: AuctionHorizon, nodes: int = NODES) -> Outcome:
     """Solve the integer program, and prove a bound by a tree of our own.
 
     Parameters
@@ -43,7 +43,7 @@ def run(problem: AuctionHorizon, nodes: int = NODES) -> Outcome:
     )
 
 
-def why_not(problem: AuctionHorizon) -> str | None:
+def why_not_best_selection(problem: AuctionHorizon) -> str | None:
     """Return why there are too many variables, or None."""
     count = problem.slots * problem.users
     if count > MOST_VARIABLES:

@@ -14,7 +14,7 @@ from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, re
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.families.auction import OnlineAuction
-from mechdesign.families.auction.horizon.instance import Instance, drawn
+from mechdesign.families.auction.horizon.instance import Instance, draw_instance
 from mechdesign.families.auction.slot_rules import checked_positive
 
 GENERATORS = ("fixed", "redrawn")
@@ -99,7 +99,7 @@ class AuctionHorizon(Problem[OnlineAuction]):
     @cached_property
     def instance(self) -> Instance:
         """Costs, abilities and requirements of all slots."""
-        return drawn(
+        return draw_instance(
             self.users,
             self.tasks,
             self.slots,

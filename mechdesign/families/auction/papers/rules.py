@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mechdesign.families.auction.audit.auctions import Money
 from mechdesign.families.auction.papers import published
 from mechdesign.families.auction.rules import Rule
+from mechdesign.families.auction.slot_audit import Money
 from mechdesign.families.auction.slot_rules import Slot
 
 

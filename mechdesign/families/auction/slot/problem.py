@@ -23,10 +23,10 @@ from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import finite_array
 from mechdesign.exact.numbers import rational, shown
 from mechdesign.families.auction import OnlineAuction
-from mechdesign.families.auction.audit.auctions import coverage, individual_rationality, truthfulness
 from mechdesign.families.auction.drawn import BID_GENERATORS, REQUIREMENT_GENERATORS, TASK_GENERATORS
-from mechdesign.families.auction.owed import OWED
 from mechdesign.families.auction.rules import Decided, all_rules, amounts, misreports
+from mechdesign.families.auction.season import OWED
+from mechdesign.families.auction.slot_audit import coverage, individual_rationality, truthfulness
 from mechdesign.families.auction.slot_rules import (
     MOST_MONEY,
     UNIT,

@@ -7,7 +7,7 @@ from mechdesign.families.auction.papers import published
 from mechdesign.families.auction.slot.problem import AuctionSlot, obstacle, outcome
 
 
-def run(problem: AuctionSlot) -> Outcome:
+def decide_as_printed(problem: AuctionSlot) -> Outcome:
     """Decide the slot as printed."""
     refused = obstacle(problem)
     if refused is not None:
@@ -24,5 +24,5 @@ def why_not(problem: AuctionSlot) -> str | None:
 
 METHODS = (
     Method("published", AuctionSlot, "published", "algorithms 5.2 and 5.3 as printed: some misreports pay",
-           run, why_not),
+           decide_as_printed, why_not),
 )  # fmt: skip

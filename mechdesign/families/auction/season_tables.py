@@ -1,8 +1,8 @@
-"""Tables of an online auction: the bids of a slot in, its winners and their payments out."""
+"""Tables and the picture of an online auction: bids of a slot in, winners and payments out; the longest waits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,10 @@ from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import integer
 from mechdesign.data.identifiers import identifier_or
 from mechdesign.exact.numbers import rational, shown
-from mechdesign.families.auction.season import Bid, Member, Season
+from mechdesign.families.auction.season import Season
+from mechdesign.families.auction.season_records import Bid, Member
+from mechdesign.show.figure import Figure, Panel
+from mechdesign.show.marks import Line
 from mechdesign.work.files import one_at_a_time
 
 if TYPE_CHECKING:
@@ -183,3 +186,27 @@ def _texts(what: str, column: Any) -> list[str]:
         else:
             raise RowError(what, row, f"{shown(value)} is not a string", "give names as text")
     return found
+
+
+def waiting_figures(
+    wait: Callable[[float], int | None], reserve: float | None, tradeoff: float
+) -> list[Figure]:
+    """Return the longest wait over the cost; nothing where there is no limit.
+
+    Parameters
+    ----------
+    wait : callable
+        The most slots in a row that a user of a cost loses; None without a limit.
+    reserve : float or None
+        The largest cost.
+    tradeoff : float
+    """
+    costs = np.linspace(0.0, 10.0 / tradeoff if reserve is None else reserve, 61)
+    waits = [wait(float(cost)) for cost in costs]
+    there = [(cost, found) for cost, found in zip(costs.tolist(), waits, strict=True) if found is not None]
+    if not there:
+        return []
+    x, y = zip(*there, strict=True)
+    marks = [Line(x=x, y=y, label="proven limit")]
+    panel = Panel("cost that a user asks for", "slots that it loses in a row, at most", marks)
+    return [Figure("How long a user can lose", [panel], "Backlogs grow until the user wins.")]
