@@ -313,7 +313,7 @@ class OnlineAuction(Mechanism):
         ----------
         low, high : float
             The interval of the values; its length is the zeta of
-            :func:`~mechdesign.families.auction.accuracy.needed`.
+            :func:`~mechdesign.families.auction.generators.needed`.
         noise : {"laplace", "duchi", "piecewise"}
 
         Examples

@@ -1,4 +1,4 @@
-"""Tables and the picture of an online auction: bids of a slot in, winners and payments out; the longest waits."""
+"""Tables and picture of an online auction: bids of a slot in, winners and payments out; the longest waits."""
 
 from __future__ import annotations
 

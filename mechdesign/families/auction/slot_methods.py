@@ -11,8 +11,8 @@ from mechdesign.core.method import Method, Outcome
 from mechdesign.core.values import changed
 from mechdesign.exact.exponential import float_down
 from mechdesign.families.auction import greedy, vcg
-from mechdesign.families.auction.slot.fitting import fitted_bound
-from mechdesign.families.auction.slot.problem import AuctionSlot, obstacle, outcome
+from mechdesign.families.auction.greedy import fitted_bound
+from mechdesign.families.auction.slot import AuctionSlot, obstacle, outcome
 
 MOST_ENTRIES = 20_000
 """With more users times tasks, the bound comes from the greedy prices and not from a linear program."""

@@ -1,4 +1,8 @@
-"""The problem ``auction-slot``: whom to buy data from in one slot, and what to pay."""
+"""The problem ``auction-slot``: whom to buy data from in one slot, and what to pay.
+
+With it: its figure, and the remark about the rule that decides every slot, which limits how large a slot may
+be.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +21,14 @@ from mechdesign.core.fields import POSITIVE, Kept, checked, choice, frozen_probl
 from mechdesign.core.method import Outcome
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.remark import Remark
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import finite_array
 from mechdesign.exact.numbers import rational, shown
 from mechdesign.families.auction import OnlineAuction
-from mechdesign.families.auction.drawn import BID_GENERATORS, REQUIREMENT_GENERATORS, TASK_GENERATORS
+from mechdesign.families.auction.generators import BID_GENERATORS, REQUIREMENT_GENERATORS, TASK_GENERATORS
 from mechdesign.families.auction.rules import Decided, all_rules, amounts, misreports
 from mechdesign.families.auction.season import OWED
 from mechdesign.families.auction.slot_audit import coverage, individual_rationality, truthfulness
@@ -40,6 +45,9 @@ from mechdesign.families.auction.slot_rules import (
     slot_of,
     units_above,
 )
+from mechdesign.families.auction.vcg import MOST_ENTRIES, MOST_PROVEN, MOST_STATES
+from mechdesign.show.figure import Figure, Panel
+from mechdesign.show.marks import Bars
 
 
 def checked_backlog(value: Any, users: int) -> NDArray[np.float64]:
@@ -298,3 +306,44 @@ def obstacle(problem: AuctionSlot) -> Outcome | None:
     names = problem.task_names
     text = problem.slot.obstacle(names)
     return Outcome("infeasible", message=text, solver="counting") if text else None
+
+
+def outlook(
+    problem: AuctionSlot, solution: Solution[OnlineAuction], users: int | None = None
+) -> Remark | None:
+    """Return the rule that is deployed, with its limit; None for one that is kept to be refuted."""
+    rule = str(solution.realisation)
+    needs = problem.requirements[problem.requirements > 0].tolist()
+    if rule == "exact":
+        most = MOST_STATES // math.prod(need + 1 for need in needs)
+        limit = f"slots with these requirements and more than {counted(most, 'user')} are refused"
+    elif rule == "milp":
+        most = MOST_ENTRIES // max(1, len(needs))
+        limit = f"slots with more than {most} users, or not proven in {MOST_PROVEN} steps, are refused"
+    elif rule == "greedy":
+        text = "each slot by rule 'greedy': truthful, for slots of any size, not always the best winners"
+        return Remark(text, {"rule": rule, "best_winners": False, "most_users": None})
+    else:
+        return None
+    text = f"each slot by rule '{rule}': truthful, the best winners; {limit} (--method greedy takes any size)"
+    return Remark(text, {"rule": rule, "best_winners": True, "most_users": most})
+
+
+MOST_WINNERS = 40
+
+
+def figures(problem: AuctionSlot, solution: Solution[Any]) -> list[Figure]:
+    """Return cost and payment of each winner; nothing of many or of none."""
+    winners = np.asarray(solution.variables["winners"], dtype=np.int64)
+    if not 0 < len(winners) <= MOST_WINNERS:
+        return []
+    bids = problem.bids[winners]
+    places = np.arange(len(winners))
+    marks = [
+        Bars(x=places, y=bids[:, 0] + problem.epsilon * bids[:, 1], label="cost by its bid"),
+        Bars(x=places, y=solution.variables["payments"], label="payment"),
+    ]
+    panel = Panel("winner", "money", marks, x_names=[str(user) for user in winners.tolist()])
+    caption = "A payment is what the winner could at most have asked for and still have won."
+    title = f"Costs and payments of the {counted(len(winners), 'winner')} among {len(problem.bids)} users"
+    return [Figure(title, [panel], caption)]
