@@ -24,7 +24,7 @@ STEPS = 8
 MOST_DESIGNS = 6000
 
 
-def run(problem: SurveyDesign) -> Outcome:
+def coarse_grid(problem: SurveyDesign) -> Outcome:
     """Return the best mixture of the designs of the grid."""
     import cvxpy as cp
 
@@ -69,7 +69,7 @@ def run(problem: SurveyDesign) -> Outcome:
     )
 
 
-def why_not(problem: SurveyDesign) -> str | None:
+def why_not_coarse_grid(problem: SurveyDesign) -> str | None:
     """Return why the grid is too large or the goal another one, or None."""
     if problem.goal == "epsilon":
         return "it is not for goal 'epsilon'"

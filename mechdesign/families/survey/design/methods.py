@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mechdesign.core.method import Method
-from mechdesign.families.survey.design import grid
+from mechdesign.families.survey.design.grid import coarse_grid, why_not_coarse_grid
 from mechdesign.families.survey.design.pricing import Independent, Joint
 from mechdesign.families.survey.design.problem import SurveyDesign
+from mechdesign.families.survey.design.rules import RULES
 from mechdesign.families.survey.design.solving import (
-    RULES,
     by_generation,
     by_rule,
     no_closed_form,
@@ -27,7 +27,7 @@ METHODS = (
            "one question of each user with all of epsilon, with the best shares", one_question,
            no_closed_form, ALONE),
     Method("grid", SurveyDesign, "numeric", "all designs of a coarse grid at once, declared in cvxpy",
-           grid.run, grid.why_not, "designs of a coarse grid"),
+           coarse_grid, why_not_coarse_grid, "designs of a coarse grid"),
     *(Method(name, SurveyDesign, "heuristic", summary, by_rule(count), no_closed_form, ALONE)
       for name, count, summary in RULES),
 )  # fmt: skip

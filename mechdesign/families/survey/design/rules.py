@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 from mechdesign.families.survey.design.generation import Column
 from mechdesign.families.survey.design.information import single
@@ -32,3 +33,20 @@ def rule_count(setting: SurveySetting) -> int:
     [1, 2, 3, 5]
     """
     return max(1, min(len(setting.questions), math.floor(setting.epsilon / 2.5)))
+
+
+def every_question(setting: SurveySetting) -> int:
+    """Return the number of questions."""
+    return len(setting.questions)
+
+
+def single_question(setting: SurveySetting) -> int:
+    """Return one."""
+    return 1
+
+
+RULES: Sequence[tuple[str, Callable[[SurveySetting], int], str]] = (
+    ("even", every_question, "every question of every user, with epsilon divided evenly"),
+    ("sampled", single_question, "one question of each user, drawn evenly, with all of epsilon"),
+    ("rule", rule_count, "max(1, min(d, floor(epsilon / 2.5))) questions of each user (Wang et al. 2019)"),
+)

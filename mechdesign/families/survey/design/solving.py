@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from mechdesign.families.survey.design.prices import SurveyPrices
 from mechdesign.families.survey.design.pricing import Independent, Joint
 from mechdesign.families.survey.design.problem import SurveyDesign
 from mechdesign.families.survey.design.rotations import rotated
-from mechdesign.families.survey.design.rules import asked_evenly, rule_count
+from mechdesign.families.survey.design.rules import asked_evenly
 from mechdesign.families.survey.design.setting import SurveySetting
 
 Array = NDArray[np.float64]
@@ -174,20 +174,3 @@ def by_rule(count: Callable[[SurveySetting], int]) -> Callable[[SurveyDesign], O
         return Outcome("feasible", variables, solver="formula", notes={"designs": len(columns)})
 
     return run
-
-
-def every_question(setting: SurveySetting) -> int:
-    """Return the number of questions."""
-    return len(setting.questions)
-
-
-def one(setting: SurveySetting) -> int:
-    """Return one."""
-    return 1
-
-
-RULES: Sequence[tuple[str, Callable[[SurveySetting], int], str]] = (
-    ("even", every_question, "every question of every user, with epsilon divided evenly"),
-    ("sampled", one, "one question of each user, drawn evenly, with all of epsilon"),
-    ("rule", rule_count, "max(1, min(d, floor(epsilon / 2.5))) questions of each user (Wang et al. 2019)"),
-)

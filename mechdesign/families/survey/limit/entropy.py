@@ -229,3 +229,11 @@ def entropy_bound(effects: Effects, epsilon: float, told: Array) -> float:
     )
     most = Fraction(most_worth(questions, epsilon)) * ROUNDING
     return proofs.bound_from(effects, given, most)
+
+
+def bounds_of(effects: Effects, epsilon: float, told: Array) -> dict[str, float]:
+    """Return the bounds for every private mechanism that do not go through all sets."""
+    found = {"the total information, sinh(epsilon/2)^2": proofs.information_bound(effects, epsilon)}
+    if effects.singles:
+        found["the entropy of sets, at the prices of the mixture"] = entropy_bound(effects, epsilon, told)
+    return found

@@ -25,7 +25,7 @@ ROUNDS = 200
 DROPPED = 1e-9
 """Smaller shares are left out where the others say as much."""
 
-AT_ONCE = 8
+COLUMNS_AT_ONCE = 8
 """Columns that are added in a round."""
 
 
@@ -74,7 +74,7 @@ def best(effects: Effects, table: Array) -> tuple[NDArray[np.int64], Array]:
         told = shares @ table[used]
         prices, value = weights / told**2, float((weights / told).sum())
         worth = table @ prices
-        order = np.argsort(-worth, kind="stable")[:AT_ONCE]
+        order = np.argsort(-worth, kind="stable")[:COLUMNS_AT_ONCE]
         fresh = order[worth[order] > value * (1.0 + CLOSE)]
         fresh = np.setdiff1d(fresh, used)
         if not len(fresh):

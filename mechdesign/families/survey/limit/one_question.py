@@ -14,7 +14,7 @@ from mechdesign.families.survey.limit.columns import kind_information
 from mechdesign.families.survey.limit.problem import SurveyLimit
 
 
-def run(problem: SurveyLimit) -> Outcome:
+def ask_one_question(problem: SurveyLimit) -> Outcome:
     """Return one column for each kind of question, and the bound of the total information."""
     if problem.epsilon == 0.0:
         return mixtures.nothing()
@@ -35,6 +35,6 @@ def run(problem: SurveyLimit) -> Outcome:
     return mixtures.outcome(problem, columns, split / split.sum(), bound, source, solver="formula")
 
 
-def why_not(problem: SurveyLimit) -> str | None:
+def why_not_one_question(problem: SurveyLimit) -> str | None:
     """Return why the method does not apply (it is for tables of single questions), or None."""
     return None if problem.effects.singles else "it is for tables of single questions"

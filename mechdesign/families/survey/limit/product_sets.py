@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from mechdesign.core.method import Outcome
 from mechdesign.families.marginals.sets.products import best_products
-from mechdesign.families.survey.limit import mixtures, proofs
+from mechdesign.families.survey.limit import mixtures
 from mechdesign.families.survey.limit.columns import kind_information
 from mechdesign.families.survey.limit.effects import Effects
-from mechdesign.families.survey.limit.entropy import entropy_bound
+from mechdesign.families.survey.limit.entropy import bounds_of
 from mechdesign.families.survey.limit.problem import SurveyLimit
 
 Array = NDArray[np.float64]
@@ -28,7 +28,7 @@ MOST_WIDTHS = 4096
 """Products of the subsets of a table that are listed one by one."""
 
 
-def run(problem: SurveyLimit) -> Outcome:
+def mix_products(problem: SurveyLimit) -> Outcome:
     """Return the best mixture of these sets, next to the better one of two bounds for every mechanism."""
     if problem.epsilon == 0.0:
         return mixtures.nothing()
@@ -60,14 +60,6 @@ def run(problem: SurveyLimit) -> Outcome:
     bounds = bounds_of(effects, epsilon, found @ table[kept])
     source, bound = max(bounds.items(), key=lambda item: item[1])
     return mixtures.outcome(problem, sets, found, bound, source)
-
-
-def bounds_of(effects: Effects, epsilon: float, told: Array) -> dict[str, float]:
-    """Return the bounds for every private mechanism that do not go through all sets."""
-    found = {"the total information, sinh(epsilon/2)^2": proofs.information_bound(effects, epsilon)}
-    if effects.singles:
-        found["the entropy of sets, at the prices of the mixture"] = entropy_bound(effects, epsilon, told)
-    return found
 
 
 def _listed(effects: Effects, epsilon: float) -> Iterator[Mapping[str, Any]]:

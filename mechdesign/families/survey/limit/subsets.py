@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 MOST_ANSWERS = 20
 """Answers in all, of which there are 2^20 sets."""
 
-AT_ONCE = 1 << 16
+SETS_AT_ONCE = 1 << 16
 """Sets that are looked at at a time."""
 
 
@@ -97,8 +97,8 @@ def classes_of(effects: Effects) -> SetClasses:
     tables = sorted({table for kind in effects.members for part in kind for table in _below(part)})
     masks = {table: _masks(sizes, table) for table in tables}
     rows = []
-    for start in range(1, 2**answers - 1, AT_ONCE):
-        numbers = np.arange(start, min(start + AT_ONCE, 2**answers - 1), dtype=np.int64)
+    for start in range(1, 2**answers - 1, SETS_AT_ONCE):
+        numbers = np.arange(start, min(start + SETS_AT_ONCE, 2**answers - 1), dtype=np.int64)
         squares = {
             table: len(masks[table])
             * sum(np.bitwise_count(numbers & mask).astype(np.int64) ** 2 for mask in masks[table])
@@ -133,7 +133,7 @@ def _masks(sizes: Sequence[int], table: Part) -> list[int]:
     return bits
 
 
-def run(problem: SurveyLimit) -> Outcome:
+def mix_all_sets(problem: SurveyLimit) -> Outcome:
     """Return the best mixture of symmetrized sets, and a bound for every private mechanism."""
     if problem.epsilon == 0.0:
         return mixtures.nothing()
@@ -152,7 +152,7 @@ def _answers(bits: int) -> list[int]:
     return [place for place in range(bits.bit_length()) if bits >> place & 1]
 
 
-def why_not(problem: SurveyLimit) -> str | None:
+def why_not_all_sets(problem: SurveyLimit) -> str | None:
     """Return why there are too many answers in all, or None."""
     answers = math.prod(problem.sizes)
     if answers <= MOST_ANSWERS:

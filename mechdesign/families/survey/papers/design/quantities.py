@@ -14,9 +14,8 @@ from mechdesign.families.survey.design.anything import bounds_for_any
 from mechdesign.families.survey.design.generation import generate_mixture
 from mechdesign.families.survey.design.pricing import Independent
 from mechdesign.families.survey.design.problem import SurveyDesign
-from mechdesign.families.survey.design.rules import asked_evenly
+from mechdesign.families.survey.design.rules import RULES, asked_evenly
 from mechdesign.families.survey.design.setting import SurveySetting
-from mechdesign.families.survey.design.solving import RULES
 
 Array = NDArray[np.float64]
 

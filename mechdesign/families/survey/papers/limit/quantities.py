@@ -8,8 +8,8 @@ from typing import Any
 
 from mechdesign.core.solution import Solution
 from mechdesign.families.marginals.sets.products import share_in
+from mechdesign.families.survey.limit.entropy import bounds_of
 from mechdesign.families.survey.limit.problem import SurveyLimit
-from mechdesign.families.survey.limit.product_sets import bounds_of
 from mechdesign.families.survey.papers.limit.fake_data import adaptive
 from mechdesign.families.survey.papers.limit.otherwise import ByFakeData
 
