@@ -10,8 +10,8 @@ PROBLEMS: tuple[str, ...] = ("SurveyDesign", "SurveyLimit")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.survey.audited import SurveyAudit as SurveyAudit
-    from mechdesign.families.survey.design.problem import SurveyDesign as SurveyDesign
-    from mechdesign.families.survey.limit.problem import SurveyLimit as SurveyLimit
+    from mechdesign.families.survey.design import SurveyDesign as SurveyDesign
+    from mechdesign.families.survey.limit import SurveyLimit as SurveyLimit
     from mechdesign.families.survey.ordered import OrderedPart as OrderedPart
     from mechdesign.families.survey.parts import (
         NumberPart as NumberPart,
@@ -33,8 +33,8 @@ else:  # a type checker would take every unknown name for known
         __name__,
         {
             "audited": "SurveyAudit",
-            "design.problem": "SurveyDesign",
-            "limit.problem": "SurveyLimit",
+            "design": "SurveyDesign",
+            "limit": "SurveyLimit",
             "ordered": "OrderedPart",
             "parts": "NumberPart SetPart SurveyPart TablePart",
             "questions": "Question Questions",

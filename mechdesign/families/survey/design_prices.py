@@ -1,4 +1,4 @@
-r"""What epsilon and wanted errors are worth in a survey, from the prices that prove the bound.
+"""What epsilon and wanted errors are worth in a survey, from the prices that prove the bound.
 
 **Statement.** Let designs c have the shares q_c and tell z_cj(eps) of result j, I_j = sum_c q_c z_cj. With
 the shares, the parts of epsilon that each design takes, and the dual numbers p_j kept, the value moves with
@@ -33,10 +33,10 @@ from numpy.typing import NDArray
 from mechdesign.core.prices import Binding
 from mechdesign.core.problem import Problem
 from mechdesign.families.mean.optimal.worth import variance_slope
-from mechdesign.families.survey.design.generation import Column
-from mechdesign.families.survey.design.information import Ask, noise, ordered_noise, told
-from mechdesign.families.survey.design.problem import SurveyDesign
-from mechdesign.families.survey.design.setting import SurveySetting
+from mechdesign.families.survey.design import SurveyDesign
+from mechdesign.families.survey.design_information import Ask, noise, ordered_noise, told
+from mechdesign.families.survey.design_mixtures import Column
+from mechdesign.families.survey.design_setting import SurveySetting
 from mechdesign.families.workload.prefix import error_slope
 
 Array = NDArray[np.float64]

@@ -1,4 +1,11 @@
-"""``survey-limit`` for surveys of any size: products of subsets, matches and scattered cells, and two bounds.
+"""The methods of ``survey-limit``: the first one that applies is the default.
+
+``survey-limit`` by one question a user: subset selection of the best size, shares in closed form.
+
+Each user is asked one wanted table at the full epsilon; the shares go as sqrt(W / eta). Where every k_j is a
+multiple of e^epsilon + 1 it is the best of all mechanisms, and nearly so where epsilon is small.
+
+``survey-limit`` for surveys of any size: products of subsets, matches and scattered cells, and two bounds.
 
 Columns are generated: at given prices the product that is worth most is found by dynamic programming over the
 entropy sum of ln(k_j / d_j), its value by its own formula. The bounds are for every private mechanism.
@@ -14,13 +21,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Outcome
+from mechdesign.core.method import Method, Outcome
 from mechdesign.families.marginals.sets.products import best_products
-from mechdesign.families.survey.limit import mixtures
-from mechdesign.families.survey.limit.columns import kind_information
-from mechdesign.families.survey.limit.effects import Effects
-from mechdesign.families.survey.limit.entropy import bounds_of
-from mechdesign.families.survey.limit.problem import SurveyLimit
+from mechdesign.families.survey import limit_bounds as proofs, limit_subsets as mixtures
+from mechdesign.families.survey.limit import SurveyLimit
+from mechdesign.families.survey.limit_bounds import bounds_of
+from mechdesign.families.survey.limit_columns import Effects, kind_information
+from mechdesign.families.survey.limit_subsets import mix_all_sets, why_not_all_sets
+
+
+def ask_one_question(problem: SurveyLimit) -> Outcome:
+    """Return one column for each kind of question, and the bound of the total information."""
+    if problem.epsilon == 0.0:
+        return mixtures.nothing()
+    effects, epsilon = problem.effects, problem.epsilon
+    columns, told = [], []
+    for kind, members in enumerate(effects.members):
+        size = effects.sizes[members[0][0]]
+        choices = [
+            {"questions": list(members[0]), "cells": width} for width in range(1, max(2, size // 2 + 1))
+        ]
+        shares = [float(kind_information(effects, epsilon, column)[kind]) for column in choices]
+        columns.append(choices[int(np.argmax(shares))])
+        told.append(max(shares))
+    weights = np.array([float(weight) for weight in effects.weights])
+    split = np.sqrt(weights / np.array(told))
+    bound = proofs.information_bound(effects, epsilon)
+    source = "the total information, sinh(epsilon/2)^2"
+    return mixtures.outcome(problem, columns, split / split.sum(), bound, source, solver="formula")
+
+
+def why_not_one_question(problem: SurveyLimit) -> str | None:
+    """Return why the method does not apply (it is for tables of single questions), or None."""
+    return None if problem.effects.singles else "it is for tables of single questions"
+
 
 Array = NDArray[np.float64]
 
@@ -102,3 +136,16 @@ def _products(effects: Effects) -> Iterator[Mapping[str, Any]]:
                 for place, width in zip(part, chosen, strict=True):
                     widths[place] = width
                 yield {"widths": widths}
+
+
+METHODS = (
+    Method("subsets", SurveyLimit, "analytic",
+           "exactly: mixtures of all sets of answers, for at most 20 answers in all", mix_all_sets,
+           why_not_all_sets),
+    Method("product-sets", SurveyLimit, "numeric",
+           "products of subsets, matches and cells by column generation; bounds by information and entropy",
+           mix_products),
+    Method("one-question", SurveyLimit, "heuristic",
+           "one question a user in closed form, next to the bound of the total information",
+           ask_one_question, why_not_one_question),
+)  # fmt: skip

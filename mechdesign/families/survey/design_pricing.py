@@ -1,21 +1,126 @@
-"""The classes of designs that are chosen from, and the design of each that gives most at given prices."""
+"""The classes of designs that are chosen from, and the design of each that gives most at given prices.
+
+The best independent answers to several questions at given prices: an exact dynamic program over budgets.
+
+best_j[b] = max over g of best_(j-1)[b - g] + price_j told_j[g]: after the last question best_m[G] is the
+largest price that any division of epsilon among the questions can have, on the menu.
+
+Joint reports of whole tables: the candidates that a survey with cross tables or group means adds.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.families.survey.design.bundles import Bundle, Gain, best_bundles, best_planned
-from mechdesign.families.survey.design.generation import Column
-from mechdesign.families.survey.design.independent import division, read_back
-from mechdesign.families.survey.design.information import Ask
-from mechdesign.families.survey.design.setting import SurveySetting
-from mechdesign.families.survey.design.views import views_of
+from mechdesign.families.survey.design_bundles import Bundle, Gain, best_bundles, best_planned
+from mechdesign.families.survey.design_information import Ask, SurveyTarget
+from mechdesign.families.survey.design_mixtures import Column
+from mechdesign.families.survey.design_setting import Menu, SurveySetting
+from mechdesign.families.survey.questions import Questions
+from mechdesign.families.survey.wanted import MOST_CELLS
 
 Array = NDArray[np.float64]
+
+
+def division(menu: Menu, prices: Array, places: Sequence[int]) -> tuple[Array, NDArray[np.int64]]:
+    """Return the largest price for each total of steps, and the steps of each question.
+
+    Parameters
+    ----------
+    menu : Menu
+    prices : (m,) array
+        For the information about each question.
+    places : sequence of int
+        The questions that may be asked.
+
+    Returns
+    -------
+    best : (G + 1,) array
+    steps : (len(places), G + 1) int array
+        Steps of the last question, where the questions up to it have the column's number of steps.
+    """
+    count = len(menu.budgets)
+    best = np.zeros(count)
+    steps = np.zeros((len(places), count), dtype=np.int64)
+    window = np.subtract.outer(np.arange(count), np.arange(count))  # total, what this question takes
+    reachable = window >= 0
+    for row, place in enumerate(places):
+        gains = prices[place] * menu.told[place]
+        table = np.where(reachable, best[np.maximum(window, 0)] + gains, -np.inf)
+        steps[row] = table.argmax(axis=1)
+        best = table[np.arange(count), steps[row]]
+    return best, steps
+
+
+def read_back(steps: NDArray[np.int64], places: Sequence[int], total: int) -> dict[int, int]:
+    """Return the steps of each question that is asked, for a total.
+
+    Examples
+    --------
+    >>> read_back(np.array([[0, 1, 1], [0, 0, 1]]), [4, 7], 2)
+    {7: 1, 4: 1}
+    """
+    found: dict[int, int] = {}
+    for row in range(len(places) - 1, -1, -1):
+        taken = int(steps[row, total])
+        if taken:
+            found[places[row]] = taken
+        total -= taken
+    return found
+
+
+MOST_SETS = 4096
+"""Sets of questions that are listed; with more only those that requested tables make up."""
+
+
+def views_of(questions: Questions, targets: Sequence[SurveyTarget], epsilon: float) -> list[tuple[Ask, ...]]:
+    """Return joint reports of whole tables: of all sets of questions, or of what requested tables make up.
+
+    Each is a design of its own, by the best frequency oracle; where group means are wanted also by k-ary
+    response, whose reports they need.
+    """
+    joint = [target.wanted.places for target in targets if len(target.wanted.places) > 1]
+    if not joint:
+        return []
+    means = any(target.wanted.number is not None for target in targets)
+    count = len(questions)
+    if 2**count <= MOST_SETS:
+        sets = {
+            places
+            for size in range(2, count + 1)
+            for places in combinations(range(count), size)
+            if _cells(questions, places) <= MOST_CELLS
+        }
+    else:
+        sets = _unions(questions, joint)
+    found: list[tuple[Ask, ...]] = []
+    for places in sorted(sets):
+        found.append((Ask("table", places, epsilon),))
+        if means:
+            found.append((Ask("cells", places, epsilon),))
+    return found
+
+
+def _unions(questions: Questions, joint: Sequence[tuple[int, ...]]) -> set[tuple[int, ...]]:
+    """Return the wanted tables, with one more question, and unions of two, where they are not too large."""
+    found = set(joint)
+    found |= {tuple(sorted({*one, place})) for one in joint for place in range(len(questions))}
+    found |= {tuple(sorted({*one, *other})) for one, other in combinations(joint, 2)}
+    fitting = sorted(
+        (places for places in found if _cells(questions, places) <= MOST_CELLS),
+        key=lambda places: (places not in joint, _cells(questions, places)),
+    )
+    return set(fitting[: max(MOST_SETS, len(joint))])
+
+
+def _cells(questions: Questions, places: Sequence[int]) -> int:
+    return math.prod(questions[place].size for place in places)
+
 
 GRIDS = (4000, 40_000, 400_000)
 """Cells of the grid of kappa: the first while designs are looked for, finer ones for bounds that need it."""

@@ -19,8 +19,13 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, privacy_epsilon, require_keys
 from mechdesign.exact.numbers import rational, shown
-from mechdesign.families.survey.limit.columns import checked_column, kind_information
-from mechdesign.families.survey.limit.effects import Effects, Part, effects_of
+from mechdesign.families.survey.limit_columns import (
+    Effects,
+    Part,
+    checked_column,
+    effects_of,
+    kind_information,
+)
 
 LEAST_EPSILON, LARGEST_EPSILON = 2.0**-30, 700.0
 """Below the least one errors are beyond what doubles divide."""

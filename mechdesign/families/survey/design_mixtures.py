@@ -8,18 +8,24 @@ prices are the dual variables of a linear program.
 
 Questions that are alike in all that counts make a group: a design and its rotations through the group give
 the same to each of its members, so the master works with groups.
+
+From designs of groups to designs of questions: every member of a group takes each place equally often.
+
+What is usual without optimisation: everything evenly, one question drawn at random, the rule by 2.5.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.families.survey.design.information import Ask
-from mechdesign.families.survey.design.setting import SurveySetting
+from mechdesign.core.errors import ParameterError
+from mechdesign.families.survey.design_information import Ask, single
+from mechdesign.families.survey.design_setting import SurveySetting
 from mechdesign.solvers.linear import LinearProgram, solve_linear
 from mechdesign.solvers.reciprocals import ErrorTerms, allocate
 
@@ -178,3 +184,113 @@ def _users_master(setting: SurveySetting, table: Array) -> tuple[Array, float, A
     prices = np.zeros(len(needed))
     prices[asked] = duals * scale
     return shares, float(1.0 / (shares @ gains).min()), prices
+
+
+MOST_DESIGNS = 1 << 14
+
+
+def rotated(mixture: Mixture, groups: Sequence[Sequence[int]]) -> tuple[list[Column], Array]:
+    """Return all rotations of the designs through the groups, each with an even part of the share.
+
+    Raises
+    ------
+    ParameterError
+        When there are more designs than a mechanism file should have.
+    """
+    found: dict[Column, float] = {}
+    for column, share in zip(mixture.columns, mixture.shares.tolist(), strict=True):
+        turns = _turns(column, groups)
+        if turns > MOST_DESIGNS:
+            raise ParameterError(
+                "questions", f"their groups need {turns} designs", "ask fewer of the same kind"
+            )
+        for turn in range(turns):
+            one = _turned(column, groups, turn)
+            found[one] = found.get(one, 0.0) + share / turns
+    return list(found), np.array(list(found.values()))
+
+
+def _roles(column: Column, group: Sequence[int]) -> list[tuple[int, int] | None]:
+    """Return for each member the part that asks it and its set there; those that are asked come first."""
+    role: dict[int, tuple[int, int]] = {}
+    for number, ask in enumerate(column):
+        for position, place in enumerate(ask.places):
+            role[place] = (number, ask.sets[position] if ask.sets else 0)
+    asked = sorted(role[place] for place in group if place in role)
+    return [*asked, *[None] * (len(group) - len(asked))]
+
+
+def _step(roles: Sequence[tuple[int, int] | None]) -> int:
+    """Return how far a turn moves: past all that are asked where they are interchangeable, else by one."""
+    asked = [role for role in roles if role is not None]
+    return len(asked) if len(set(asked)) == 1 else 1
+
+
+def _turns(column: Column, groups: Sequence[Sequence[int]]) -> int:
+    """Return after how many turns every member of every group has had its part."""
+    count = 1
+    for group in groups:
+        roles = _roles(column, group)
+        if len(group) > 1 and any(role is not None for role in roles):
+            count = math.lcm(count, len(group) // math.gcd(len(group), _step(roles)))
+    return count
+
+
+def _turned(column: Column, groups: Sequence[Sequence[int]], turn: int) -> Column:
+    """Return the design in which the members of each group have moved on."""
+    members: list[dict[int, int]] = [{} for _ in column]
+    for group in groups:
+        roles = _roles(column, group)
+        step = _step(roles)
+        for position, role in enumerate(roles):
+            if role is not None:
+                place = group[(position + turn * step) % len(group)]
+                members[role[0]][place] = role[1]
+    found: list[Ask] = []
+    for ask, having in zip(column, members, strict=True):
+        places = tuple(sorted(having))
+        sets = tuple(having[place] for place in places) if ask.sets else ()
+        found.append(replace(ask, places=places, sets=sets))
+    return tuple(found)
+
+
+def asked_evenly(setting: SurveySetting, count: int) -> tuple[list[Column], list[float]]:
+    """Return designs of ``count`` questions each that ask all questions equally often, with even budgets.
+
+    Windows of neighboring questions, one after the other around the circle, each with the same share.
+    """
+    total = len(setting.questions)
+    windows = total // math.gcd(total, count)
+    columns = []
+    for number in range(windows):
+        places = sorted((number * count + step) % total for step in range(count))
+        columns.append(tuple(single(setting.questions, place, setting.epsilon / count) for place in places))
+    return columns, [1.0 / windows] * windows
+
+
+def rule_count(setting: SurveySetting) -> int:
+    """Return k = max(1, min(d, floor(epsilon / 2.5))) (Wang et al. 2019, section 4.2).
+
+    Examples
+    --------
+    >>> [max(1, min(5, math.floor(epsilon / 2.5))) for epsilon in (1.0, 5.0, 8.0, 50.0)]
+    [1, 2, 3, 5]
+    """
+    return max(1, min(len(setting.questions), math.floor(setting.epsilon / 2.5)))
+
+
+def every_question(setting: SurveySetting) -> int:
+    """Return the number of questions."""
+    return len(setting.questions)
+
+
+def single_question(setting: SurveySetting) -> int:
+    """Return one."""
+    return 1
+
+
+RULES: Sequence[tuple[str, Callable[[SurveySetting], int], str]] = (
+    ("even", every_question, "every question of every user, with epsilon divided evenly"),
+    ("sampled", single_question, "one question of each user, drawn evenly, with all of epsilon"),
+    ("rule", rule_count, "max(1, min(d, floor(epsilon / 2.5))) questions of each user (Wang et al. 2019)"),
+)

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.solution import Solution
-from mechdesign.families.survey.design import building
-from mechdesign.families.survey.design.anything import bounds_for_any
-from mechdesign.families.survey.design.generation import generate_mixture
-from mechdesign.families.survey.design.pricing import Independent
-from mechdesign.families.survey.design.problem import SurveyDesign
-from mechdesign.families.survey.design.rules import RULES, asked_evenly
-from mechdesign.families.survey.design.setting import SurveySetting
+from mechdesign.families.survey import design_building as building
+from mechdesign.families.survey.design import SurveyDesign
+from mechdesign.families.survey.design_bounds import bounds_for_any
+from mechdesign.families.survey.design_mixtures import RULES, asked_evenly, generate_mixture
+from mechdesign.families.survey.design_pricing import Independent
+from mechdesign.families.survey.design_setting import SurveySetting
 
 Array = NDArray[np.float64]
 

@@ -9,12 +9,16 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.families.survey.design.setting import SurveySetting
-from mechdesign.families.survey.limit.effects import Effects, effects_of
-from mechdesign.families.survey.limit.entropy import entropy_bound
-from mechdesign.families.survey.limit.mixtures import best
-from mechdesign.families.survey.limit.proofs import bound_from, factors, information_bound, prices
-from mechdesign.families.survey.limit.subsets import SetClasses, classes_of
+from mechdesign.families.survey.design_setting import SurveySetting
+from mechdesign.families.survey.limit_bounds import (
+    bound_from,
+    entropy_bound,
+    factors,
+    information_bound,
+    prices,
+)
+from mechdesign.families.survey.limit_columns import Effects, effects_of
+from mechdesign.families.survey.limit_subsets import SetClasses, best, classes_of
 
 Array = NDArray[np.float64]
 
@@ -51,7 +55,7 @@ def bounds_for_any(setting: SurveySetting, information: Array | None = None) -> 
     Examples
     --------
     >>> from mechdesign.families.survey.questions import Question, Questions
-    >>> from mechdesign.families.survey.design.targets import targets_of
+    >>> from mechdesign.families.survey.design_information import targets_of
     >>> asked = Questions([Question(name, labels=("no", "yes")) for name in "ab"])
     >>> targets = targets_of(asked, [{"name": "a"}, {"name": "b"}], [], [])
     >>> found = bounds_for_any(SurveySetting(asked, targets, 1.0), np.array([0.2, 0.2]))

@@ -21,9 +21,9 @@ from mechdesign.families.marginals.oracles.best import best_oracle
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import DiscretePiecewise, GridMean
 from mechdesign.families.mean.optimal import best_channel
-from mechdesign.families.survey.design.generation import Column
-from mechdesign.families.survey.design.information import NUMBERS, Ask
-from mechdesign.families.survey.design.setting import SurveySetting
+from mechdesign.families.survey.design_information import NUMBERS, Ask
+from mechdesign.families.survey.design_mixtures import Column
+from mechdesign.families.survey.design_setting import SurveySetting
 from mechdesign.families.survey.ordered import OrderedPart
 from mechdesign.families.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Questions
@@ -32,7 +32,7 @@ from mechdesign.families.workload.prefix import best_prefix_channel as best_pref
 from mechdesign.families.workload.release import WorkloadRelease
 
 if TYPE_CHECKING:
-    from mechdesign.families.survey.design.problem import SurveyDesign
+    from mechdesign.families.survey.design import SurveyDesign
 
 Array = NDArray[np.float64]
 

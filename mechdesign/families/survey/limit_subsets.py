@@ -1,4 +1,6 @@
-"""``survey-limit`` exactly, for few answers in all: every set of answers is gone through, by classes.
+"""Mixtures of ways to ask: the best shares, and what a method hands back.
+
+``survey-limit`` exactly, for few answers in all: every set of answers is gone through, by classes.
 
 |proj_S 1_T|^2 follows from how many answers of T lie in each cell of each table: with Q_R the sum of the
 squares of these numbers over the table of R, K_R cells and D answers in all, D^2 |proj_S 1_T|^2 is the sum
@@ -9,10 +11,11 @@ numbers M_S are one class.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +23,102 @@ from numpy.typing import NDArray
 from mechdesign.core.method import Outcome
 from mechdesign.exact.exponential import exp_upper
 from mechdesign.families.marginals.sets.products import share_in
-from mechdesign.families.survey.limit import mixtures, proofs
-from mechdesign.families.survey.limit.effects import Effects, Part
-from mechdesign.families.survey.limit.problem import SurveyLimit
+from mechdesign.families.survey import limit_bounds as proofs
+from mechdesign.families.survey.limit import SurveyLimit
+from mechdesign.families.survey.limit_columns import Effects, Part
+from mechdesign.solvers.reciprocals import ErrorTerms, allocate
 
 Array = NDArray[np.float64]
+
+CLOSE = 1e-9
+"""The relative gap at which no further column is looked for."""
+
+ROUNDS = 200
+
+DROPPED = 1e-9
+"""Smaller shares are left out where the others say as much."""
+
+COLUMNS_AT_ONCE = 8
+"""Columns that are added in a round."""
+
+
+def nothing() -> Outcome:
+    """Return that there is no answer at epsilon = 0."""
+    message = "with epsilon = 0 reports contain no information; give a larger epsilon"
+    return Outcome(status="infeasible", solver="columns", message=message)
+
+
+def _split(effects: Effects, table: Array) -> Array:
+    """Return the best shares of these columns, (columns, kinds); every kind has to be told by one."""
+    from scipy.sparse import csr_array
+
+    weights = np.array([float(weight) for weight in effects.weights])
+    return allocate(ErrorTerms(weights, csr_array(table.T))).shares
+
+
+def grown_columns(
+    effects: Effects, table: Array, more: Callable[[Array], Array | None]
+) -> tuple[Array, Array]:
+    """Return columns and shares: those given, and those that are asked for at the prices so far.
+
+    ``more(prices)`` returns further columns, (new, kinds), best first, or None.
+    """
+    weights = np.array([float(weight) for weight in effects.weights])
+    shares = _split(effects, table)
+    for _ in range(ROUNDS):
+        told = shares @ table
+        prices, value = weights / told**2, float((weights / told).sum())
+        found = more(prices)
+        if found is None or float((found @ prices).max()) <= value * (1.0 + CLOSE):
+            break
+        keep = shares > 1e-12
+        table = np.concatenate([table[keep], found])
+        shares = _split(effects, table)
+    return table, shares
+
+
+def best(effects: Effects, table: Array) -> tuple[NDArray[np.int64], Array]:
+    """Return the columns of the best mixture, out of many, and their shares."""
+    start = [int(np.argmax(table[:, kind])) for kind in range(table.shape[1])]
+    used = np.unique([*start, int(np.argmax(table.min(axis=1)))])
+    weights = np.array([float(weight) for weight in effects.weights])
+    shares = _split(effects, table[used])
+    for _ in range(ROUNDS):
+        told = shares @ table[used]
+        prices, value = weights / told**2, float((weights / told).sum())
+        worth = table @ prices
+        order = np.argsort(-worth, kind="stable")[:COLUMNS_AT_ONCE]
+        fresh = order[worth[order] > value * (1.0 + CLOSE)]
+        fresh = np.setdiff1d(fresh, used)
+        if not len(fresh):
+            break
+        used = np.concatenate([used[shares > 1e-12], fresh])
+        shares = _split(effects, table[used])
+    kept = shares > DROPPED
+    return used[kept], shares[kept] / shares[kept].sum()
+
+
+def outcome(
+    problem: SurveyLimit,
+    columns: Sequence[Any],
+    shares: Array,
+    bound: float,
+    source: str,
+    notes: dict[str, float] | None = None,
+    solver: str = "columns",
+) -> Outcome:
+    """Return the mixture; ``optimal`` where its value meets the bound."""
+    variables = {"sets": list(columns), "shares": shares / shares.sum()}
+    value = problem.objective(variables)
+    return Outcome(
+        status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
+        variables=variables,
+        bound=bound,
+        bound_source=source,
+        solver=solver,
+        notes=notes or {},
+    )
+
 
 MOST_ANSWERS = 20
 """Answers in all, of which there are 2^20 sets."""
@@ -87,7 +181,7 @@ def classes_of(effects: Effects) -> SetClasses:
 
     Examples
     --------
-    >>> from mechdesign.families.survey.limit.effects import effects_of
+    >>> from mechdesign.families.survey.limit_columns import effects_of
     >>> found = classes_of(effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)}))
     >>> found.sizes.tolist(), found.norms[:, 0].tolist()  # one answer; a question, two apart; three answers
     ([1, 2, 2, 3], [2, 0, 4, 2])
@@ -136,16 +230,16 @@ def _masks(sizes: Sequence[int], table: Part) -> list[int]:
 def mix_all_sets(problem: SurveyLimit) -> Outcome:
     """Return the best mixture of symmetrized sets, and a bound for every private mechanism."""
     if problem.epsilon == 0.0:
-        return mixtures.nothing()
+        return nothing()
     effects = problem.effects
     classes = classes_of(effects)
     table = classes.information(effects, problem.epsilon)
-    used, shares = mixtures.best(effects, table)
+    used, shares = best(effects, table)
     given = proofs.factors((1.0 / (shares @ table[used])).tolist())
     most = classes.most(effects, problem.epsilon, proofs.prices(effects, given))
     columns = [{"answers": _answers(int(number))} for number in classes.numbers[used]]
     source = "all sets of answers: what every private mechanism mixes"
-    return mixtures.outcome(problem, columns, shares, proofs.bound_from(effects, given, most), source)
+    return outcome(problem, columns, shares, proofs.bound_from(effects, given, most), source)
 
 
 def _answers(bits: int) -> list[int]:

@@ -1,4 +1,7 @@
-"""The problem ``survey-design``: several questions of each user under one epsilon."""
+"""The problem ``survey-design``: several questions of each user under one epsilon.
+
+Pictures of a design: who is asked what, and the errors to be expected.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,13 @@ from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, privacy_epsilon
 from mechdesign.exact.numbers import shown
-from mechdesign.families.survey.design import building
-from mechdesign.families.survey.design.setting import SurveySetting
-from mechdesign.families.survey.design.targets import SurveyTarget, targets_of
+from mechdesign.families.survey import design_building as building
+from mechdesign.families.survey.design_information import SurveyTarget, targets_of
+from mechdesign.families.survey.design_setting import SurveySetting
+from mechdesign.families.survey.figures import survey_figures
 from mechdesign.families.survey.questions import Question, Questions
 from mechdesign.families.survey.survey import Survey
+from mechdesign.show.figure import Figure
 
 LEAST_EPSILON, LARGEST_EPSILON = 2.0**-20, 50.0
 """The range in which the mechanisms of single answers run."""
@@ -253,3 +258,8 @@ class SurveyDesign(Problem[Survey]):
     def mechanism(self, solution: Solution[Any]) -> Survey:
         """Return the survey that runs, with exact integers and budgets that add up exactly."""
         return building.survey(self, solution.variables)
+
+
+def figures(problem: SurveyDesign, solution: Solution[Any]) -> list[Figure]:
+    """Return those of the survey that would run."""
+    return survey_figures(problem.mechanism(solution))

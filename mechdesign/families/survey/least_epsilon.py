@@ -12,11 +12,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from mechdesign.families.survey.design.generation import Column, Mixture, generate_mixture
-from mechdesign.families.survey.design.menu import STEPS
-from mechdesign.families.survey.design.pricing import Independent
-from mechdesign.families.survey.design.problem import SurveyDesign
-from mechdesign.families.survey.design.setting import SurveySetting
+from mechdesign.families.survey.design import SurveyDesign
+from mechdesign.families.survey.design_mixtures import Column, Mixture, generate_mixture
+from mechdesign.families.survey.design_pricing import Independent
+from mechdesign.families.survey.design_setting import STEPS, SurveySetting
 
 AIM = 4e-6
 """A step aims at this part fewer users than planned, so that it ends where the planned ones are enough."""
@@ -152,8 +151,8 @@ def moved(column: Column, old: SurveySetting, new: SurveySetting) -> Column:
     Examples
     --------
     >>> from mechdesign.families.survey.questions import Question, Questions
-    >>> from mechdesign.families.survey.design.information import Ask
-    >>> from mechdesign.families.survey.design.targets import targets_of
+    >>> from mechdesign.families.survey.design_information import Ask
+    >>> from mechdesign.families.survey.design_information import targets_of
     >>> asked = Questions([Question(name, labels=("no", "yes")) for name in "ab"])
     >>> targets = targets_of(asked, [{"name": "a"}, {"name": "b"}], [], [])
     >>> old, new = SurveySetting(asked, targets, 1.0), SurveySetting(asked, targets, 2.0)
