@@ -62,7 +62,7 @@ class Terms:
         The limits that every epsilon had to keep; no cap is None.
     prices : (k,) array or None
         Shadow price of a unit of epsilon for each type; 0 for types that do not buy. They prove that the menu
-        is optimal, or they prove nothing: the bound is recomputed from them (``audit.menu_bound``).
+        is optimal, or they prove nothing: the bound is recomputed from them (``menu_bound``).
     """
 
     types: Array = kept(_array)

@@ -1,6 +1,6 @@
 """The problem ``survey-design``: several questions of each user under one epsilon.
 
-Pictures of a design: who is asked what, and the errors to be expected.
+Its figures show who is asked what, and the errors to be expected.
 """
 
 from __future__ import annotations

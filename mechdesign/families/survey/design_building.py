@@ -24,7 +24,7 @@ from mechdesign.families.mean.optimal import best_channel
 from mechdesign.families.survey.design_information import NUMBERS, Ask
 from mechdesign.families.survey.design_mixtures import Column
 from mechdesign.families.survey.design_setting import SurveySetting
-from mechdesign.families.survey.ordered import OrderedPart
+from mechdesign.families.survey.ordered_part import OrderedPart
 from mechdesign.families.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.survey import Survey

@@ -1,6 +1,7 @@
-"""What a survey is to tell, in numbers: weights, sampling variances, units and wanted standard errors.
+"""What a survey is to tell, and how much one report tells of it.
 
-How much one report tells: effective shares and information, by the formulas of the mechanisms.
+The targets are weights, sampling variances, units and required standard errors of the results. The
+information of a report is an effective share of the users, by the formulas of the mechanisms.
 
 A report of a set of d of k cells, drawn around the true one with chance rho = (E - 1)t/(1 + (E - 1)t), t =
 d/k, E = e^epsilon, is worth eta = rho^2 (k - d)/(d (k - 1)) users who answer in clear, for the cells and for
@@ -24,9 +25,9 @@ from mechdesign.core.validation import in_range, require_keys
 from mechdesign.families.mean.discrete import best_shape
 from mechdesign.families.mean.optimal import worst_variance_of
 from mechdesign.families.mean.optimal.ladder import ladder
-from mechdesign.families.survey.planned import is_cumulative, of_share, unit, wanted_spread
+from mechdesign.families.survey.part_plans import is_cumulative, of_share, unit, wanted_spread
 from mechdesign.families.survey.questions import Questions
-from mechdesign.families.survey.wanted import Wanted, singles, wanted_means, wanted_table
+from mechdesign.families.survey.requested_results import Wanted, singles, wanted_means, wanted_table
 from mechdesign.families.workload.prefix import best_prefix_channel, prefix_ladder
 
 

@@ -1,12 +1,11 @@
 """The methods of ``survey-design``: the first one that applies is the default.
 
-The methods of ``survey-design``: by column generation, in closed form, and what is usual.
+Designs come from column generation, from a closed form, from the usual rules, and in a second way from a
+coarse grid: all its designs are listed in one convex program in cvxpy. The second way shares no code with the
+column generation but the information of a part.
 
-``survey-design`` in a second way: the designs of a coarse grid listed, one convex program in cvxpy.
-
-It shares no code with the column generation but the information of a part.
-
-What building a survey says: who is asked what, expected errors, bounds; or what would help.
+The outlook is what building a survey reports: who is asked what, expected errors and bounds; or what would
+help.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from mechdesign.families.survey.design_pricing import Independent, Joint
 from mechdesign.families.survey.design_setting import SurveySetting
 from mechdesign.families.survey.least_epsilon import TriedEpsilon, search_least_epsilon
 from mechdesign.families.survey.outlook import SurveyOutlook, outlook_of, users_for
-from mechdesign.families.survey.planned import expected_errors
+from mechdesign.families.survey.part_plans import expected_errors
 from mechdesign.families.survey.survey import Survey
 
 Array = NDArray[np.float64]
@@ -327,14 +326,14 @@ def _bounds(problem: SurveyDesign, solution: Solution[Survey]) -> list[str]:
     found = [f"{SAID[problem.goal]}: {solution.value:.6g}"]
     if solution.bound is not None:
         found[0] += f"; at least {solution.bound:.6g} among {problem.compared_with}"
-    bounds = _for_any_outlook(problem, solution)
+    bounds = _bounds_of_solution(problem, solution)
     if bounds:
         listed = "; ".join(f"{bound:.6g} ({source})" for source, bound in bounds)
         found.append(f"no mechanism of this epsilon goes below {listed}")
     return found
 
 
-def _for_any_outlook(problem: SurveyDesign, solution: Solution[Survey]) -> list[tuple[str, float]]:
+def _bounds_of_solution(problem: SurveyDesign, solution: Solution[Survey]) -> list[tuple[str, float]]:
     """Return the bounds for every mechanism, the best one first; by entropy too where sets are too many."""
     bounds: dict[str, float] = dict(solution.notes.get("bounds_for_any_mechanism", {}))
     if bounds and SETS not in bounds:

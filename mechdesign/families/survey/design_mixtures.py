@@ -1,6 +1,7 @@
-"""Column generation: the best mixture of designs, of all that a class of designs has, with a proven bound.
+"""Mixtures of designs: the best one by column generation, usual rules, and rotations over groups.
 
-The master splits the users among the designs found so far and says at which prices more information would
+Column generation finds the best mixture of all that a class of designs has, with a proven bound. The master
+splits the users among the designs found so far and says at which prices more information would
 help; the pricing finds the design that gives most at these prices and bounds what any design of the class
 gives. For the mean error f = sum w_j / I_j with prices p_j = w_j / I_j^2 every mixture of the class has an
 error of at least f^2 / max p.z (weak duality, docs/families/survey.md); for the least number of users the
@@ -9,9 +10,9 @@ prices are the dual variables of a linear program.
 Questions that are alike in all that counts make a group: a design and its rotations through the group give
 the same to each of its members, so the master works with groups.
 
-From designs of groups to designs of questions: every member of a group takes each place equally often.
-
-What is usual without optimisation: everything evenly, one question drawn at random, the rule by 2.5.
+Rotations lead from designs of groups to designs of questions: every member of a group takes each place
+equally often. The usual rules need no optimization: everything evenly, one question at random, the rule by
+2.5.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Mixture:
     Attributes
     ----------
     columns : list of tuple of Ask
-        Of a design with groups one representative; see :func:`~.rotations.rotated`.
+        Of a design with groups one representative; see :func:`rotated`.
     shares : (C,) array
     value : float
         The mean error, or the least number of users.

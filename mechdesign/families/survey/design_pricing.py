@@ -1,11 +1,10 @@
 """The classes of designs that are chosen from, and the design of each that gives most at given prices.
 
-The best independent answers to several questions at given prices: an exact dynamic program over budgets.
-
+The best independent answers to several questions come from an exact dynamic program over budgets:
 best_j[b] = max over g of best_(j-1)[b - g] + price_j told_j[g]: after the last question best_m[G] is the
 largest price that any division of epsilon among the questions can have, on the menu.
 
-Joint reports of whole tables: the candidates that a survey with cross tables or group means adds.
+A survey with cross tables or group means adds joint reports of whole tables as candidates.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from mechdesign.families.survey.design_information import Ask, SurveyTarget
 from mechdesign.families.survey.design_mixtures import Column
 from mechdesign.families.survey.design_setting import Menu, SurveySetting
 from mechdesign.families.survey.questions import Questions
-from mechdesign.families.survey.wanted import MOST_CELLS
+from mechdesign.families.survey.requested_results import MOST_CELLS
 
 Array = NDArray[np.float64]
 

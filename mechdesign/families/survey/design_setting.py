@@ -1,6 +1,6 @@
-"""What one question tells at each epsilon of a grid, when it is answered alone.
+"""The survey as its optimization sees it: questions, targets, epsilon, and which questions are alike.
 
-The survey as its optimisation sees it: questions, targets, epsilon, and which questions are alike.
+Its menu is what one question tells at each epsilon of a grid, when it is answered alone.
 """
 
 from __future__ import annotations

@@ -7,10 +7,9 @@ Let every mechanism have sum_S p_S eta_S <= P for some prices p_S = W_S c_S^2. T
 and c_S = 1/eta_S of an optimal mixture makes it an equality. P comes from all sets of answers where these are
 few, else from the total information: sum_S dim_S eta_S <= sinh(epsilon/2)^2, or from entropy.
 
-What no set of answers can be worth, for single questions: by entropy, cell by cell of its share t.
-
-Let T hold the share t of all answers and pi_j be the law of question j in T. Then the part of question j has
-(k_j - 1) eta_j = rho^2 chi^2(pi_j | even), and since the even law is a product and 1_T is at most 1,
+For single questions, entropy limits what a set of answers can be worth, cell by cell of its share t. Let T
+hold the share t of all answers and pi_j be the law of question j in T. Then the part of question j has (k_j
+- 1) eta_j = rho^2 chi^2(pi_j | even), and since the even law is a product and 1_T is at most 1,
 
     sum of KL(pi_j | even) <= ln(1/t),    pi_j <= (1/t) / k_j,    sum of chi^2(pi_j | even) <= 1/t - 1.
 

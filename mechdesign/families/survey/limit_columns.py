@@ -1,16 +1,16 @@
-"""What tables consist of: for each set S of questions the part that only S has, with its weight.
+"""What tables consist of, and ways to ask (columns): how much a report of a set of answers says of each part.
 
-The functions of all answers are the orthogonal sum of spaces V_S, S a set of questions, of the dimension
-prod over S of (k_j - 1). A table A of K_A cells is made of the parts S in A. Where the reports of n users say
-as much of V_S as answers in clear from the share eta_S of them, its squared error is, at even answers, at
-least the sum over S of dim_S / (K_A eta_S), divided by n. Questions that are alike have the same share in a
-best mixture, since users can be asked in every order; they are one *kind* of part.
+A table consists of parts: for each set S of questions the part that only S has, with its weight. The
+functions of all answers are the orthogonal sum of spaces V_S, S a set of questions, of the dimension prod
+over S of (k_j - 1). A table A of K_A cells is made of the parts S in A. Where the reports of n users say as
+much of V_S as answers in clear from the share eta_S of them, its squared error is, at even answers, at least
+the sum over S of dim_S / (K_A eta_S), divided by n. Questions that are alike have the same share in a best
+mixture, since users can be asked in every order; they are one *kind* of part.
 
-Ways to ask, each a set T of answers: how much a report says, for products, matches, cells and any set.
-
-A report says of its sender: "e^epsilon to 1, the answer is in T". With t the share of all answers that T
-holds and rho = (E - 1) t / (1 + (E - 1) t), E = e^epsilon, the reports say as much of a part S as answers in
-clear from a share eta_S = rho^2 |proj_S 1_T|^2 / (t^2 dim_S) of the users, whatever T is.
+A way to ask is a set T of answers: a product, a match, cells or any set. A report says of its sender:
+"e^epsilon to 1, the answer is in T". With t the share of all answers that T holds and rho = (E - 1) t / (1 +
+(E - 1) t), E = e^epsilon, the reports say as much of a part S as answers in clear from a share eta_S = rho^2
+|proj_S 1_T|^2 / (t^2 dim_S) of the users, whatever T is.
 """
 
 from __future__ import annotations

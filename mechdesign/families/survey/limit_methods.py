@@ -1,12 +1,12 @@
 """The methods of ``survey-limit``: the first one that applies is the default.
 
-``survey-limit`` by one question a user: subset selection of the best size, shares in closed form.
+All sets of answers have a file of their own, ``limit_subsets``.
 
-Each user is asked one wanted table at the full epsilon; the shares go as sqrt(W / eta). Where every k_j is a
-multiple of e^epsilon + 1 it is the best of all mechanisms, and nearly so where epsilon is small.
+*One question a user*: subset selection of the best size, shares in closed form. Each user is asked one
+wanted table at the full epsilon; the shares go as sqrt(W / eta). Where every k_j is a multiple of e^epsilon
++ 1 it is the best of all mechanisms, and nearly so where epsilon is small.
 
-``survey-limit`` for surveys of any size: products of subsets, matches and scattered cells, and two bounds.
-
+*Product sets*, for surveys of any size: products of subsets, matches and scattered cells, and two bounds.
 Columns are generated: at given prices the product that is worth most is found by dynamic programming over the
 entropy sum of ln(k_j / d_j), its value by its own formula. The bounds are for every private mechanism.
 """

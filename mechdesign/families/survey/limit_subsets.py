@@ -1,7 +1,6 @@
-"""Mixtures of ways to ask: the best shares, and what a method hands back.
+"""Mixtures of ways to ask: the best shares, and for few answers in all the best mixture of all sets.
 
-``survey-limit`` exactly, for few answers in all: every set of answers is gone through, by classes.
-
+For few answers ``survey-limit`` is solved exactly: every set of answers is gone through, by classes.
 |proj_S 1_T|^2 follows from how many answers of T lie in each cell of each table: with Q_R the sum of the
 squares of these numbers over the table of R, K_R cells and D answers in all, D^2 |proj_S 1_T|^2 is the sum
 over R in S of (-1)^|S - R| K_R Q_R, a whole number M_S. Sets of one size with the same

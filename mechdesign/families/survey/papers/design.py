@@ -1,4 +1,4 @@
-"""Further numbers of a survey: the expected standard errors, and what it would cost to ask otherwise."""
+"""Quantities of ``survey-design``: the expected standard errors, and what it would cost to ask otherwise."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Random sampling plus fake data (RS+FD, RS+RFD): one attribute is randomized, all others are made up.
+"""What the sources of ``survey-limit`` say: random sampling plus fake data, as methods and next to the limit.
 
-A user's client draws one of d attributes evenly, reports it through a randomizer of a larger epsilon' with
+With random sampling plus fake data (RS+FD, RS+RFD) one attribute is randomized, all others are made up. A
+user's client draws one of d attributes evenly, reports it through a randomizer of a larger epsilon' with
 e^epsilon' = d (e^epsilon - 1) + 1, and reports fake values for the other d - 1; which attribute was drawn is
 not said. With P_j(y_j | x_j) the chance of the part y_j of a report and F_j(y_j) that of a fake part, a
 report y has the chance (prod_i F_i(y_i)) (1/d) sum_j r_j(y_j | x_j), with r_j = P_j / F_j.
@@ -13,11 +14,8 @@ attribute only, the parts of the others stand above and below, at their least.
 Sources: Arcolezi, Couchot, Al Bouna, Xiao (2021), with the clients and variances of multi-freq-ldpy;
 Arcolezi, Gambs, Couchot, Palamidessi (2023) with realistic fakes, here drawn evenly.
 
-The published methods of ``survey-limit``: random sampling plus fake data, with the errors as printed.
-
-Collections with fake data, as the problem ``survey-limit`` judges them.
-
-The limit of a survey beside what is known: one question a user, an even split, fake data, other bounds.
+The published methods have their errors as printed; ``otherwise`` is how the problem judges such a collection.
+The quantities set the limit next to one question a user, an even split, fake data, and other bounds.
 """
 
 from __future__ import annotations

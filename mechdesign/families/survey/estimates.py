@@ -17,15 +17,22 @@ from mechdesign.collect.intervals import NormalLimits, tail_of
 from mechdesign.collect.mean_estimates import MeanEstimate
 from mechdesign.collect.plausible import implausible
 from mechdesign.collect.quantile_ends import quantile_ends
-from mechdesign.families.survey.combined import CombinedLimits, Evidence, MixedLimits, ScaledLimits, evidence
-from mechdesign.families.survey.crossed import Axes
+from mechdesign.families.survey.combined_estimates import (
+    NOBODY,
+    CombinedLimits,
+    Evidence,
+    MixedLimits,
+    ScaledLimits,
+    Unknown,
+    evidence,
+)
+from mechdesign.families.survey.figures import Axes
 from mechdesign.families.survey.group_means import group_means
-from mechdesign.families.survey.ordered import OrderedPart
+from mechdesign.families.survey.ordered_part import OrderedPart
 from mechdesign.families.survey.parts import Law, NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Question
+from mechdesign.families.survey.requested_results import Wanted
 from mechdesign.families.survey.results import Quantiles, SurveyResult, SurveyResults
-from mechdesign.families.survey.unknown import NOBODY, Unknown
-from mechdesign.families.survey.wanted import Wanted
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.server import SurveyCounts

@@ -13,7 +13,7 @@ from mechdesign.collect.frequency_estimate import project_to_simplex
 from mechdesign.collect.labels import Codes
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import BitSource
-from mechdesign.families.survey.combined import Array, Evidence
+from mechdesign.families.survey.combined_estimates import Array, Evidence
 from mechdesign.families.survey.parts import Answers, SurveyPart, places_of, whole_numbers
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.workload.named import prefix_rows

@@ -9,6 +9,8 @@ sum a_c avg_c with sum a_c = 1 has the variance
 where kappa_2c(f) is the variance of a score of a user drawn from the population and the last term belongs to
 the given n users only. Third and fourth cumulants add up in the same way. a_c follows from what was planned,
 not from the data, so that the estimate is unbiased given the counts.
+
+Without reports the interval is all that is possible.
 """
 
 from __future__ import annotations
@@ -213,3 +215,23 @@ class MixedLimits(ScoreTestLimits):
         return law_of_sum(
             [part.law(distance + side * (self.value - value), side).scaled(w) for value, w, part in parts]
         )
+
+
+NOBODY = "no user was asked: the interval is all that is possible"
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Limits where nothing is known: the whole range."""
+
+    value: Array
+    low: float
+    high: float
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the distances to the ends of the range."""
+        return self.value - self.low, self.high - self.value
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return True: nothing is excluded."""
+        return np.ones(np.shape(difference), dtype=bool)
