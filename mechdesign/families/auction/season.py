@@ -248,17 +248,17 @@ def price_limits(
     """
     if owed == "reserve":
         return None
-    asked = sorted(member.asked for member in season.members.values())
-    found = []
+    prices = sorted(member.asked for member in season.members.values())
+    limits = []
     for name in names:
         member = season.members.get(name)
-        count = len(asked) - (member is not None)  # the others
+        count = len(prices) - (member is not None)  # the others
         if count == 0:
-            found.append(Fraction(0))
+            limits.append(Fraction(0))
             continue
         place = count - 1 if owed == "highest" else count // 2
-        price = asked[place]
+        price = prices[place]
         if member is not None and member.asked <= price:
-            price = asked[place + 1]  # its own is left out
-        found.append((price if reserve is None else min(price, reserve)) * UNIT)
-    return found
+            price = prices[place + 1]  # its own is left out
+        limits.append((price if reserve is None else min(price, reserve)) * UNIT)
+    return limits

@@ -49,8 +49,8 @@ def milp(problem: AuctionSlot) -> Outcome:
         return Outcome("failed", solver="pulp, proven", message=str(error))
     source = "whole multipliers of the linear relaxation and dynamic programming"
     bound = (float_down(problem.slot.value(award.winners)), source)
-    found = outcome(problem, award, "milp", "pulp, proven", bound)
-    return changed(found, notes={"integer_programs": 1 + len(award.winners)})
+    solved = outcome(problem, award, "milp", "pulp, proven", bound)
+    return changed(solved, notes={"integer_programs": 1 + len(award.winners)})
 
 
 def exact(problem: AuctionSlot) -> Outcome:

@@ -36,12 +36,12 @@ def items_in_words(items: NDArray[np.float64]) -> list[str]:
     >>> print(items_in_words(np.array([[1.5, 3.25]]))[0])
     A user who takes item 0 sends a report with epsilon 1.5 and is paid 3.25.
     """
-    said = [
+    sentences = [
         f"A user who takes item {number} sends a report with epsilon {epsilon:.6g} and is paid {payment:.6g}."
         for number, (epsilon, payment) in enumerate(items[:MOST_EXPLAINED].tolist())
     ]
-    rest = len(items) - len(said)
-    return [*said, *([f"{rest} more items follow, with less epsilon and less pay."] if rest else [])]
+    rest = len(items) - len(sentences)
+    return [*sentences, *([f"{rest} more items follow, with less epsilon and less pay."] if rest else [])]
 
 
 def menu_operations(menu: ContractMenu) -> tuple[Operation, ...]:
@@ -68,13 +68,13 @@ def menu_operations(menu: ContractMenu) -> tuple[Operation, ...]:
 def _chosen(menu: ContractMenu, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
     (source,) = sources
     column = data_column(source, settings, menu)
-    kept = list(settings["keep"] or [])
-    require_columns(source, [column, *kept])
-    for name in (column, *kept):
+    copied = list(settings["keep"] or [])
+    require_columns(source, [column, *copied])
+    for name in (column, *copied):
         if name in (ITEM, EPSILON, PAYMENT):
             raise DataError(source.name, f"column '{name}' has the name of a result", "rename it")
     with_nothing = np.vstack([menu.items, [0.0, 0.0]])  # so that item -1 is nothing for nothing
-    for block in source.blocks([*kept, column]):
+    for block in source.blocks([*copied, column]):
         with located(source, column):
             types = as_floats(block[column], 1, "types")
             wrong = ~((types > 0.0) & np.isfinite(types))
@@ -84,7 +84,7 @@ def _chosen(menu: ContractMenu, sources: Sequence[Source], settings: Settings) -
             items = menu.choose(types)
         settings.count("user(s) staying out", int((items < 0).sum()))
         yield {
-            **{name: block[name] for name in (*kept, column)},
+            **{name: block[name] for name in (*copied, column)},
             ITEM: items,
             EPSILON: with_nothing[items, 0],
             PAYMENT: with_nothing[items, 1],
@@ -121,9 +121,9 @@ def _items(items: Array, types: Array, epsilon: Array, payment: Array) -> Panel:
     ordered = items[np.argsort(items[:, 0])]
     marks: list[Mark] = [Points(x=ordered[:, 0], y=ordered[:, 1], label="items")]
     buying = np.flatnonzero(epsilon > 0)
-    shown = buying[np.unique(np.linspace(0, len(buying) - 1, min(CURVES, len(buying))).astype(int))]
+    examples = buying[np.unique(np.linspace(0, len(buying) - 1, min(CURVES, len(buying))).astype(int))]
     ends = np.array([0.0, 1.08 * float(ordered[-1, 0])])
-    for place in shown.tolist():
+    for place in examples.tolist():
         y = payment[place] + types[place] * (ends - epsilon[place])
         marks.append(Line(x=ends, y=y, label=f"as good for type {types[place]:.4g}"))
     top = 1.15 * float(ordered[:, 1].max())

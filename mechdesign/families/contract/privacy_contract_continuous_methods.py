@@ -40,14 +40,14 @@ def continuum_in_closed_form(problem: PrivacyContractContinuous) -> Outcome:
         return infeasible(problem)
     own = Costs(people.counts, prices, 1.0)
     left = problem.budget - problem.participation_cost
-    wanted = best_within_budget(own, problem.noise_model, left, problem.limits).epsilon
+    best_epsilon = best_within_budget(own, problem.noise_model, left, problem.limits).epsilon
     # The menu's own cost, cell by cell, differs a little from the formula's; scale epsilon to the budget.
     increments = np.diff(np.cumsum(people.counts) * people.types, prepend=0.0)
-    scale = left / math.fsum(increments * wanted)
+    scale = left / math.fsum(increments * best_epsilon)
     return posted_outcome(
         problem,
         people,
-        wanted * scale,
+        best_epsilon * scale,
         "closed form" if problem.noise_model is LAPLACE else "root of the budget",
     )
 

@@ -64,13 +64,13 @@ def read_back(steps: NDArray[np.int64], places: Sequence[int], total: int) -> di
     >>> read_back(np.array([[0, 1, 1], [0, 0, 1]]), [4, 7], 2)
     {7: 1, 4: 1}
     """
-    found: dict[int, int] = {}
+    steps_of: dict[int, int] = {}
     for row in range(len(places) - 1, -1, -1):
         taken = int(steps[row, total])
         if taken:
-            found[places[row]] = taken
+            steps_of[places[row]] = taken
         total -= taken
-    return found
+    return steps_of
 
 
 MOST_SETS = 4096
@@ -97,21 +97,21 @@ def views_of(questions: Questions, targets: Sequence[SurveyTarget], epsilon: flo
         }
     else:
         sets = _unions(questions, joint)
-    found: list[tuple[Ask, ...]] = []
+    views: list[tuple[Ask, ...]] = []
     for places in sorted(sets):
-        found.append((Ask("table", places, epsilon),))
+        views.append((Ask("table", places, epsilon),))
         if means:
-            found.append((Ask("cells", places, epsilon),))
-    return found
+            views.append((Ask("cells", places, epsilon),))
+    return views
 
 
 def _unions(questions: Questions, joint: Sequence[tuple[int, ...]]) -> set[tuple[int, ...]]:
     """Return the wanted tables, with one more question, and unions of two, where they are not too large."""
-    found = set(joint)
-    found |= {tuple(sorted({*one, place})) for one in joint for place in range(len(questions))}
-    found |= {tuple(sorted({*one, *other})) for one, other in combinations(joint, 2)}
+    tables = set(joint)
+    tables |= {tuple(sorted({*one, place})) for one in joint for place in range(len(questions))}
+    tables |= {tuple(sorted({*one, *other})) for one, other in combinations(joint, 2)}
     fitting = sorted(
-        (places for places in found if _cells(questions, places) <= MOST_CELLS),
+        (places for places in tables if _cells(questions, places) <= MOST_CELLS),
         key=lambda places: (places not in joint, _cells(questions, places)),
     )
     return set(fitting[: max(MOST_SETS, len(joint))])

@@ -335,7 +335,7 @@ def entropy_bound(effects: Effects, epsilon: float, told: Array) -> float:
 
 def bounds_of(effects: Effects, epsilon: float, told: Array) -> dict[str, float]:
     """Return the bounds for every private mechanism that do not go through all sets."""
-    found = {"the total information, sinh(epsilon/2)^2": information_bound(effects, epsilon)}
+    bounds = {"the total information, sinh(epsilon/2)^2": information_bound(effects, epsilon)}
     if effects.singles:
-        found["the entropy of sets, at the prices of the mixture"] = entropy_bound(effects, epsilon, told)
-    return found
+        bounds["the entropy of sets, at the prices of the mixture"] = entropy_bound(effects, epsilon, told)
+    return bounds

@@ -88,12 +88,12 @@ def mix_products(problem: SurveyLimit) -> Outcome:
     table, shares = mixtures.grown_columns(
         effects, table[used], more if effects.singles else lambda prices: None
     )
-    kept = shares > mixtures.DROPPED
-    sets = [known[row.tobytes()] for row in table[kept]]
-    found = shares[kept] / shares[kept].sum()
-    bounds = bounds_of(effects, epsilon, found @ table[kept])
+    in_use = shares > mixtures.DROPPED
+    sets = [known[row.tobytes()] for row in table[in_use]]
+    part_shares = shares[in_use] / shares[in_use].sum()
+    bounds = bounds_of(effects, epsilon, part_shares @ table[in_use])
     source, bound = max(bounds.items(), key=lambda item: item[1])
-    return mixtures.outcome(problem, sets, found, bound, source)
+    return mixtures.outcome(problem, sets, part_shares, bound, source)
 
 
 def _listed(effects: Effects, epsilon: float) -> Iterator[Mapping[str, Any]]:

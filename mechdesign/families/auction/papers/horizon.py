@@ -41,7 +41,7 @@ def quantities(problem: AuctionHorizon, solution: Solution[Any]) -> dict[str, An
     online, static = play(problem, "online"), play(problem, "static")
     share, gamma, slots = problem.participation, problem.tradeoff, problem.slots
     longest = gamma * problem.reserve + share
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "online_paid": float(online.payments.mean()),
         "static_paid": float(static.payments.mean()),
         "online_cost": float(online.costs.mean()),
@@ -58,14 +58,14 @@ def quantities(problem: AuctionHorizon, solution: Solution[Any]) -> dict[str, An
     if share > 0:
         forced = play(problem, "forced")
         for what, amounts in (("paid", forced.payments), ("cost", forced.costs)):
-            found[f"forced_{what}"] = float(amounts.mean())
-        found["paid_saved"] = 1.0 - found["online_paid"] / found["forced_paid"]
-        found["saved"] = 1.0 - found["online_cost"] / found["forced_cost"]
+            values[f"forced_{what}"] = float(amounts.mean())
+        values["paid_saved"] = 1.0 - values["online_paid"] / values["forced_paid"]
+        values["saved"] = 1.0 - values["online_cost"] / values["forced_cost"]
     if solution.bound:
         deadline = play(problem, "deadline", paying=False)
-        found["offline_cost"] = solution.value / slots
-        found["price_of_not_knowing"] = float(deadline.costs.sum()) / solution.bound
-    return found
+        values["offline_cost"] = solution.value / slots
+        values["price_of_not_knowing"] = float(deadline.costs.sum()) / solution.bound
+    return values
 
 
 def _left(problem: AuctionHorizon, policy: str) -> float:

@@ -49,14 +49,16 @@ def selected(slot: Slot, without: int | None = None) -> list[tuple[int, tuple[bo
     left = [user for user in slot.admitted.nonzero()[0].tolist() if user != without]
     chosen = []
     while needs.any():
-        wanted = needs > 0
+        open_tasks = needs > 0
         ratios = [
-            (Fraction(slot.weights[user], gain), user) for user in left if (gain := _gain(slot, user, wanted))
+            (Fraction(slot.weights[user], gain), user)
+            for user in left
+            if (gain := _gain(slot, user, open_tasks))
         ]
         if not ratios:
             return None
         user = min(ratios)[1]
-        chosen.append((user, tuple(wanted.tolist())))
+        chosen.append((user, tuple(open_tasks.tolist())))
         left.remove(user)
         needs = np.maximum(needs - slot.able[user], 0)
     return chosen

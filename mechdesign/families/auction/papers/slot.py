@@ -63,18 +63,18 @@ def printed_bounds(problem: AuctionSlot, solution: Solution[Any]) -> dict[str, A
     sets = (np.arange(1 << users)[:, None] >> np.arange(users)) & 1
     covers = sets[(sets @ problem.slot.able.astype(np.int64) >= problem.requirements).all(axis=1)]
     least, shifted = float((covers @ weights).min()), float((covers @ (weights + shift)).min())
-    found: dict[str, Any] = {"lemma_slack": least + shift * users - shifted}
+    bounds: dict[str, Any] = {"lemma_slack": least + shift * users - shifted}
     smallest = float((weights + shift).min())
     if smallest <= 0.0:  # somebody who costs nothing: delta is not defined
-        return found
+        return bounds
     total, tasks = int(problem.requirements.sum()), max(len(tasks) for tasks in problem.tasks)
     factor = 2.0 * float(weights.max()) / smallest * tasks * total * harmonic(total)
     winners = np.asarray(solution.variables["winners"], dtype=np.int64)
     paid = math.fsum(np.asarray(solution.variables["payments"]).tolist())
-    found["printed_bound"] = factor * (least + shift * users)
-    found["printed_sum"] = paid - float(owed[winners].sum())
-    found["printed_slack"] = found["printed_bound"] - found["printed_sum"]
-    return found
+    bounds["printed_bound"] = factor * (least + shift * users)
+    bounds["printed_sum"] = paid - float(owed[winners].sum())
+    bounds["printed_slack"] = bounds["printed_bound"] - bounds["printed_sum"]
+    return bounds
 
 
 def quantities(problem: AuctionSlot, solution: Solution[Any]) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def quantities(problem: AuctionSlot, solution: Solution[Any]) -> dict[str, Any]:
     slot = problem.slot
     cost = float(slot.cost(winners))
     paid = math.fsum(np.asarray(solution.variables["payments"]).tolist())
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "count": len(winners),
         "cost": cost,
         "total_payment": paid,
@@ -100,5 +100,5 @@ def quantities(problem: AuctionSlot, solution: Solution[Any]) -> dict[str, Any]:
     if solution.bound is not None:
         base = float(slot.value(greedy.preselected(slot)))
         if solution.bound > base:
-            found["phase_two_ratio"] = (solution.value - base) / (solution.bound - base)
-    return found
+            values["phase_two_ratio"] = (solution.value - base) / (solution.bound - base)
+    return values

@@ -80,7 +80,7 @@ def quantities(problem: PrivacyContract, solution: Solution[Any]) -> dict[str, A
     surplus = payment - people.types * epsilon - np.where(buys, people.cost, 0.0)
     of_next = payment[1:] - people.types[:-1] * epsilon[1:]
     gaps = np.abs(payment[:-1] - people.types[:-1] * epsilon[:-1] - of_next)
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "alpha": problem.alpha_factor * math.sqrt(error),
         "error": error,
         "total_payment": problem.cost(payment),
@@ -91,11 +91,11 @@ def quantities(problem: PrivacyContract, solution: Solution[Any]) -> dict[str, A
         "next_item_gap": float(gaps.max(initial=0.0)),
     }
     for name, place in (("lowest", 0), ("middle", len(people.types) // 2), ("highest", -1)):
-        kept = payment - people.types[place] * epsilon - people.cost[place]
-        found[f"kept_by_{name}"] = np.where(buys, kept, 0.0)
+        surplus_with_item = payment - people.types[place] * epsilon - people.cost[place]
+        values[f"kept_by_{name}"] = np.where(buys, surplus_with_item, 0.0)
     if problem.budget is not None and buys.all():
-        found["error_ratio"] = math.sqrt(error / complete_error(problem, problem.budget))
-    return found
+        values["error_ratio"] = math.sqrt(error / complete_error(problem, problem.budget))
+    return values
 
 
 def complete_error(problem: PrivacyContract, budget: float) -> float:
@@ -105,8 +105,8 @@ def complete_error(problem: PrivacyContract, budget: float) -> float:
     costs = own_costs(people)
     if left <= 0 or left < limits.low * math.fsum(costs.weights * costs.prices):
         return math.nan
-    found = best_within_budget(costs, noise, left, limits)
-    return math.fsum(costs.weights * noise.loss(found.epsilon))
+    allocation = best_within_budget(costs, noise, left, limits)
+    return math.fsum(costs.weights * noise.loss(allocation.epsilon))
 
 
 Array = NDArray[np.float64]

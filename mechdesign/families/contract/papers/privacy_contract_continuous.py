@@ -45,11 +45,11 @@ def published(problem: PrivacyContractContinuous) -> Outcome:
             "failed", message="the printed payments are negative on the whole; no c1 spends the budget"
         )
     scale = problem.budget / total
-    shown = {"types": people.types, "epsilon": _tidy(scale * shape), "payment": _tidy(scale * pay)}
+    variables = {"types": people.types, "epsilon": _tidy(scale * shape), "payment": _tidy(scale * pay)}
     notes: dict[str, Any] = {"c2_in_c1": constant}
     if (pay < 0).any():
         notes["negative_payments"] = int((pay < 0).sum())
-    return Outcome("feasible", shown, solver="formula as printed", notes=notes)
+    return Outcome("feasible", variables, solver="formula as printed", notes=notes)
 
 
 def _tidy(numbers: Array) -> Array:

@@ -32,18 +32,18 @@ def quantities(problem: SurveyDesign, solution: Solution[Any]) -> dict[str, Any]
     units = np.array([target.unit for target in problem.targets])
     with np.errstate(divide="ignore"):
         errors = np.sqrt(units / (problem.users * told))
-    found: dict[str, Any] = {"errors": errors.tolist(), "designs": len(solution.variables["designs"])}
+    values: dict[str, Any] = {"errors": errors.tolist(), "designs": len(solution.variables["designs"])}
     if problem.goal == "mean" and len(problem.targets) == len(problem.asked):
-        found |= _otherwise(setting, told)
-    return found
+        values |= _otherwise(setting, told)
+    return values
 
 
 def _otherwise(setting: SurveySetting, information: Array) -> dict[str, float]:
     pricing = Independent(setting)
-    found = {"split": generate_mixture(setting, pricing.start(), pricing).value}
+    values = {"split": generate_mixture(setting, pricing.start(), pricing).value}
     for name, count, _ in RULES:
         columns, shares = asked_evenly(setting, count(setting))
         told = np.array(shares) @ np.array([setting.told(column) for column in columns])
-        found[name] = float((setting.each_weight / told).sum())
+        values[name] = float((setting.each_weight / told).sum())
     bound = max(bounds_for_any(setting, information).values(), default=None)
-    return found if bound is None or not math.isfinite(bound) else {**found, "bound_for_any": bound}
+    return values if bound is None or not math.isfinite(bound) else {**values, "bound_for_any": bound}

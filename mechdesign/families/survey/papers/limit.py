@@ -256,19 +256,19 @@ def quantities(problem: SurveyLimit, solution: Solution[Any]) -> dict[str, Any]:
     if "sets" not in solution.variables:
         return {}
     count, epsilon, effects = len(problem.sizes), problem.epsilon, problem.effects
-    found: dict[str, Any] = {"columns": len(solution.variables["sets"])}
+    values: dict[str, Any] = {"columns": len(solution.variables["sets"])}
     named = {"even_split": _even_split(problem, epsilon / count)}
     if effects.singles:
         bounds = list(bounds_of(effects, epsilon, problem.told(solution.variables)).values())
-        found |= {"information_bound": bounds[0], "entropy_bound": bounds[1]}
+        values |= {"information_bound": bounds[0], "entropy_bound": bounds[1]}
         if len(effects.members) == 1 and problem.measure == "relative":
-            found |= {"total_share": count / solution.value, "most_share": count / max(bounds)}
+            values |= {"total_share": count / solution.value, "most_share": count / max(bounds)}
         fake = adaptive(problem.sizes, epsilon, ("GRR", "OUE-z"))
-        found |= {"rs_fd_epsilon": fake.true_epsilon, "rs_fd_one_attribute": fake.one_changed}
+        values |= {"rs_fd_epsilon": fake.true_epsilon, "rs_fd_one_attribute": fake.one_changed}
         named |= {"one_question": _one_question(problem, epsilon), "rs_fd": ByFakeData(problem, fake).value()}
     elif math.prod(problem.sizes) <= MOST_PRODUCTS:
         named["one_product"] = _one_product(problem)
-    return found | named | {f"{name}_over_value": value / solution.value for name, value in named.items()}
+    return values | named | {f"{name}_over_value": value / solution.value for name, value in named.items()}
 
 
 def _alone(size: int, epsilon: float) -> float:
