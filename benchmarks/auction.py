@@ -8,8 +8,8 @@ import mechdesign as md
 from benchmarks.measure import best_of, shown_seconds
 from mechdesign.core.text import table
 from mechdesign.families.auction import greedy
-from mechdesign.families.auction.horizon.play import play
-from mechdesign.families.auction.papers import published
+from mechdesign.families.auction.horizon import play
+from mechdesign.families.auction.papers import rules as published
 from mechdesign.families.auction.slot_rules import Slot
 
 TITLE = "Auctions: slots with truthful payments, and seasons"

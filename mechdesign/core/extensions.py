@@ -47,8 +47,8 @@ def papers_beside(package: str) -> Iterator[ModuleType]:
 
     Examples
     --------
-    >>> [papers.__name__ for papers in papers_beside("mechdesign.families.auction.slot")]
-    ['mechdesign.families.auction.papers.slot']
+    >>> list(papers_beside("mechdesign.families.auction.slot"))  # a module, not a folder
+    []
     """
     family, _, name = package.rpartition(".")
     papers = _module(f"{family}.{PAPERS}.{name}") if family else None

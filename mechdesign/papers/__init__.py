@@ -6,6 +6,6 @@
 - ``shown``: how these are printed, and the page about models
 
 A module in the papers of a family is found as if it stood beside its problem:
-``families/auction/papers/slot/published.py`` belongs to ``families/auction/slot/problem.py``.
+``families/auction/papers/slot.py`` belongs to ``families/auction/slot.py``.
 See :mod:`mechdesign.core.extensions`.
 """

@@ -15,7 +15,7 @@ from mechdesign.data.intake import MISSING_CATEGORY
 from mechdesign.data.reading import FileTable, pyarrow_module
 from mechdesign.data.suffixes import PARQUET
 from mechdesign.exact.numbers import number_of_text
-from mechdesign.families.survey.absent import NO_ANSWER
+from mechdesign.families.survey.question_checks import NO_ANSWER
 
 MOST_LABELS = 64
 """A column with more different texts is left out: names, addresses, numbers of people."""

@@ -13,7 +13,7 @@ from mechdesign.cli import main
 from mechdesign.core.errors import RowError
 from mechdesign.data.identifiers import identifier, identifier_or, identifiers
 from mechdesign.families.survey import Question, Survey
-from mechdesign.families.survey.remembered import RememberedReports
+from mechdesign.families.survey.remembered_reports import RememberedReports
 
 LABELS = tuple(f"a{number}" for number in range(40))
 DECOMPOSED, COMPOSED = "Zu\u0308rich", "Z\u00fcrich"

@@ -31,7 +31,7 @@ from mechdesign.families.marginals.oracles import (
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse
 from mechdesign.families.mean import AttributeSampling, CensoringInterval, DiscretePiecewise, Duchi, Harmony
 from mechdesign.families.survey import Question, Survey
-from mechdesign.families.survey.ordered import OrderedPart
+from mechdesign.families.survey.ordered_part import OrderedPart
 from mechdesign.families.survey.parts import NumberPart, SetPart, TablePart
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.workload import WorkloadRelease

@@ -1,4 +1,4 @@
-"""The two-phase greedy rule of one slot, with critical payments, all in integers.
+"""The two-phase greedy rule of one slot, with critical payments and a lower bound, all in integers.
 
 Phase 1: who has no positive weight wins. Phase 2: while tasks are open, the user with the least weight per
 open task of its own wins, the first one of equals. A winner is paid the largest price that would still have
@@ -8,12 +8,19 @@ How many open tasks a user has changes only when a task is closed. So ratios are
 task, not once a winner; and the run without a winner, which its payment comes from, starts where the winner
 entered: before that the two runs are the same, and the user lost at its own price, so those stages do not
 decide.
+
+The lower bound is by dual fitting: no linear program is solved. With multipliers y >= 0 of the tasks, every
+set that covers what is needed weighs at least y.r + sum_i min(0, w_i - sum_{j of i} y_j). The greedy rule
+suggests y_j: the ratio at which task j was closed, divided by the harmonic number of the largest number of
+open tasks that a user has.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -261,3 +268,46 @@ def critical_price(slot: Slot, user: int, stages: list[Stage]) -> int:
                 price -= 1  # the other one comes first of equals
             best = max(best, price)
     return best
+
+
+FINE = 1 << 30
+
+
+def harmonic(count: int) -> float:
+    """Return 1 + 1/2 + ... + 1/count.
+
+    Examples
+    --------
+    >>> harmonic(2)
+    1.5
+    """
+    return sum(1.0 / number for number in range(1, count + 1))
+
+
+def largest_gain(slot: Slot) -> int:
+    """Return the largest number of open tasks of a user of phase 2."""
+    needs = np.array(remaining(slot, preselected(slot)))
+    return int(slot.able[:, needs > 0].sum(axis=1).max(initial=0))
+
+
+def fitted_bound(slot: Slot) -> float:
+    """Return a proven lower bound of the objective, at least the part 1/H of phase 2's value.
+
+    All sums are of whole numbers.
+    """
+    ahead = preselected(slot)
+    needs = remaining(slot, ahead)
+    covering = Covering(slot, needs, competing(slot, ahead))
+    divisor = math.ceil(max(1.0, harmonic(largest_gain(slot))) * FINE)
+    prices = [0] * len(needs)
+    for stage in covering_choices(covering):
+        for task in slot.tasks[stage.user]:
+            if stage.needs[task] > 0:
+                prices[task] = slot.weights[stage.user] * FINE // (stage.gain * divisor)
+    total = sum(price * need for price, need in zip(prices, needs, strict=True))
+    outside = set(ahead)
+    for user in slot.admitted.nonzero()[0].tolist():
+        if user not in outside:
+            total += min(0, slot.weights[user] - sum(prices[task] for task in slot.tasks[user]))
+    total += sum(slot.weights[user] for user in ahead)
+    return float(np.nextafter(float(Fraction(total, slot.scale)), -np.inf))

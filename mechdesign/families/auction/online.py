@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,11 +22,10 @@ from mechdesign.core.forecast import Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, one_of
 from mechdesign.exact.numbers import rational, shown
-from mechdesign.families.auction.checks import bids_digest, task_names_of, user_names
-from mechdesign.families.auction.figures import waiting_figures
-from mechdesign.families.auction.owed import OWED, price_limits
-from mechdesign.families.auction.rules import all_rules, amounts
-from mechdesign.families.auction.season import Bid, Decision, Season
+from mechdesign.families.auction.rules import all_rules, amounts, slot_certificates, trial_certificates
+from mechdesign.families.auction.season import OWED, Season, price_limits
+from mechdesign.families.auction.season_records import Bid, Decision, is_name
+from mechdesign.families.auction.season_tables import auction_operations, waiting_figures
 from mechdesign.families.auction.slot_rules import (
     UNIT,
     Slot,
@@ -38,10 +39,43 @@ from mechdesign.families.auction.slot_rules import (
     units_above,
     units_below,
 )
-from mechdesign.families.auction.state import is_name
-from mechdesign.families.auction.tables import auction_operations
-from mechdesign.families.auction.trial import slot_certificates, trial_certificates
 from mechdesign.show.figure import Figure
+
+
+def task_names_of(tasks: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the tasks, checked."""
+    given: object = tasks
+    if not isinstance(given, (list, tuple)) or not given:
+        raise ParameterError("tasks", "expected a list of at least one name")
+    for name in given:
+        if not isinstance(name, str) or not name or not name.isprintable() or set(name) & set(" ;,"):
+            raise ParameterError(
+                "tasks", f"{shown(name)} is not a name", "use a string without spaces, ';' and ','"
+            )
+    if len(set(given)) != len(given):
+        raise ParameterError("tasks", "a name appears twice", "names must differ")
+    return tuple(given)
+
+
+def user_names(bids: Mapping[str, Bid]) -> list[str]:
+    """Return the names of the users in order."""
+    for name in bids:
+        if not is_name(name):
+            raise DataError("bids", f"{shown(name)} is not a name of a user", "give a string")
+    if not bids:
+        raise DataError("bids", "there are none", "a slot needs users")
+    return sorted(bids)
+
+
+def bids_digest(names: Sequence[str], bids: Mapping[str, Bid], needs: Sequence[int]) -> str:
+    """Return a digest of the bids of a slot and of its requirements."""
+    rows = [
+        [name, float(bids[name].sensing), float(bids[name].privacy), sorted(bids[name].tasks)]
+        for name in names
+    ]
+    text = json.dumps([rows, list(needs)])
+    return sha256(text.encode()).hexdigest()
+
 
 POLICIES = ("online", "static", "forced")
 """With backlogs; without; and without, but who would idle for 1/participation slots wins whatever it asks."""
@@ -279,7 +313,7 @@ class OnlineAuction(Mechanism):
         ----------
         low, high : float
             The interval of the values; its length is the zeta of
-            :func:`~mechdesign.families.auction.accuracy.needed`.
+            :func:`~mechdesign.families.auction.generators.needed`.
         noise : {"laplace", "duchi", "piecewise"}
 
         Examples

@@ -3,6 +3,10 @@
 A file holds it. What a slot decided is on the disk before anybody learns of it, in one file that is
 replaced as a whole; so a process that is killed at any moment has decided a slot or has not, and a decided
 slot is answered from the file, never decided again.
+
+A user who is promised a share D of the slots whatever it asks, up to a price L, earns about D (L - c) a slot
+by asking L where it costs c. With ``reserve`` the price is the reserve price, the same for all; the others
+learn it from what the other users asked in the slot before, so nobody moves its own.
 """
 
 from __future__ import annotations
@@ -20,15 +24,13 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, ModelFileError, unread
 from mechdesign.exact.numbers import shown
-from mechdesign.families.auction.records import Bid, Decision, Member
-from mechdesign.families.auction.state import StateError, season_parts
+from mechdesign.families.auction.season_records import Decision, Member, StateError, season_parts
+from mechdesign.families.auction.slot_rules import UNIT
 from mechdesign.work.files import read_text, whole_file
 
 FORMAT, VERSION = "mechdesign-season", 2
 
 LARGEST = 1 << 30
-
-__all__ = ["Bid", "Decision", "Member", "Season"]
 
 
 @dataclass
@@ -212,3 +214,51 @@ class Season:
 def _digest(content: Mapping[str, Any]) -> str:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return sha256(text.encode()).hexdigest()
+
+
+OWED = ("reserve", "highest", "median")
+"""A backlog counts up to the reserve price; or to the highest, or the median, of what others asked before."""
+
+
+def price_limits(
+    season: Season, names: Sequence[str], owed: str, reserve: int | None
+) -> list[Fraction] | None:
+    """Return for each user the price up to which its backlog counts; None where nothing limits it.
+
+    Parameters
+    ----------
+    season : Season
+        Before the slot: only what was asked in the slot before counts, and only by others.
+    names : sequence of str
+    owed : {"reserve", "highest", "median"}
+        The median is the upper one of an even number.
+    reserve : int or None
+        In units; nothing above it counts.
+
+    Examples
+    --------
+    >>> from mechdesign.families.auction.season_records import Member
+    >>> asked = {"ann": 5 << 30, "bob": 3 << 30, "cat": 1 << 30}
+    >>> members = {name: Member(asked=price) for name, price in asked.items()}
+    >>> season = Season("", Fraction(1, 5), members)
+    >>> [float(price) for price in price_limits(season, ["ann", "bob", "cat", "new"], "highest", None)]
+    [3.0, 5.0, 5.0, 5.0]
+    >>> [float(price) for price in price_limits(season, ["ann", "bob", "cat", "new"], "median", None)]
+    [3.0, 5.0, 5.0, 3.0]
+    """
+    if owed == "reserve":
+        return None
+    prices = sorted(member.asked for member in season.members.values())
+    limits = []
+    for name in names:
+        member = season.members.get(name)
+        count = len(prices) - (member is not None)  # the others
+        if count == 0:
+            limits.append(Fraction(0))
+            continue
+        place = count - 1 if owed == "highest" else count // 2
+        price = prices[place]
+        if member is not None and member.asked <= price:
+            price = prices[place + 1]  # its own is left out
+        limits.append((price if reserve is None else min(price, reserve)) * UNIT)
+    return limits

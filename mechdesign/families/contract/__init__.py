@@ -9,21 +9,19 @@ PROBLEMS: tuple[str, ...] = ("PrivacyContract", "PrivacyContractContinuous")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mechdesign.families.contract.average import ContractAverage as ContractAverage
-    from mechdesign.families.contract.menu import ContractMenu as ContractMenu
-    from mechdesign.families.contract.privacy_contract.problem import PrivacyContract as PrivacyContract
-    from mechdesign.families.contract.privacy_contract_continuous.problem import (
+    from mechdesign.families.contract.menu import ContractMenu as ContractMenu, Terms as Terms
+    from mechdesign.families.contract.menu_tables import ContractAverage as ContractAverage
+    from mechdesign.families.contract.privacy_contract import PrivacyContract as PrivacyContract
+    from mechdesign.families.contract.privacy_contract_continuous import (
         PrivacyContractContinuous as PrivacyContractContinuous,
     )
-    from mechdesign.families.contract.terms import Terms as Terms
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
-            "average": "ContractAverage",
-            "menu": "ContractMenu",
-            "privacy_contract.problem": "PrivacyContract",
-            "privacy_contract_continuous.problem": "PrivacyContractContinuous",
-            "terms": "Terms",
+            "menu_tables": "ContractAverage",
+            "menu": "ContractMenu Terms",
+            "privacy_contract": "PrivacyContract",
+            "privacy_contract_continuous": "PrivacyContractContinuous",
         },
     )

@@ -9,39 +9,39 @@ PROBLEMS: tuple[str, ...] = ("SurveyDesign", "SurveyLimit")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mechdesign.families.survey.audited import SurveyAudit as SurveyAudit
-    from mechdesign.families.survey.design.problem import SurveyDesign as SurveyDesign
-    from mechdesign.families.survey.limit.problem import SurveyLimit as SurveyLimit
-    from mechdesign.families.survey.ordered import OrderedPart as OrderedPart
+    from mechdesign.families.survey.design import SurveyDesign as SurveyDesign
+    from mechdesign.families.survey.limit import SurveyLimit as SurveyLimit
+    from mechdesign.families.survey.ordered_part import OrderedPart as OrderedPart
     from mechdesign.families.survey.parts import (
         NumberPart as NumberPart,
         SetPart as SetPart,
         SurveyPart as SurveyPart,
         TablePart as TablePart,
     )
+    from mechdesign.families.survey.privacy_audit import SurveyAudit as SurveyAudit
     from mechdesign.families.survey.questions import Question as Question, Questions as Questions
-    from mechdesign.families.survey.remembered import RememberedReports as RememberedReports
+    from mechdesign.families.survey.remembered_reports import RememberedReports as RememberedReports
+    from mechdesign.families.survey.requested_results import Wanted as Wanted
     from mechdesign.families.survey.results import (
         SurveyResult as SurveyResult,
         SurveyResults as SurveyResults,
     )
     from mechdesign.families.survey.server import SurveyCounts as SurveyCounts
     from mechdesign.families.survey.survey import Design as Design, Survey as Survey
-    from mechdesign.families.survey.wanted import Wanted as Wanted
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
-            "audited": "SurveyAudit",
-            "design.problem": "SurveyDesign",
-            "limit.problem": "SurveyLimit",
-            "ordered": "OrderedPart",
+            "privacy_audit": "SurveyAudit",
+            "design": "SurveyDesign",
+            "limit": "SurveyLimit",
+            "ordered_part": "OrderedPart",
             "parts": "NumberPart SetPart SurveyPart TablePart",
             "questions": "Question Questions",
-            "remembered": "RememberedReports",
+            "remembered_reports": "RememberedReports",
             "results": "SurveyResult SurveyResults",
             "server": "SurveyCounts",
             "survey": "Design Survey",
-            "wanted": "Wanted",
+            "requested_results": "Wanted",
         },
     )

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from mechdesign.collect.frequency_limits import cumulants, few_users
 from mechdesign.collect.intervals import AverageLaw, ScoreTestLimits, law_of_average, rare_step, within
 from mechdesign.collect.mean_estimates import AttributeMeans
-from mechdesign.families.survey.combined import CombinedLimits, Evidence
+from mechdesign.families.survey.combined_estimates import NOBODY, CombinedLimits, Evidence, Unknown
 from mechdesign.families.survey.parts import Law
-from mechdesign.families.survey.unknown import NOBODY, Unknown
-from mechdesign.families.survey.wanted import Wanted
+from mechdesign.families.survey.requested_results import Wanted
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.server import SurveyCounts

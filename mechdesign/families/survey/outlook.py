@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.core.text import counted, table
-from mechdesign.families.survey.planned import expected_errors
+from mechdesign.families.survey.part_plans import expected_errors
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.survey import Design, Survey

@@ -21,8 +21,15 @@ from mechdesign.core.tables import Coded
 from mechdesign.core.text import counted, edge_texts
 from mechdesign.core.validation import in_range, one_of, require_keys
 from mechdesign.exact.numbers import shown
-from mechdesign.families.survey.absent import NO_ANSWER, absent_in, with_words
-from mechdesign.families.survey.stated import labels_of, range_of, require_cumulative, stated_list
+from mechdesign.families.survey.question_checks import (
+    NO_ANSWER,
+    absent_in,
+    labels_of,
+    range_of,
+    require_cumulative,
+    stated_list,
+    with_words,
+)
 
 Array = NDArray[np.float64]
 Kind = Literal["categorical", "ordered", "number"]

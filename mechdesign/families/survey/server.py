@@ -12,7 +12,7 @@ from mechdesign.collect.server import Server
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.text import counted
 from mechdesign.core.types import Counter
-from mechdesign.families.survey.estimating import results_of
+from mechdesign.families.survey.estimates import results_of
 from mechdesign.families.survey.results import SurveyResults
 
 if TYPE_CHECKING:

@@ -11,14 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.collecting import marked
 from mechdesign.collect.door import on_table
 from mechdesign.collect.generator import rng_alone
+from mechdesign.collect.labels import Labels
 from mechdesign.collect.operations import Operation
+from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe, Steps, row_hex
+from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
@@ -30,22 +35,64 @@ from mechdesign.data.identifiers import identifiers
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
 from mechdesign.exact.weights import view_weights
-from mechdesign.families.survey.absent import NO_ANSWER
-from mechdesign.families.survey.audited import SurveyAudit, audit_of, promise_of
-from mechdesign.families.survey.client import SurveyClient
 from mechdesign.families.survey.figures import shares_of, survey_figures
-from mechdesign.families.survey.kinds import best_part, part_of
+from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of
 from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart
-from mechdesign.families.survey.planned import expected_errors, part_information
+from mechdesign.families.survey.privacy_audit import SurveyAudit, audit_of, promise_of
+from mechdesign.families.survey.question_checks import NO_ANSWER
 from mechdesign.families.survey.questions import Question, Questions
-from mechdesign.families.survey.remembered import PURPOSE, RememberedReports
+from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports
+from mechdesign.families.survey.requested_results import Wanted, singles, wanted_of
+from mechdesign.families.survey.results import SurveyResults
 from mechdesign.families.survey.server import SurveyCounts
 from mechdesign.families.survey.tables import survey_operations
-from mechdesign.families.survey.wanted import Wanted, singles, wanted_of
 from mechdesign.show.figure import Figure
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.sets import SetResponse
+
+
+class SurveyClient(CollectingMechanism[SurveyResults]):
+    """Texts of a survey for the author of its client; a number in bins is asked as a choice of its bins."""
+
+    questions: Questions
+
+    def recipe(self) -> Recipe:
+        """Return how a client draws a design and the reports of its parts."""
+        survey: Any = self
+        designs: Sequence[Any] = survey.designs
+        steps = {
+            "step": "survey",
+            "ends": row_hex(list(accumulate(design.weight for design in designs))),
+            "means": [question.is_mean for question in self.questions.all],
+            "sizes": [question.size for question in self.questions.all],
+            "designs": [[_part(part) for part in design.parts] for design in designs],
+        }
+        inputs = tuple(_asked(question) for question in self.questions.all)
+        return Recipe(inputs, (marked("report", self.survey_digest),), steps, False)
+
+    def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
+        """Return one report as a text, from the bits of a source."""
+        read: Any = self
+        pairs = zip(self.questions.all, answer, strict=True)
+        return str(read.draw([_encoded(question, given) for question, given in pairs], source)[0])
+
+
+def _asked(question: Question) -> AskedChoice | AskedNumber:
+    if question.is_mean:
+        return AskedNumber(question.name, question.domain.low, question.domain.high)
+    return AskedChoice(question.name, question.size, tuple(question.categories))
+
+
+def _encoded(question: Question, given: Any) -> Any:
+    if question.is_mean:
+        return question.encode(np.array([given]))
+    return Labels(question.size, question.categories).encode([given], f"question '{question.name}'")
+
+
+def _part(part: Any) -> Steps:
+    return {"questions": list(part.places), "kind": part.kind, "draw": part.mechanism._client_steps()}
+
 
 MOST_EXPLAINED = 12
 """Designs that are put in words."""

@@ -20,7 +20,7 @@ from mechdesign.data.identifiers import identifiers
 from mechdesign.data.missing import let_lack
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.survey.parts import Answers
-from mechdesign.families.survey.remembered import PURPOSE, RememberedReports
+from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.survey import Survey

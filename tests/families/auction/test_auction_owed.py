@@ -9,7 +9,7 @@ import pytest
 from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.auction import Bid, OnlineAuction
-from mechdesign.families.auction.owed import price_limits
+from mechdesign.families.auction.season import price_limits
 
 COSTS = [1.0, 1.2, 1.4, 1.6, 1.8, 2.0]
 RESERVE, SHARE, SLOTS = 10.0, 0.2, 200

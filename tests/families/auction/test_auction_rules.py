@@ -10,7 +10,7 @@ import pytest
 
 from mechdesign.core.errors import MethodError
 from mechdesign.families.auction import greedy, vcg
-from mechdesign.families.auction.papers import published
+from mechdesign.families.auction.papers import rules as published
 from mechdesign.families.auction.rules import all_rules, misreports
 from mechdesign.families.auction.slot_rules import MOST_UNITS, UNIT, Slot, able_of, bid_prices, slot_of
 from tests.support.auctions import changed, least_weight, reports, slow_payment, slow_winners, small_slots

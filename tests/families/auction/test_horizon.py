@@ -10,9 +10,8 @@ import pytest
 import mechdesign as md
 from mechdesign.core.simulate import simulate
 from mechdesign.families.auction import Bid, OnlineAuction, vcg
-from mechdesign.families.auction.horizon.instance import drawn
-from mechdesign.families.auction.horizon.play import play
-from mechdesign.families.auction.papers.horizon.simulation import accuracy
+from mechdesign.families.auction.horizon import draw_instance, play
+from mechdesign.families.auction.papers.horizon import accuracy
 
 SMALL = {"users": 5, "tasks": 2, "slots": 3, "epsilon": 1.0, "participation": 0.3, "value_range": 0.25}
 
@@ -77,7 +76,7 @@ def test_the_average_cost_is_within_the_drift_bound_of_the_optimum(gamma, monkey
     The expectation of the offline optimum is at least the best average, so the means over seeds are compared.
     The share that is still owed at the end is what makes the online rule cheaper, and is not needed here.
     """
-    monkeypatch.setattr("mechdesign.families.auction.horizon.play.greedy.winners", exact_winners)
+    monkeypatch.setattr("mechdesign.families.auction.horizon.greedy.winners", exact_winners)
     online, offline = [], []
     for seed in range(5):
         problem = md.AuctionHorizon(
@@ -150,7 +149,7 @@ def test_forced_users_never_wait_longer_than_one_over_the_share():
 
 
 def test_what_a_user_has_does_not_depend_on_the_others():
-    few, many = (drawn(users, 4, 6, 1.0, 1.0, 3, redrawn=True) for users in (5, 9))
+    few, many = (draw_instance(users, 4, 6, 1.0, 1.0, 3, redrawn=True) for users in (5, 9))
     assert (few.costs == many.costs[:, :5]).all()
     assert (few.able == many.able[:, :5]).all()
     assert (few.goals == many.goals).all()

@@ -14,9 +14,8 @@ import pytest
 from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import DataError, ModelFileError, ParameterError
 from mechdesign.families.auction import Bid, OnlineAuction, needed, slot_certificates
-from mechdesign.families.auction.rules import all_rules
+from mechdesign.families.auction.rules import all_rules, trial_slot
 from mechdesign.families.auction.season import Season
-from mechdesign.families.auction.trial import trial_slot
 
 AUCTION = OnlineAuction(["noise", "air"], [2, 1], 1.0, 0.25, 1.0, reserve=5.0)
 

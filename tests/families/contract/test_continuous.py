@@ -11,8 +11,8 @@ from scipy.optimize import isotonic_regression
 import mechdesign as md
 from mechdesign.core.simulate import simulate
 from mechdesign.families.contract import PrivacyContractContinuous
-from mechdesign.families.contract.privacy_contract_continuous.curve import ironed_virtual_cost, minorant
-from mechdesign.families.contract.privacy_contract_continuous.densities import density_of
+from mechdesign.families.contract.densities import density_of
+from mechdesign.families.contract.privacy_contract_continuous import ironed_virtual_cost, minorant
 
 RNG = np.random.default_rng(3)
 SAMPLE = np.concatenate([RNG.normal(2, 0.3, 200), RNG.normal(6, 0.4, 200)]).clip(0.5).tolist()

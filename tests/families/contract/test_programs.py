@@ -10,7 +10,7 @@ import mechdesign as md
 from mechdesign.collect.noise import NOISES
 from mechdesign.families.contract import PrivacyContract
 from mechdesign.families.contract.allocation import EpsilonLimits
-from mechdesign.families.contract.privacy_contract.rows import (
+from mechdesign.families.contract.privacy_contract_rows import (
     Multipliers,
     all_rows,
     reduced_rows,

@@ -10,7 +10,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.exact.exponential import exp_lower
-from mechdesign.families.survey.papers.limit.fake_data import FakeData, adaptive, variance
+from mechdesign.families.survey.papers.limit import FakeData, adaptive, variance
 
 
 def grr(size, power):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.survey.design import building
-from mechdesign.families.survey.design.information import best_effective, ordered_noise
-from mechdesign.families.survey.planned import wanted_spread
+from mechdesign.families.survey import design_building as building
+from mechdesign.families.survey.design_information import best_effective, ordered_noise
+from mechdesign.families.survey.part_plans import wanted_spread
 
 LABELS = list("abcdefghijklmnop")
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.survey.design.bundles import Gain, best_planned, planned_price
-from mechdesign.families.survey.planned import of_share
+from mechdesign.families.survey.design_bundles import Gain, best_planned, planned_price
+from mechdesign.families.survey.part_plans import of_share
 
 RARE = (0.01, 0.02, 0.05, 0.05, 0.1, 0.2)
 

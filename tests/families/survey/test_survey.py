@@ -22,7 +22,7 @@ from mechdesign.families.survey import (
     TablePart,
     Wanted,
 )
-from mechdesign.families.survey.planned import part_information, users_needed
+from mechdesign.families.survey.part_plans import part_information, users_needed
 from mechdesign.families.survey.survey import best_part
 
 ASKED = Questions(

@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.survey.design import building
-from mechdesign.families.survey.design.bundles import best_bundles
-from mechdesign.families.survey.design.generation import generate_mixture
-from mechdesign.families.survey.design.independent import division, read_back
-from mechdesign.families.survey.design.information import Ask, effective, told
-from mechdesign.families.survey.design.menu import menu_of
-from mechdesign.families.survey.design.pricing import Joint
-from mechdesign.families.survey.design.rotations import rotated
+from mechdesign.families.survey import design_building as building
+from mechdesign.families.survey.design_bundles import best_bundles
+from mechdesign.families.survey.design_information import Ask, effective, told
+from mechdesign.families.survey.design_mixtures import generate_mixture, rotated
+from mechdesign.families.survey.design_pricing import Joint, division, read_back
+from mechdesign.families.survey.design_setting import menu_of
 
 
 def yes_no(count: int) -> list[dict]:

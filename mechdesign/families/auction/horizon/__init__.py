@@ -1,1 +1,0 @@
-"""The problem ``auction-horizon`` and its methods."""

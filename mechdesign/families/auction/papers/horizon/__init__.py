@@ -1,1 +1,0 @@
-"""What the sources say of ``horizon``: published methods, quantities, simulations."""

@@ -1,0 +1,349 @@
+"""The problem ``auction-slot``: whom to buy data from in one slot, and what to pay.
+
+With it: its figure, and the remark about the rule that decides every slot, which limits how large a slot may
+be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.fields import POSITIVE, Kept, checked, choice, frozen_problem, real, related
+from mechdesign.core.method import Outcome
+from mechdesign.core.parameters import Generators
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.remark import Remark
+from mechdesign.core.solution import Solution
+from mechdesign.core.text import counted
+from mechdesign.core.types import Matrix, Vector
+from mechdesign.core.validation import finite_array
+from mechdesign.exact.numbers import rational, shown
+from mechdesign.families.auction import OnlineAuction
+from mechdesign.families.auction.generators import BID_GENERATORS, REQUIREMENT_GENERATORS, TASK_GENERATORS
+from mechdesign.families.auction.rules import Decided, all_rules, amounts, misreports
+from mechdesign.families.auction.season import OWED
+from mechdesign.families.auction.slot_audit import coverage, individual_rationality, truthfulness
+from mechdesign.families.auction.slot_rules import (
+    MOST_MONEY,
+    UNIT,
+    Slot,
+    able_of,
+    bid_prices,
+    checked_bids,
+    checked_positive,
+    checked_requirements,
+    checked_tasks,
+    slot_of,
+    units_above,
+)
+from mechdesign.families.auction.vcg import MOST_ENTRIES, MOST_PROVEN, MOST_STATES
+from mechdesign.show.figure import Figure, Panel
+from mechdesign.show.marks import Bars
+
+
+def checked_backlog(value: Any, users: int) -> NDArray[np.float64]:
+    """Return virtual queues >= 0, one for each user."""
+    backlog = finite_array("backlog", value, 1)
+    if len(backlog) != users:
+        raise ParameterError(
+            "backlog", f"has {counted(len(backlog), 'entry')} for {users} users", "give one each"
+        )
+    if (backlog < 0).any():
+        user = int(np.argmax(backlog < 0))
+        raise ParameterError(
+            "backlog", f"that of user {user} is negative ({backlog[user]:g})", "queues are >= 0"
+        )
+    if (backlog > 1e9).any():
+        raise ParameterError("backlog", "an entry is above 1e9", "no queue becomes that long")
+    return backlog
+
+
+def _tasks(problem: AuctionSlot, field: str, given: Any) -> tuple[tuple[int, ...], ...]:
+    return checked_tasks(given, len(problem.bids), len(problem.requirements))
+
+
+def _task_names(problem: AuctionSlot, field: str, names: Any) -> tuple[str, ...]:
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise ParameterError(field, f"expected a list of names, got {shown(names)}")
+    if len(names) != len(problem.requirements):
+        raise ParameterError(
+            field, f"{len(names)} for {counted(len(problem.requirements), 'task')}", "give one each"
+        )
+    return tuple(names)
+
+
+@frozen_problem(eq=False)
+class AuctionSlot(Problem[OnlineAuction]):
+    """Winners and payments of one slot of a reverse auction.
+
+    ::
+
+        minimize    sum_i (tradeoff c_i - backlog_i) x_i,   c_i = sensing_i + privacy_i epsilon
+        subject to  sum_i y_ij x_i >= requirement_j  for all tasks j,   x_i in {0, 1}
+
+    and payments such that nobody gains by another bid or by hiding tasks, and no winner loses.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: problem LPRC-OTPM of LEPA (Zhang 2019, section 5.4.1), with costs in place of payments.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.AuctionSlot(
+    ...     bids=[[1, 0.5], [1, 1], [0.5, 1]], epsilon=1, tasks=[[0, 1], [0], [1]], requirements=[1, 1])
+    >>> solution = md.solve(problem)
+    >>> solution.value, solution.variables["winners"], solution.variables["payments"]
+    (1.5, array([0]), array([3.]))
+    """
+
+    name: ClassVar[str] = "auction-slot"
+    example: ClassVar[Mapping[str, Any]] = {
+        "bids": [[1.0, 0.5], [2.0, 0.5], [1.5, 1.0]],
+        "epsilon": 1.0,
+        "tasks": [[0], [0], [0]],
+        "requirements": [1],
+    }
+    sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "cost minus backlogs"
+    summary: ClassVar[str] = "winners and truthful payments of one slot of a reverse auction for data"
+    compared_with: ClassVar[str] = "all sets of winners that meet the requirements, at the bids given"
+    optimal_within: ClassVar[float] = 1e-9
+    """A set of winners is certified optimal when its proven gap is below this part of the weights of the
+    winners that phase 2 has to choose; those of phase 1 are in some best set."""
+    generators: ClassVar[Generators] = {
+        "bids": BID_GENERATORS,
+        "tasks": TASK_GENERATORS,
+        "requirements": REQUIREMENT_GENERATORS,
+    }
+
+    bids: Kept[NDArray[np.float64], Matrix] = checked(
+        "Rows (sensing, privacy), >= 0: what taking part costs, and what a unit of epsilon costs. A "
+        "cost counts as the next multiple of 2^-30.",
+        lambda _, bids: checked_bids(bids),
+        form="(n, 2) array",
+    )
+    epsilon: float = checked(
+        "The announced privacy level of every report.", checked_positive, limits=POSITIVE, form="number > 0"
+    )
+    requirements: Kept[NDArray[np.int64], Sequence[int] | NDArray[np.int64]] = checked(
+        "Number of winners that each task needs.",
+        lambda _, numbers: checked_requirements(numbers),
+        form="(k,) whole numbers >= 0",
+    )
+    tasks: Kept[tuple[tuple[int, ...], ...], Sequence[Sequence[int]]] = related(
+        "What each user can do, from 0; one task at least.", _tasks, form="n lists of task numbers"
+    )
+    backlog: Kept[NDArray[np.float64] | None, Vector | None] = related(
+        "The virtual queues; zeros by default.",
+        lambda problem, _, backlog: checked_backlog(backlog, len(problem.bids)),
+        form="(n,) array >= 0",
+        default=None,
+    )
+    tradeoff: float = checked(
+        "gamma: the weight of money against backlogs.",
+        checked_positive,
+        limits=POSITIVE,
+        form="number > 0",
+        default=1.0,
+    )
+    reserve: float | None = real(
+        "Largest payment. A user who asks more is not admitted; an essential user is paid it.",
+        low=0.0,
+        high=float(MOST_MONEY),
+        low_open=True,
+        form="number > 0",
+        default=None,
+    )
+    participation: float = real(
+        "D: what the mechanism that is built promises over many slots; it does not matter in one slot.",
+        low=0.0,
+        high=1.0,
+        high_open=True,
+        form="number in [0, 1)",
+        default=0.0,
+    )
+    task_names: Kept[tuple[str, ...] | None, Sequence[str] | None] = related(
+        "For the mechanism; by default the numbers.", _task_names, form="list of str", default=None
+    )
+    owed: Literal["reserve", "highest", "median"] = choice(
+        "For the mechanism: up to which price a backlog counts over many slots; the reserve price, or "
+        "the highest or the median price that the others asked in the slot before.",
+        OWED,
+        default="reserve",
+    )
+
+    def __attrs_post_init__(self) -> None:
+        _ = self.slot  # a cost beyond what can be paid is refused here
+
+    # Data
+
+    @cached_property
+    def slot(self) -> Slot:
+        """The slot in integers."""
+        backlog = [0.0] * len(self.bids) if self.backlog is None else self.backlog.tolist()
+        return slot_of(
+            bid_prices(self.bids, rational("epsilon", self.epsilon)),
+            able_of(self.tasks, len(self.requirements)),
+            self.requirements,
+            self.tradeoff,
+            [Fraction(amount) for amount in backlog],
+            self.reserve,
+        )
+
+    def tolerance(self, winners: Sequence[int]) -> float:
+        """Return the gap below which these winners are the best as far as double precision tells."""
+        weights = [float(Fraction(self.slot.weights[user], self.slot.scale)) for user in winners]
+        chosen = math.fsum(weight for weight in weights if weight > 0)
+        return self.optimal_within * chosen + 8.0 * float(np.spacing(math.fsum(map(abs, weights))))
+
+    # Judging candidates
+
+    def objective(self, variables: Variables) -> float:
+        """Return the sum over the winners of tradeoff * cost - backlog, rounded once."""
+        return float(self.slot.value(np.asarray(variables["winners"]).tolist()))
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return the number of winners that tasks lack, and the largest loss of a winner."""
+        winners = np.asarray(variables["winners"], dtype=np.int64)
+        missing = np.maximum(self.requirements - self.slot.able[winners].sum(axis=0), 0)
+        payments = np.asarray(variables["payments"]).tolist()
+        losses = [
+            float(self.slot.prices[user] * UNIT - Fraction(paid))
+            for user, paid in zip(winners.tolist(), payments, strict=True)
+        ]
+        return {"coverage": float(missing.sum()), "individual_rationality": max(0.0, *losses, 0.0)}
+
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
+        """Return coverage and individual rationality, exact, truthfulness of the rule, and optimality."""
+        winners = np.asarray(solution.variables["winners"]).tolist()
+        paid = [Fraction(0)] * len(self.bids)
+        for user, payment in zip(winners, np.asarray(solution.variables["payments"]).tolist(), strict=True):
+            paid[user] = Fraction(payment)
+        costs = [price * UNIT for price in self.slot.prices]
+        found = [
+            coverage(self.slot.able, self.requirements, winners),
+            individual_rationality(costs, paid, winners),
+        ]
+        if solution.realisation in all_rules():
+            rule = all_rules()[solution.realisation]
+            search = misreports(rule, self.slot, {user: paid[user] / UNIT for user in winners})
+            found.append(truthfulness(search, rule.argument, UNIT, rule.aside))
+        return (
+            *found,
+            self.optimality(
+                solution, scale=0.0, slack=self.tolerance(winners), unproven={"value": solution.value}
+            ),
+        )
+
+    def mechanism(self, solution: Solution[Any]) -> OnlineAuction:
+        """Return the auction over many slots with these tasks, by the rule of the solution."""
+        names = self.task_names or tuple(str(task) for task in range(len(self.requirements)))
+        auction = OnlineAuction(
+            names,
+            self.requirements.tolist(),
+            self.epsilon,
+            self.participation,
+            self.tradeoff,
+            self.reserve,
+            rule=str(solution.realisation),
+            owed=self.owed,
+        )
+        for certificate in auction.certificates():
+            if not certificate.holds:
+                raise CertificateError("online auction", certificate)
+        return auction
+
+
+def outcome(
+    problem: AuctionSlot, award: Decided, rule: str, solver: str, bound: tuple[float, str] | None = None
+) -> Outcome:
+    """Return the outcome of a rule's award: ``optimal`` only where a proven bound is met.
+
+    Parameters
+    ----------
+    problem : AuctionSlot
+    award : Award
+        Payments that are not a whole number of units are rounded up.
+    rule : str
+        The name of the rule, which the audit asks.
+    solver : str
+    bound : (number, text), optional
+        A proven lower bound, and how it is proven.
+    """
+    pairs = sorted(zip(award.winners, amounts(award), strict=True))
+    winners = np.array([user for user, _ in pairs], dtype=np.int64)
+    payments = np.array([float(units_above(payment * UNIT) * UNIT) for _, payment in pairs])
+    value = float(problem.slot.value(winners.tolist()))
+    lowest, source = (None, "") if bound is None else bound
+    met = lowest is not None and value - lowest <= problem.tolerance(winners.tolist())
+    return Outcome(
+        status="optimal" if met else "feasible",
+        variables={"winners": winners, "payments": payments},
+        bound=lowest,
+        bound_source=source,
+        solver=solver,
+        realisation=rule,
+    )
+
+
+def obstacle(problem: AuctionSlot) -> Outcome | None:
+    """Return the infeasible outcome where the slot cannot be decided, naming the task and what is missing."""
+    names = problem.task_names
+    text = problem.slot.obstacle(names)
+    return Outcome("infeasible", message=text, solver="counting") if text else None
+
+
+def outlook(
+    problem: AuctionSlot, solution: Solution[OnlineAuction], users: int | None = None
+) -> Remark | None:
+    """Return the rule that is deployed, with its limit; None for one that is kept to be refuted."""
+    rule = str(solution.realisation)
+    needs = problem.requirements[problem.requirements > 0].tolist()
+    if rule == "exact":
+        most = MOST_STATES // math.prod(need + 1 for need in needs)
+        limit = f"slots with these requirements and more than {counted(most, 'user')} are refused"
+    elif rule == "milp":
+        most = MOST_ENTRIES // max(1, len(needs))
+        limit = f"slots with more than {most} users, or not proven in {MOST_PROVEN} steps, are refused"
+    elif rule == "greedy":
+        text = "each slot by rule 'greedy': truthful, for slots of any size, not always the best winners"
+        return Remark(text, {"rule": rule, "best_winners": False, "most_users": None})
+    else:
+        return None
+    text = f"each slot by rule '{rule}': truthful, the best winners; {limit} (--method greedy takes any size)"
+    return Remark(text, {"rule": rule, "best_winners": True, "most_users": most})
+
+
+MOST_WINNERS = 40
+
+
+def figures(problem: AuctionSlot, solution: Solution[Any]) -> list[Figure]:
+    """Return cost and payment of each winner; nothing of many or of none."""
+    winners = np.asarray(solution.variables["winners"], dtype=np.int64)
+    if not 0 < len(winners) <= MOST_WINNERS:
+        return []
+    bids = problem.bids[winners]
+    places = np.arange(len(winners))
+    marks = [
+        Bars(x=places, y=bids[:, 0] + problem.epsilon * bids[:, 1], label="cost by its bid"),
+        Bars(x=places, y=solution.variables["payments"], label="payment"),
+    ]
+    panel = Panel("winner", "money", marks, x_names=[str(user) for user in winners.tolist()])
+    caption = "A payment is what the winner could at most have asked for and still have won."
+    title = f"Costs and payments of the {counted(len(winners), 'winner')} among {len(problem.bids)} users"
+    return [Figure(title, [panel], caption)]

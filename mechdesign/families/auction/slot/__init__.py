@@ -1,1 +1,0 @@
-"""The problem ``auction-slot`` and its methods."""

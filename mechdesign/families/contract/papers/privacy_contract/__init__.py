@@ -1,1 +1,0 @@
-"""What the sources say of ``privacy-contract``: published methods, quantities, simulations."""

@@ -1,1 +1,0 @@
-"""What the sources say of ``privacy-contract-continuous``: published methods, quantities, simulations."""

@@ -1,1 +1,0 @@
-"""The problem ``privacy-contract``: the best menu of privacy levels for finitely many types."""

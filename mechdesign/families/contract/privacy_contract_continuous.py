@@ -1,0 +1,360 @@
+"""The problem ``privacy-contract-continuous``: preferences with a density, and the curve that bounds costs.
+
+The curve R(q) = q theta(q) is what it costs to serve the cheapest share q of the users, per unit of epsilon.
+A menu with non-increasing epsilon costs the integral of epsilon dR. For any convex curve below R the cost is
+at least the integral of epsilon along that curve (epsilon is a mixture of indicators of [0, q]), which
+makes a separable problem and a proven bound. Tangents lie below a convex piece, a chord below a concave one.
+
+Its figures show epsilon and payment over the types (figures 4.4 and 4.5 of the source), and the menu.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.audit.incentives import audit_menu
+from mechdesign.collect.noise import NumberNoise, noise_of
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real, whole
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
+from mechdesign.core.validation import MOST_USERS
+from mechdesign.families.contract.allocation import ROUNDING, UNIT, Costs, EpsilonLimits
+from mechdesign.families.contract.densities import Density, Piece, density_of
+from mechdesign.families.contract.menu import ContractMenu, Terms
+from mechdesign.families.contract.menu_tables import menu_figures
+from mechdesign.families.contract.population import Population, checked_amount, checked_floor, checked_noise
+from mechdesign.families.contract.privacy_contract import best_deviation
+from mechdesign.show.figure import Figure
+from mechdesign.solvers.isotonic import increasing_blocks
+
+Array = NDArray[np.float64]
+
+LEAST_SHARE = 1e-13
+"""Cells with fewer users than this share are merged."""
+
+CLEAR_SHARE = 1e-8
+"""From this share on the slope of a cell is known to eight digits: enough to see where it falls."""
+
+LEAST_TYPE = 1e-9
+"""Types below this part of the highest are merged: together they cost next to nothing."""
+
+STEEPEST = 1e12
+"""Tangents steeper than this many times the highest type say nothing that a chord does not."""
+
+NODES = 20_000
+"""Tangent points for the bound, over all pieces."""
+
+
+def nodes(density: Density, size: int, least_share: float = LEAST_SHARE) -> Array:
+    """Return about ``size`` increasing types: quantiles, equally spaced ones, the upper tail, all breaks.
+
+    Neighbours hold at least ``LEAST_SHARE`` of the users, so that differences of the cdf mean something, and
+    none but
+    the lowest is below ``LEAST_TYPE`` of the highest.
+    """
+    third = size // 3
+    spaced = np.linspace(density.low, density.high, size - 2 * third)
+    tail = 1.0 - np.geomspace(LEAST_SHARE, 0.5, third)
+    shares = np.concatenate([np.linspace(0.0, 1.0, third + 2), tail])
+    breaks = [piece.high for piece in density.pieces()[:-1]]
+    places = np.unique(np.concatenate([density.quantile(shares), spaced, breaks]))
+    lowest = max(density.low, LEAST_TYPE * density.high)
+    inside = places[(places > lowest) & (places < density.high)]
+    kept = [density.low]
+    reached, below = 0.0, density.cdf(inside).tolist()
+    for theta, share in zip(inside.tolist(), below, strict=True):
+        if reached + least_share <= share <= 1.0 - least_share:
+            kept.append(theta)
+            reached = share
+    return np.array([*kept, density.high])
+
+
+def minorant(density: Density, size: int = NODES) -> Costs:
+    """Return a convex curve below R as shares of users and slopes, the slopes ironed.
+
+    The shares of all corners are raised by the rounding of the cdf: where R is steep, a curve through points
+    that are off by this rounding would lie above it.
+
+    Examples
+    --------
+    >>> from mechdesign.families.contract.densities import density_of
+    >>> costs = minorant(density_of({"name": "uniform", "low": 5.0, "high": 15.0}), 400)
+    >>> round(float(costs.weights @ costs.prices), 6)  # R(1) = high
+    15.0
+    """
+    places = nodes(density, size)
+    corners = [np.array([[0.0, 0.0]])]
+    for piece in density.pieces():
+        corners.append(_below(density, piece, places[(places >= piece.low) & (places <= piece.high)]))
+    points = np.concatenate(corners)
+    order = np.argsort(points[:, 0], kind="stable")
+    shares, heights = points[order, 0], points[order, 1]
+    shares = np.where(shares > 0.0, shares + density.rounding, 0.0)
+    last = float(np.interp(1.0, shares, heights))
+    shares, heights = np.append(shares[shares < 1.0], 1.0), np.append(heights[shares < 1.0], last)
+    starts = np.flatnonzero(np.diff(shares, prepend=-1.0))  # of corners on top of each other, the lowest
+    shares, heights = shares[starts], np.minimum.reduceat(heights, starts)
+    widths = np.diff(shares)
+    return _ironed(widths, np.diff(heights) / widths)
+
+
+def _ironed(widths: Array, slopes: Array) -> Costs:
+    starts = increasing_blocks(slopes, widths)
+    sums = np.add.reduceat(widths * slopes, starts) / np.add.reduceat(widths, starts)
+    prices = np.repeat(np.maximum.accumulate(sums), np.diff(np.append(starts, len(slopes))))
+    ratios = np.cumsum(widths * slopes)[prices > 0] / np.cumsum(widths * prices)[prices > 0]
+    positive = prices > 0  # what costs nothing adds no error to a lower bound
+    slack = ROUNDING * len(prices) * UNIT
+    return Costs(widths[positive], prices[positive], min(1.0, float(ratios.min())) * (1.0 - slack))
+
+
+def _below(density: Density, piece: Piece, places: Array) -> Array:
+    """Return corners (q, height) of a curve below R on one piece."""
+    shares = density.cdf(places)
+    heights = shares * places
+    ends = np.array([[shares[0], heights[0]], [shares[-1], heights[-1]]])
+    if piece.shape == "concave":
+        return ends
+    slopes = density.virtual_cost(places, "right")
+    if np.isfinite(slopes[-1]):
+        slopes[-1] = density.virtual_cost(places[-1:], "left")[0]
+    slopes = np.maximum.accumulate(slopes)
+    usable = slopes <= STEEPEST * density.high
+    if usable.sum() < 2:
+        return np.array([[shares[0], heights[0]], [shares[-1], shares[-1] * piece.low]])
+    q, r, v = shares[usable], heights[usable], slopes[usable]
+    rising = np.diff(v) > 0
+    crossing = np.where(
+        rising, (r[:-1] - r[1:] + v[1:] * q[1:] - v[:-1] * q[:-1]) / np.where(rising, np.diff(v), 1.0), q[1:]
+    )
+    crossing = np.clip(crossing, q[:-1], q[1:])
+    corners = np.column_stack([crossing, r[:-1] + v[:-1] * (crossing - q[:-1])])
+    if usable[-1]:
+        return np.concatenate([ends[:1], corners, ends[1:]])
+    last = np.array([[shares[-1], r[-1] + v[-1] * (shares[-1] - q[-1])]])
+    return np.concatenate([ends[:1], corners, last])
+
+
+def ironed_virtual_cost(density: Density, theta: Array, size: int = NODES) -> Array:
+    """Return the ironed virtual cost at any types: v itself outside the ironed intervals, constant inside.
+
+    Examples
+    --------
+    >>> from mechdesign.families.contract.densities import density_of
+    >>> uniform = density_of({"name": "uniform", "low": 5.0, "high": 15.0})
+    >>> ironed_virtual_cost(uniform, np.array([5.0, 10.0, 15.0]))
+    array([ 5., 15., 25.])
+    """
+    pieces = density.pieces()
+    if len(pieces) == 1 and pieces[0].shape == "convex":
+        return density.virtual_cost(theta)
+    places = nodes(density, size, CLEAR_SHARE)
+    shares = density.cdf(places)
+    slopes = np.diff(shares * places) / np.diff(shares)
+    starts = increasing_blocks(slopes, np.diff(shares))
+    ends = np.append(starts[1:], len(slopes))
+    result = density.virtual_cost(theta)
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        if end - start > 1:
+            level = (shares[end] * places[end] - shares[start] * places[start]) / (
+                shares[end] - shares[start]
+            )
+            result = np.where((theta >= places[start]) & (theta <= places[end]), level, result)
+    return result
+
+
+def _density(field: str, value: Any) -> Any:
+    density_of(value)
+    return value
+
+
+@frozen_problem(eq=False)
+class PrivacyContractContinuous(Problem[ContractMenu]):
+    """The best menu when preferences have a density h with cdf H on [low, high].
+
+    minimize    integral of h / eps^2
+    subject to  integral of h p <= budget,  IR and IC for every pair of types
+
+    The variables are a menu that can be posted: types theta_1 < ... < theta_m = high with one item each,
+    meant
+    for all users between the type before and this one. Such a menu is feasible for the continuum, so its
+    value is also one.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: REAP section 4.4, with the signs corrected: eps = G v^(-1/3), v = theta + H/h ironed,
+    p(theta) = theta eps + integral of eps from theta to high.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.PrivacyContractContinuous(density={"name": "uniform", "low": 5, "high": 15}, budget=5)
+    >>> exact = (0.03 * (25 ** (5 / 3) - 5 ** (5 / 3))) ** 3 / 25  # v = 2 theta - 5
+    >>> abs(md.solve(problem).value / exact - 1) < 1e-6
+    True
+    """
+
+    name: ClassVar[str] = "privacy-contract-continuous"
+    example: ClassVar[Mapping[str, Any]] = {
+        "density": {"name": "uniform", "low": 5.0, "high": 15.0},
+        "budget": 5.0,
+    }
+    sense: ClassVar[Sense] = "min"
+    levers: ClassVar[tuple[str, ...]] = ("budget",)
+    value_name: ClassVar[str] = "mean loss of a user"
+    trivial: ClassVar[float | None] = 0.0
+    summary: ClassVar[str] = "menu of privacy levels and payments for preferences with a density"
+    compared_with: ClassVar[str] = "all menus for this density that keep IR, IC and the budget"
+    optimal_within: ClassVar[float] = 1e-4
+    """A menu is optimal for the continuum when having finitely many items costs less than this part."""
+
+    density: Mapping[str, Any] = checked(
+        '``{name = "uniform", low, high}``, ``{name = "truncated-normal", low, high, mean, '
+        'deviation}``, ``{name = "beta", a, b, low, high}``, ``{name = "histogram", edges, shares}`` '
+        'or ``{name = "empirical", sample, method = "histogram" / "kernel", bins, bandwidth}``.',
+        _density,
+        form="mapping",
+    )
+    budget: float = checked("Money per user.", checked_amount, limits=POSITIVE, form="number > 0")
+    data_range: float = checked(
+        "As those of ``privacy-contract``.", checked_amount, limits=POSITIVE, form="", default=1.0
+    )
+    confidence: float = real(
+        "As those of ``privacy-contract``.", low=0.0, high=1.0, high_open=True, form="", default=0.9
+    )
+    noise: str | Mapping[str, Any] = checked(
+        "As those of ``privacy-contract``.", checked_noise, form="", default="laplace"
+    )
+    epsilon_min: float = checked(
+        "As those of ``privacy-contract``.", checked_floor, limits={"minimum": 0}, form="", default=0.0
+    )
+    epsilon_max: float | None = checked(
+        "As those of ``privacy-contract``.", checked_amount, limits=POSITIVE, form="", default=None
+    )
+    participation_cost: float = checked(
+        "What taking part costs a user besides privacy.",
+        checked_floor,
+        limits={"minimum": 0},
+        form="number >= 0",
+        default=0.0,
+    )
+    users: int = whole(
+        "Number of users of the predicted error and the menu.", low=1, high=MOST_USERS, default=1000
+    )
+    cells: int = whole(
+        "Approximate number of items of the menu; the value tends to the continuum's as their number grows.",
+        low=2,
+        high=1_000_000,
+        default=1000,
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if self.limits.low > self.limits.high:
+            raise ParameterError(
+                "epsilon_max",
+                f"{self.limits.high:g} is below the floor {self.limits.low:g}",
+                "raise it or lower epsilon_min",
+            )
+        _ = self.types
+
+    @cached_property
+    def types(self) -> Density:
+        """The density as an object."""
+        return density_of(self.density)
+
+    @cached_property
+    def noise_model(self) -> NumberNoise:
+        """The noise as an object."""
+        return noise_of(self.noise)
+
+    @property
+    def limits(self) -> EpsilonLimits:
+        """Floor and cap of epsilon, those of the noise included."""
+        high = math.inf if self.epsilon_max is None else self.epsilon_max
+        return EpsilonLimits(
+            max(self.epsilon_min, self.noise_model.lowest), min(high, self.noise_model.highest)
+        )
+
+    def ironed_virtual_cost(self, theta: Any) -> Array:
+        """Return the ironed virtual cost at any types."""
+        return ironed_virtual_cost(self.types, np.asarray(theta, dtype=np.float64))
+
+    def population(self, upper: Array) -> Population:
+        """Return the shares of users between neighbouring types, each counted at its upper end."""
+        shares = np.diff(self.types.cdf(upper), prepend=0.0)
+        kept = shares > 0
+        return Population(upper[kept], shares[kept], np.full(int(kept.sum()), self.participation_cost))
+
+    # Judging candidates
+
+    def objective(self, variables: Variables) -> float:
+        """Return sum of share * loss(epsilon) over the items."""
+        people = self.population(np.asarray(variables["types"]))
+        return math.fsum(people.counts * self.noise_model.loss(np.asarray(variables["epsilon"])))
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return the largest violation of each group of constraints (in floating point)."""
+        epsilon, payment = np.asarray(variables["epsilon"]), np.asarray(variables["payment"])
+        people = self.population(np.asarray(variables["types"]))
+        utility = payment - people.types * epsilon - people.cost
+        outside = np.maximum(self.limits.low - epsilon, epsilon - self.limits.high)
+        return {
+            "individual_rationality": max(0.0, -float(utility.min())),
+            "incentive_compatibility": best_deviation(people, epsilon, payment),
+            "budget": max(0.0, math.fsum(people.counts * payment) - self.budget),
+            "epsilon_limits": max(0.0, float(outside.max())),
+            "coverage": self.types.high - float(people.types[-1]),
+        }
+
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
+        """Return IR, IC, budget and monotonicity, exact, and optimality for the continuum."""
+        variables = solution.variables
+        people = self.population(np.asarray(variables["types"]))
+        incentives = audit_menu(
+            people.types, people.counts, variables["epsilon"], variables["payment"], self.budget, people.cost
+        )
+        return (*incentives, self.optimality(solution, unproven={"value": solution.value}))
+
+    def mechanism(self, solution: Solution[Any]) -> ContractMenu:
+        """Return the menu for ``users`` users; refused when its exact audit fails."""
+        people = self.population(np.asarray(solution.variables["types"]))
+        terms = Terms(
+            types=people.types,
+            counts=np.array([_times_down(share, self.users) for share in people.counts.tolist()]),
+            cost=people.cost,
+            budget=_times_down(self.budget, self.users),
+            data_range=self.data_range,
+            confidence=self.confidence,
+            noise=self.noise,
+            epsilon_min=self.limits.low,
+            epsilon_max=None if self.limits.high == math.inf else self.limits.high,
+        )
+        return ContractMenu(solution.variables["epsilon"], solution.variables["payment"], terms)
+
+
+def _times_down(number: float, count: int) -> float:
+    """Return number * count rounded down, so that a budget kept per user is kept for all of them."""
+    product = number * count
+    return product if Fraction(product) <= Fraction(number) * count else math.nextafter(product, 0.0)
+
+
+def figures(problem: PrivacyContractContinuous, solution: Solution[Any]) -> list[Figure]:
+    """Return the items and what each type chooses."""
+    names = ("types", "epsilon", "payment")
+    types, epsilon, payment = (np.asarray(solution.variables[name], dtype=np.float64) for name in names)
+    items = np.unique(np.column_stack([epsilon, payment])[epsilon > 0], axis=0)
+    return menu_figures(items, types, epsilon, payment) if len(items) else []

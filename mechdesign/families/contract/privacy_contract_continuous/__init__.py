@@ -1,1 +1,0 @@
-"""The problem ``privacy-contract-continuous``: the best menu for types with a density."""

@@ -1,0 +1,415 @@
+"""The methods of ``survey-design``: the first one that applies is the default.
+
+Designs come from column generation, from a closed form, from the usual rules, and in a second way from a
+coarse grid: all its designs are listed in one convex program in cvxpy. The second way shares no code with the
+column generation but the information of a part.
+
+The outlook is what building a survey reports: who is asked what, expected errors and bounds; or what would
+help.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.core.method import Method, Outcome, Status
+from mechdesign.core.solution import Solution
+from mechdesign.core.solve import solve
+from mechdesign.core.text import counted
+from mechdesign.core.validation import user_count
+from mechdesign.families.survey import design_building as building
+from mechdesign.families.survey.design import SurveyDesign
+from mechdesign.families.survey.design_bounds import SETS, bounds_for_any
+from mechdesign.families.survey.design_building import variables_of
+from mechdesign.families.survey.design_information import Ask
+from mechdesign.families.survey.design_mixtures import RULES, Mixture, asked_evenly, generate_mixture, rotated
+from mechdesign.families.survey.design_prices import SurveyPrices
+from mechdesign.families.survey.design_pricing import Independent, Joint
+from mechdesign.families.survey.design_setting import SurveySetting
+from mechdesign.families.survey.least_epsilon import TriedEpsilon, search_least_epsilon
+from mechdesign.families.survey.outlook import SurveyOutlook, outlook_of, users_for
+from mechdesign.families.survey.part_plans import expected_errors
+from mechdesign.families.survey.survey import Survey
+
+Array = NDArray[np.float64]
+
+NOTHING = "with epsilon = 0 reports contain no information; give a larger epsilon"
+
+Class = type[Independent]
+
+
+def by_generation(kind: Class) -> Callable[[SurveyDesign], Outcome]:
+    """Return the method that chooses from a class of designs by column generation."""
+
+    def run(problem: SurveyDesign) -> Outcome:
+        if problem.epsilon == 0.0:
+            return Outcome(status="infeasible", solver="column generation", message=NOTHING)
+        if problem.goal == "epsilon":
+            return _least_epsilon(problem, kind)
+        setting = problem.own_setting
+        mixture = _mixture(setting, kind)
+        return _outcome(problem, setting, mixture, kind)
+
+    return run
+
+
+def _mixture(setting: SurveySetting, kind: Class) -> Mixture:
+    pricing = kind(setting)
+    return generate_mixture(setting, pricing.start(), pricing)
+
+
+def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, kind: Class) -> Outcome:
+    columns, shares = rotated(mixture, setting.groups)
+    variables = variables_of(problem.asked, columns, shares.tolist(), setting.epsilon)
+    value, bound = _in_goal(problem, mixture.value), _in_goal(problem, mixture.bound)
+    notes: dict[str, Any] = {"designs": len(columns), "rounds": mixture.rounds}
+    notes |= _for_any(problem, setting)
+    prices = SurveyPrices(problem, setting, columns, shares, mixture.prices)
+    if kind is Joint:
+        return Outcome(
+            status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
+            variables=variables,
+            bound=bound,
+            bound_source="prices of all designs (weak duality)",
+            solver="column generation",
+            notes=notes,
+            prices=prices,
+        )
+    notes["bound_for_independent_answers"] = bound
+    return Outcome("feasible", variables, solver="column generation", notes=notes, prices=prices)
+
+
+def _for_any(problem: SurveyDesign, setting: SurveySetting) -> dict[str, Any]:
+    """Return the notes on what no private mechanism goes below, where that is known."""
+    if problem.goal != "mean":
+        return {}
+    bounds = bounds_for_any(setting)
+    if not bounds:
+        return {}
+    return {"bound_for_any_mechanism": max(bounds.values()), "bounds_for_any_mechanism": bounds}
+
+
+def _in_goal(problem: SurveyDesign, value: float) -> float:
+    """Return the value of the goal: the users needed become a ratio of errors for ``worst``."""
+    return math.sqrt(value / problem.users) if problem.goal == "worst" else value
+
+
+# The least epsilon
+
+
+def _least_epsilon(problem: SurveyDesign, kind: Class) -> Outcome:
+    """Return the least epsilon with which the planned users are enough.
+
+    At it the design found is enough; just below the bound proves that none of the class is.
+    """
+    search = search_least_epsilon(problem, kind)
+    if isinstance(search, TriedEpsilon):
+        needed = math.ceil(search.mixture.bound)
+        message = (
+            f"with {counted(problem.users, 'user')} no epsilon up to "
+            f"{problem.epsilon:g} is enough: at that one "
+            f"{needed} users are needed; ask more users, or accept larger errors"
+        )
+        return Outcome(status="infeasible", solver="column generation", message=message)
+    found, mixture = search.high.setting, search.high.mixture
+    columns, shares = rotated(mixture, found.groups)
+    variables = variables_of(problem.asked, columns, shares.tolist(), found.epsilon)
+    notes = {"designs": len(columns)}
+    source = "designs of a smaller epsilon need more users (weak duality)"
+    solver, prices = (
+        "column generation and secant",
+        SurveyPrices(problem, found, columns, shares, mixture.prices),
+    )
+    if kind is Joint:
+        status: Status = "optimal" if search.done else "feasible"
+        return Outcome(status, variables, search.low, source, solver, notes=notes, prices=prices)
+    return Outcome("feasible", variables, solver=solver, notes=notes, prices=prices)
+
+
+# In closed form
+
+
+def one_question(problem: SurveyDesign) -> Outcome:
+    """Ask every user one question with all of epsilon, with the best shares (theorem 1)."""
+    if problem.epsilon == 0.0:
+        return Outcome(status="infeasible", solver="closed form", message=NOTHING)
+    setting = problem.own_setting
+    columns = Independent(setting).start()
+    told = np.array([setting.told(column)[place] for place, column in enumerate(columns)])
+    if problem.goal == "mean":
+        shares = np.sqrt(setting.each_weight / told)
+    else:
+        shares = setting.each_needed / told
+    shares /= shares.sum()
+    variables = variables_of(problem.asked, columns, shares.tolist(), problem.epsilon)
+    notes: dict[str, Any] = {"best_independent": _is_best(setting)}
+    notes |= _for_any(problem, setting)
+    return Outcome("feasible", variables, solver="closed form", notes=notes)
+
+
+def _is_best(setting: SurveySetting) -> bool:
+    """Whether what a question tells per unit of budget is largest at all of epsilon, for every question."""
+    menu = setting.menu
+    rate = menu.told[:, 1:] / menu.budgets[1:]
+    return bool((rate <= rate[:, -1:] * (1.0 + 1e-12)).all())
+
+
+def no_closed_form(problem: SurveyDesign) -> str | None:
+    """Return why one question per user is not a plan (joint results, least epsilon), or None."""
+    return no_joint_results(problem) or (
+        "it is not for goal 'epsilon'" if problem.goal == "epsilon" else None
+    )
+
+
+def no_joint_results(problem: SurveyDesign) -> str | None:
+    """Return why independent answers are not a plan (results of several questions), or None."""
+    if len(problem.targets) > len(problem.asked):
+        return "it does not estimate cross tables and group means"
+    return None
+
+
+# What is usual
+
+
+def by_rule(count: Callable[[SurveySetting], int]) -> Callable[[SurveyDesign], Outcome]:
+    """Return the method that asks each user ``count(setting)`` questions, evenly."""
+
+    def run(problem: SurveyDesign) -> Outcome:
+        if problem.epsilon == 0.0:
+            return Outcome(status="infeasible", solver="formula", message=NOTHING)
+        setting = problem.own_setting
+        columns, shares = asked_evenly(setting, count(setting))
+        variables = variables_of(problem.asked, columns, shares, problem.epsilon)
+        return Outcome("feasible", variables, solver="formula", notes={"designs": len(columns)})
+
+    return run
+
+
+STEPS = 8
+"""Parts of epsilon that independent answers take."""
+
+MOST_DESIGNS = 6000
+
+
+def coarse_grid(problem: SurveyDesign) -> Outcome:
+    """Return the best mixture of the designs of the grid."""
+    import cvxpy as cp
+
+    from mechdesign.solvers.convex import solve_convex
+
+    if problem.epsilon == 0.0:
+        message = "with epsilon = 0 reports contain no information; give a larger epsilon"
+        return Outcome(status="infeasible", solver="cvxpy", message=message)
+    setting = problem.own_setting
+    columns = list(_columns(setting))
+    nothing = np.zeros(len(setting.targets))
+    asks = {ask for column in columns for ask in column}
+    alone = {ask: setting.told([ask]) for ask in asks}  # a design tells what its parts tell
+    table = np.array([sum((alone[ask] for ask in column), start=nothing) for column in columns])
+    shares = cp.Variable(len(columns), nonneg=True)
+    if problem.goal == "mean":
+        errors = cp.multiply(setting.each_weight, cp.inv_pos(table.T @ shares))
+        limits: list[cp.Constraint] = []
+        program = cp.Problem(cp.Minimize(cp.sum(errors)), [cp.sum(shares) == 1])
+    else:
+        least = cp.Variable()
+        scaled = table / setting.each_needed * problem.users
+        limits = [scaled.T @ shares >= least]
+        program = cp.Problem(cp.Maximize(least), [*limits, cp.sum(shares) == 1])
+    result = solve_convex(program)
+    if shares.value is None:
+        return Outcome(status="failed", solver=result.solver, message=result.message)
+    found = np.where(shares.value > 1e-9, shares.value, 0.0)
+    kept = np.flatnonzero(found)
+    split = found[kept] / found[kept].sum()
+    chosen = [columns[place] for place in kept]
+    variables = variables_of(problem.asked, chosen, split.tolist(), problem.epsilon)
+    prices = np.zeros(len(setting.targets))
+    for limit in limits:
+        prices = np.asarray(limit.dual_value) / setting.each_needed
+    return Outcome(
+        "feasible",
+        variables,
+        solver=result.solver,
+        notes={"designs_listed": len(columns)},
+        prices=SurveyPrices(problem, setting, chosen, split, prices),
+    )
+
+
+def why_not_coarse_grid(problem: SurveyDesign) -> str | None:
+    """Return why the grid is too large or the goal another one, or None."""
+    if problem.goal == "epsilon":
+        return "it is not for goal 'epsilon'"
+    if len(problem.targets) > len(problem.asked):
+        return "its designs do not list whole tables"
+    if _count(len(problem.asked)) > MOST_DESIGNS:
+        return f"{len(problem.asked)} questions have more than {MOST_DESIGNS} designs on its grid"
+    return None
+
+
+def _count(questions: int) -> int:
+    divisions: int = math.comb(STEPS + questions - 1, questions - 1)
+    return divisions + (1 << questions)
+
+
+def _columns(setting: SurveySetting) -> Iterator[tuple[Ask, ...]]:
+    """Yield all divisions of epsilon in eighths, and k-ary response on the cells of all sets of questions."""
+    questions, menu = setting.questions, setting.menu
+    step = (len(menu.budgets) - 1) // STEPS
+    single = [[menu.ask(place, part * step) for part in range(STEPS + 1)] for place in range(len(questions))]
+    for cuts in combinations(range(STEPS + len(questions) - 1), len(questions) - 1):
+        ends = (-1, *cuts, STEPS + len(questions) - 1)
+        parts = [after - before - 1 for before, after in pairwise(ends)]
+        yield tuple(single[place][part] for place, part in enumerate(parts) if part)
+    for size in range(2, len(questions) + 1):
+        for places in combinations(range(len(questions)), size):
+            if math.prod(questions[place].size for place in places) <= 1 << 16:
+                yield (Ask("cells", places, setting.epsilon),)
+
+
+ALONE = "answers that are independent of each other"
+
+METHODS = (
+    Method("design", SurveyDesign, "numeric",
+           "independent and joint reports by column generation, with a proven gap", by_generation(Joint)),
+    Method("split", SurveyDesign, "numeric",
+           "the best division of epsilon among independent answers", by_generation(Independent),
+           no_joint_results, ALONE),
+    Method("one-question", SurveyDesign, "analytic",
+           "one question of each user with all of epsilon, with the best shares", one_question,
+           no_closed_form, ALONE),
+    Method("grid", SurveyDesign, "numeric", "all designs of a coarse grid at once, declared in cvxpy",
+           coarse_grid, why_not_coarse_grid, "designs of a coarse grid"),
+    *(Method(name, SurveyDesign, "heuristic", summary, by_rule(count), no_closed_form, ALONE)
+      for name, count, summary in RULES),
+)  # fmt: skip
+
+
+USEFUL = 0.05
+"""A standard error that tells something of a share, or of a mean as a part of its range."""
+
+MOST_LISTED = 8
+
+TRIES = 8
+
+SAID = {
+    "mean": "mean squared error relative to answers in clear",
+    "worst": "largest ratio of an error to its target",
+    "users": "users needed for all target errors",
+    "epsilon": "least epsilon for all target errors",
+}
+
+
+def outlook(problem: SurveyDesign, solution: Solution[Survey], users: int | None = None) -> SurveyOutlook:
+    """Return the forecast before any user is asked; for the planned users by default.
+
+    Raises
+    ------
+    ParameterError
+        Where an error is larger than what is possible: what each would be, and what would help.
+    """
+    survey, count = solution.mechanism(), problem.users if users is None else user_count(users)
+    if max(_relative(problem, survey)) > math.sqrt(count):
+        raise _too_little(problem, survey, count)
+    wanted = [target.error for target in problem.targets]
+    return outlook_of(survey, count, wanted, _bounds(problem, solution))
+
+
+def _bounds(problem: SurveyDesign, solution: Solution[Survey]) -> list[str]:
+    found = [f"{SAID[problem.goal]}: {solution.value:.6g}"]
+    if solution.bound is not None:
+        found[0] += f"; at least {solution.bound:.6g} among {problem.compared_with}"
+    bounds = _bounds_of_solution(problem, solution)
+    if bounds:
+        listed = "; ".join(f"{bound:.6g} ({source})" for source, bound in bounds)
+        found.append(f"no mechanism of this epsilon goes below {listed}")
+    return found
+
+
+def _bounds_of_solution(problem: SurveyDesign, solution: Solution[Survey]) -> list[tuple[str, float]]:
+    """Return the bounds for every mechanism, the best one first; by entropy too where sets are too many."""
+    bounds: dict[str, float] = dict(solution.notes.get("bounds_for_any_mechanism", {}))
+    if bounds and SETS not in bounds:
+        setting = problem.own_setting
+        bounds = bounds_for_any(setting, building.target_information(setting, solution.variables))
+    known = [(source, bound) for source, bound in bounds.items() if math.isfinite(bound)]
+    return sorted(known, key=lambda item: -item[1])
+
+
+def _widths(problem: SurveyDesign) -> list[float]:
+    """Return the unit of an error of each result: 1 for shares, the range for means."""
+    found = []
+    for target in problem.targets:
+        number = target.wanted.places[0] if target.wanted.number is None else target.wanted.number
+        question = problem.asked[number]
+        found.append(question.domain.width if question.is_mean else 1.0)
+    return found
+
+
+def _relative(problem: SurveyDesign, survey: Survey) -> list[float]:
+    """Return the standard error of each result with one user, as a part of what is possible."""
+    alone = expected_errors(survey, 1).tolist()
+    return [error / width for error, width in zip(alone, _widths(problem), strict=True)]
+
+
+def _too_little(problem: SurveyDesign, survey: Survey, users: int) -> ParameterError:
+    named = sorted(
+        zip(_relative(problem, survey), survey.errors(users).items(), _widths(problem), strict=True),
+        key=lambda item: -item[0],
+    )
+    listed = [f"{name} {error:.3g} (of {width:g})" for _, (name, error), width in named[:MOST_LISTED]]
+    more = f" and {len(named) - MOST_LISTED} smaller ones" if len(named) > MOST_LISTED else ""
+    what = f"{problem.epsilon:g} is too small: with {counted(users, 'user')} the standard errors are "
+    enough = users_for(max(_relative(problem, survey)), USEFUL)
+    remedies = [] if enough is None else [f"ask {_rounded_up(enough)} users"]
+    larger = _enough_epsilon(problem, max(_relative(problem, survey)), users)
+    remedies += [] if larger is None else [f"give epsilon = {larger:g}"]
+    remedies += ["ask fewer questions"] if len(problem.asked) > 1 else []
+    goal = f"for errors of at most {USEFUL:.0%} of what is possible "
+    return ParameterError("epsilon", what + ", ".join(listed) + more, goal + ", or ".join(remedies))
+
+
+def _enough_epsilon(problem: SurveyDesign, alone: float, users: int) -> float | None:
+    """Return an epsilon that is enough for useful errors, in two digits; None where none was found.
+
+    Errors at a small epsilon are about proportional to 1 / epsilon; where that is too little, more is tried.
+    """
+    epsilon = _two_digits(problem.epsilon * alone / (USEFUL * math.sqrt(users)))
+    for _ in range(TRIES):
+        epsilon = min(max(epsilon, 0.01), 50.0)
+        tried = SurveyDesign(
+            questions=problem.questions,
+            epsilon=epsilon,
+            users=users,
+            tables=problem.tables,
+            group_means=problem.group_means,
+        )
+        if max(_relative(tried, solve(tried).mechanism())) <= USEFUL * math.sqrt(users):
+            return epsilon
+        if epsilon == 50.0:
+            return None
+        epsilon = _two_digits(1.5 * epsilon)
+    return None
+
+
+def _two_digits(number: float) -> float:
+    return float(f"{number:.2g}")
+
+
+def _rounded_up(count: int) -> int:
+    """Return a count rounded up to two digits.
+
+    Examples
+    --------
+    >>> _rounded_up(1234), _rounded_up(99_100), _rounded_up(7)
+    (1300, 100000, 7)
+    """
+    step: int = 10 ** max(0, len(str(count)) - 2)
+    return int(-(-count // step) * step)

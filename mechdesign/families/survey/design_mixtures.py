@@ -1,0 +1,297 @@
+"""Mixtures of designs: the best one by column generation, usual rules, and rotations over groups.
+
+Column generation finds the best mixture of all that a class of designs has, with a proven bound. The master
+splits the users among the designs found so far and says at which prices more information would
+help; the pricing finds the design that gives most at these prices and bounds what any design of the class
+gives. For the mean error f = sum w_j / I_j with prices p_j = w_j / I_j^2 every mixture of the class has an
+error of at least f^2 / max p.z (weak duality, docs/families/survey.md); for the least number of users the
+prices are the dual variables of a linear program.
+
+Questions that are alike in all that counts make a group: a design and its rotations through the group give
+the same to each of its members, so the master works with groups.
+
+Rotations lead from designs of groups to designs of questions: every member of a group takes each place
+equally often. The usual rules need no optimization: everything evenly, one question at random, the rule by
+2.5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.core.errors import ParameterError
+from mechdesign.families.survey.design_information import Ask, single
+from mechdesign.families.survey.design_setting import SurveySetting
+from mechdesign.solvers.linear import LinearProgram, solve_linear
+from mechdesign.solvers.reciprocals import ErrorTerms, allocate
+
+Array = NDArray[np.float64]
+Column = tuple[Ask, ...]
+Pricing = Callable[[Array, float], tuple[list[Column], float]]
+"""From prices of the targets, and a price up to which the bound is good enough, to designs and the bound."""
+
+Master = Callable[["SurveySetting", Array], tuple[Array, float, Array]]
+
+TOLERANCE = 1e-5
+"""The relative gap at which it ends."""
+
+ROUNDS = 400
+
+RARE = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+"""Designs with smaller shares are left out where that costs next to nothing, the largest of these first."""
+
+NEGLIGIBLE = 1e-11
+"""Shares below this are dropped."""
+
+IDLE = 20
+"""Rounds for which designs without a share are kept: with prices that are not unique they would return."""
+
+
+@dataclass
+class Mixture:
+    """Designs, how the users are split among them, and a bound.
+
+    Attributes
+    ----------
+    columns : list of tuple of Ask
+        Of a design with groups one representative; see :func:`rotated`.
+    shares : (C,) array
+    value : float
+        The mean error, or the least number of users.
+    bound : float
+        No mixture of the class goes below.
+    prices : (m,) array
+        Of the information about each target, at the end.
+    rounds : int
+    """
+
+    columns: list[Column]
+    shares: Array
+    value: float
+    bound: float
+    prices: Array
+    rounds: int = field(default=0)
+
+
+def generate_mixture(
+    setting: SurveySetting, start: Sequence[Column], pricing: Pricing, proven: bool = True
+) -> Mixture:
+    """Return the best mixture of the designs that ``pricing`` chooses from.
+
+    Parameters
+    ----------
+    setting : SurveySetting
+    start : sequence of tuple of Ask
+        Designs that together tell every target.
+    pricing : callable
+    proven : bool
+        Whether the bound is refined at the end where it is not as close as it should be.
+    """
+    master = _mean_master if setting.needed is None else _users_master
+    columns = list(dict.fromkeys(start))
+    table = np.array([setting.grouped(column) for column in columns])
+    idle = np.zeros(len(columns), dtype=np.int64)
+    best_bound, rounds = 0.0, 0
+    enough = np.inf
+    while True:
+        rounds += 1
+        shares, value, prices = master(setting, table)
+        each, paid = setting.spread_over(prices), value if setting.needed is None else 1.0 / value
+        found, most = pricing(each, enough * paid)
+        best_bound = max(best_bound, _bound(setting, value, most))
+        fresh = [
+            column
+            for column in dict.fromkeys(found)
+            if column not in columns and setting.told(column) @ each > paid * (1.0 + TOLERANCE / 100.0)
+        ]
+        if value - best_bound <= TOLERANCE * value or rounds >= ROUNDS:
+            break
+        if not fresh and (not proven or enough < np.inf):
+            break
+        # A finer grid may know designs and bounds that the first one does not.
+        enough = np.inf if fresh and enough == np.inf else 1.0 + TOLERANCE / 2.0
+        idle = np.where(shares > NEGLIGIBLE, 0, idle + 1)
+        keep = idle < IDLE
+        columns = [column for column, kept in zip(columns, keep, strict=True) if kept] + fresh
+        table, idle = table[keep], np.append(idle[keep], np.zeros(len(fresh), dtype=np.int64))
+        if fresh:
+            table = np.vstack([table, [setting.grouped(column) for column in fresh]])
+    places, shares, value = _without_rare(master, setting, table, shares, value)
+    kept = [columns[place] for place in places]
+    return Mixture(kept, shares, value, min(best_bound, value), each, rounds)
+
+
+def _without_rare(
+    master: Master, setting: SurveySetting, table: Array, shares: Array, value: float
+) -> tuple[NDArray[np.int64], Array, float]:
+    """Return which designs are kept, with their shares: as few as cost next to nothing."""
+    for least in RARE:
+        keep = np.flatnonzero(shares > least)
+        if not (table[keep].max(axis=0, initial=0.0) > 0.0).all():
+            continue
+        fewer, found, _ = master(setting, table[keep])
+        if found <= value * (1.0 + TOLERANCE):
+            left = np.flatnonzero(fewer > NEGLIGIBLE)
+            return keep[left], fewer[left] / fewer[left].sum(), found
+    keep = np.flatnonzero(shares > NEGLIGIBLE)
+    return keep, shares[keep] / shares[keep].sum(), value
+
+
+def _bound(setting: SurveySetting, value: float, most: float) -> float:
+    """Return the bound of weak duality, from the largest price of a design."""
+    if most <= 0.0:
+        return 0.0
+    return value * value / most if setting.needed is None else 1.0 / most
+
+
+def _mean_master(setting: SurveySetting, table: Array) -> tuple[Array, float, Array]:
+    """Return shares, the mean error and its prices."""
+    from scipy.sparse import csr_array
+
+    terms = ErrorTerms(setting.weights, csr_array(table.T))
+    shares = allocate(terms).shares
+    information = shares @ table
+    return shares, float((setting.weights / information).sum()), setting.weights / information**2
+
+
+def _users_master(setting: SurveySetting, table: Array) -> tuple[Array, float, Array]:
+    """Return shares, the least number of users, and prices: max t with information >= t needed."""
+    from scipy.sparse import csr_array
+
+    needed = np.asarray(setting.needed)
+    asked = needed > 0.0
+    scale = 1.0 / needed[asked]
+    gains = table[:, asked] * scale
+    unit = float(gains.max())  # t is at most the largest entry
+    count, rows = len(table), np.hstack([-gains.T / unit, np.ones((int(asked.sum()), 1))])
+    program = LinearProgram(
+        objective=np.append(np.zeros(count), 1.0),
+        upper_rows=csr_array(rows),
+        upper_limits=np.zeros(len(rows)),
+        equal_rows=csr_array(np.append(np.ones(count), 0.0)[None, :]),
+        equal_limits=np.ones(1),
+        low=np.zeros(count + 1),
+        high=np.append(np.ones(count), 2.0),  # never reached, so that all prices are those of the rows
+    )
+    result = solve_linear(program)
+    shares = np.maximum(result.variables[:-1], 0.0)
+    shares /= shares.sum()
+    duals = result.upper_multipliers / result.upper_multipliers.sum()
+    prices = np.zeros(len(needed))
+    prices[asked] = duals * scale
+    return shares, float(1.0 / (shares @ gains).min()), prices
+
+
+MOST_DESIGNS = 1 << 14
+
+
+def rotated(mixture: Mixture, groups: Sequence[Sequence[int]]) -> tuple[list[Column], Array]:
+    """Return all rotations of the designs through the groups, each with an even part of the share.
+
+    Raises
+    ------
+    ParameterError
+        When there are more designs than a mechanism file should have.
+    """
+    found: dict[Column, float] = {}
+    for column, share in zip(mixture.columns, mixture.shares.tolist(), strict=True):
+        turns = _turns(column, groups)
+        if turns > MOST_DESIGNS:
+            raise ParameterError(
+                "questions", f"their groups need {turns} designs", "ask fewer of the same kind"
+            )
+        for turn in range(turns):
+            one = _turned(column, groups, turn)
+            found[one] = found.get(one, 0.0) + share / turns
+    return list(found), np.array(list(found.values()))
+
+
+def _roles(column: Column, group: Sequence[int]) -> list[tuple[int, int] | None]:
+    """Return for each member the part that asks it and its set there; those that are asked come first."""
+    role: dict[int, tuple[int, int]] = {}
+    for number, ask in enumerate(column):
+        for position, place in enumerate(ask.places):
+            role[place] = (number, ask.sets[position] if ask.sets else 0)
+    asked = sorted(role[place] for place in group if place in role)
+    return [*asked, *[None] * (len(group) - len(asked))]
+
+
+def _step(roles: Sequence[tuple[int, int] | None]) -> int:
+    """Return how far a turn moves: past all that are asked where they are interchangeable, else by one."""
+    asked = [role for role in roles if role is not None]
+    return len(asked) if len(set(asked)) == 1 else 1
+
+
+def _turns(column: Column, groups: Sequence[Sequence[int]]) -> int:
+    """Return after how many turns every member of every group has had its part."""
+    count = 1
+    for group in groups:
+        roles = _roles(column, group)
+        if len(group) > 1 and any(role is not None for role in roles):
+            count = math.lcm(count, len(group) // math.gcd(len(group), _step(roles)))
+    return count
+
+
+def _turned(column: Column, groups: Sequence[Sequence[int]], turn: int) -> Column:
+    """Return the design in which the members of each group have moved on."""
+    members: list[dict[int, int]] = [{} for _ in column]
+    for group in groups:
+        roles = _roles(column, group)
+        step = _step(roles)
+        for position, role in enumerate(roles):
+            if role is not None:
+                place = group[(position + turn * step) % len(group)]
+                members[role[0]][place] = role[1]
+    found: list[Ask] = []
+    for ask, having in zip(column, members, strict=True):
+        places = tuple(sorted(having))
+        sets = tuple(having[place] for place in places) if ask.sets else ()
+        found.append(replace(ask, places=places, sets=sets))
+    return tuple(found)
+
+
+def asked_evenly(setting: SurveySetting, count: int) -> tuple[list[Column], list[float]]:
+    """Return designs of ``count`` questions each that ask all questions equally often, with even budgets.
+
+    Windows of neighboring questions, one after the other around the circle, each with the same share.
+    """
+    total = len(setting.questions)
+    windows = total // math.gcd(total, count)
+    columns = []
+    for number in range(windows):
+        places = sorted((number * count + step) % total for step in range(count))
+        columns.append(tuple(single(setting.questions, place, setting.epsilon / count) for place in places))
+    return columns, [1.0 / windows] * windows
+
+
+def rule_count(setting: SurveySetting) -> int:
+    """Return k = max(1, min(d, floor(epsilon / 2.5))) (Wang et al. 2019, section 4.2).
+
+    Examples
+    --------
+    >>> [max(1, min(5, math.floor(epsilon / 2.5))) for epsilon in (1.0, 5.0, 8.0, 50.0)]
+    [1, 2, 3, 5]
+    """
+    return max(1, min(len(setting.questions), math.floor(setting.epsilon / 2.5)))
+
+
+def every_question(setting: SurveySetting) -> int:
+    """Return the number of questions."""
+    return len(setting.questions)
+
+
+def single_question(setting: SurveySetting) -> int:
+    """Return one."""
+    return 1
+
+
+RULES: Sequence[tuple[str, Callable[[SurveySetting], int], str]] = (
+    ("even", every_question, "every question of every user, with epsilon divided evenly"),
+    ("sampled", single_question, "one question of each user, drawn evenly, with all of epsilon"),
+    ("rule", rule_count, "max(1, min(d, floor(epsilon / 2.5))) questions of each user (Wang et al. 2019)"),
+)

@@ -1,1 +1,0 @@
-"""The problem ``survey-limit``: the least error of tables that any epsilon-private mechanism can have."""

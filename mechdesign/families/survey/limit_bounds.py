@@ -1,0 +1,341 @@
+"""Lower bounds for every private mechanism, in rationals from prices: whatever the prices are, they hold.
+
+Let every mechanism have sum_S p_S eta_S <= P for some prices p_S = W_S c_S^2. Then by Cauchy and Schwarz
+
+    sum W_S / eta_S >= (sum W_S c_S)^2 / sum W_S c_S^2 eta_S >= (sum W_S c_S)^2 / P,
+
+and c_S = 1/eta_S of an optimal mixture makes it an equality. P comes from all sets of answers where these are
+few, else from the total information: sum_S dim_S eta_S <= sinh(epsilon/2)^2, or from entropy.
+
+For single questions, entropy limits what a set of answers can be worth, cell by cell of its share t. Let T
+hold the share t of all answers and pi_j be the law of question j in T. Then the part of question j has (k_j
+- 1) eta_j = rho^2 chi^2(pi_j | even), and since the even law is a product and 1_T is at most 1,
+
+    sum of KL(pi_j | even) <= ln(1/t),    pi_j <= (1/t) / k_j,    sum of chi^2(pi_j | even) <= 1/t - 1.
+
+So for every mu >= 0 the prices lambda of T sum to at most rho^2 (mu ln(1/t) + the sum over questions of the
+largest lambda chi^2 / (k - 1) - mu KL), and to at most rho^2 (1/t - 1) times the largest lambda / (k - 1).
+On a cell [a, b] of t, rho is taken at b and the rest at a: the cell's bound holds for all of its t.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, partial
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.exact.exponential import exp_upper, float_down
+from mechdesign.families.survey.limit_columns import Effects
+
+DIGITS = 40
+"""Binary digits of prices."""
+
+
+def factors(values: Sequence[float]) -> list[Fraction]:
+    """Return numbers > 0 as rationals of few digits, relative to the largest; any such are prices.
+
+    Examples
+    --------
+    >>> [str(number) for number in factors([4.0, 1.0])]
+    ['1', '1/4']
+    """
+    top = max(values)
+    return [Fraction(max(1, round(value / top * 2**DIGITS)), 2**DIGITS) for value in values]
+
+
+def prices(effects: Effects, given: Sequence[Fraction]) -> list[Fraction]:
+    """Return p = W c^2 of each kind, for the average eta of its parts."""
+    return [weight * c * c for weight, c in zip(effects.weights, given, strict=True)]
+
+
+def bound_from(effects: Effects, given: Sequence[Fraction], most: Fraction) -> float:
+    """Return (sum W c)^2 / P, rounded down, for a proven P."""
+    total = sum((weight * c for weight, c in zip(effects.weights, given, strict=True)), Fraction(0))
+    return float_down(total * total / most)
+
+
+def most_information(epsilon: float) -> Fraction:
+    """Return an upper bound of sinh(epsilon / 2)^2 = (E - 1)^2 / (4 E): of the sum of dim_S eta_S.
+
+    By Parseval the sum over all S but the empty one is, for a set of the share t, (E - 1)^2 t (1 - t) /
+    (1 + (E - 1) t)^2, which is largest at t = 1 / (E + 1).
+
+    Examples
+    --------
+    >>> round(float(most_information(2.0)), 6), round(math.sinh(1.0) ** 2, 6)
+    (1.381098, 1.381098)
+    """
+    power = exp_upper(epsilon)
+    return (power - 1) ** 2 / (4 * power)
+
+
+def information_bound(effects: Effects, epsilon: float) -> float:
+    """Return the bound from the total information: the least sum of W / eta with eta <= 1 and that total.
+
+    Where no eta reaches 1 it is (sum_S sqrt(W_S dim_S))^2 / sinh(epsilon/2)^2. For every mu >= 0 the sum is
+    at least that of the least W / eta + mu dim eta over eta <= 1, W + mu dim or 2 sqrt(W mu dim), less
+    mu sinh(epsilon/2)^2. No eta exceeds 1, because a report says no more than the answer itself. Of a kind of
+    m parts the sum of dim eta is m dim times the average eta.
+
+    Examples
+    --------
+    >>> from mechdesign.families.survey.limit_columns import effects_of
+    >>> pair = effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)})
+    >>> information_bound(pair, 1.0), information_bound(pair, 9.0)
+    (7.365388753662338, 1.0)
+    """
+    total = [dim * len(kind) for dim, kind in zip(effects.dimensions, effects.members, strict=True)]
+    most = most_information(epsilon)
+    pairs = list(zip(effects.weights, total, strict=True))
+    mu = _multiplier(pairs, float(most))
+    found = -mu * most
+    for weight, dim in pairs:
+        found += weight + mu * dim if weight >= mu * dim else 2 * _root(weight * mu * dim)
+    return float_down(found)
+
+
+def _multiplier(pairs: Sequence[tuple[Fraction, int]], most: float) -> Fraction:
+    """Return the mu that makes the bound largest, nearly: parts with the largest W / dim reach 1 first."""
+    ordered = sorted(pairs, key=lambda pair: pair[0] / pair[1], reverse=True)
+    left = most
+    for place, (weight, dim) in enumerate(ordered):
+        root = math.fsum(math.sqrt(float(w) * d) for w, d in ordered[place:]) / left
+        if float(weight) < root * root * dim:
+            return Fraction(root * root)
+        left -= dim
+        if left <= 0.0:
+            return weight / dim
+    return Fraction(0)
+
+
+def _root(value: Fraction) -> Fraction:
+    """Return a rational number below the square root, with as many binary digits as doubles and more.
+
+    Examples
+    --------
+    >>> float(_root(Fraction(9, 4)))
+    1.5
+    """
+    shift = 64 + max(0, value.denominator.bit_length() - value.numerator.bit_length())
+    scaled = (value.numerator << (2 * shift)) // value.denominator
+    return Fraction(math.isqrt(scaled), 1 << shift)
+
+
+Array = NDArray[np.float64]
+
+PIECES = 96
+"""Cells of the free ratio, on each of which a bound is taken."""
+
+MULTIPLIERS, FINER = 16, 4
+"""Values of mu per round, and further rounds between the best one's neighbors; each value gives a bound."""
+
+ACCURACY = 1e-3
+"""Cells of t are halved until the largest bound is known to this part, or there are too many."""
+
+MOST_CELLS = 600
+
+LEAST = 1e-4
+"""Sets with a smaller share than this part of 1/E are bounded together."""
+
+ROUNDING = Fraction(1 + 2**-30)
+"""Covers the rounding of sums of some thousand doubles, each with an error below 2^-50."""
+
+
+@dataclass(frozen=True)
+class AlikeQuestions:
+    """Some questions that are alike: the number of answers, how many there are, and the price of one."""
+
+    size: int
+    count: int
+    price: float
+
+
+def gains(size: int, ratio: float, price: float, multipliers: Array) -> Array:
+    """Return an upper bound of price chi^2 - mu KL over laws on k points, of ratios to the even law up to B.
+
+    For a law with the ratios r_i, of the mean 1, chi^2 is the mean of r^2 - 1 and KL that of r ln r. At the
+    best law some ratios are B, at most one is any y, and the others are equal, x: 2 price r - mu ln r is
+    convex in r and so has a value at most twice, at its larger place at most once; and no ratio is 0, where
+    the slope of r ln r is infinite. On a piece of y both means are convex: the first is at most its larger
+    end, the second at least where its tangents in the ends meet.
+
+    Parameters
+    ----------
+    size : int
+    ratio : float
+        B, at least 1.
+    price : float
+    multipliers : (m,) array
+        mu >= 0.
+
+    Returns
+    -------
+    (m,) array
+
+    Examples
+    --------
+    >>> gains(2, 2.0, 1.0, np.array([0.0])).round(6)  # one answer is sure: chi^2 = 1
+    array([1.])
+    """
+    return _worth(_pieces(size, ratio), price, multipliers)
+
+
+def _worth(pieces: list[_Piece], price: float, multipliers: Array) -> Array:
+    """Return the bound of :func:`gains` over all pieces."""
+    best = np.zeros(len(multipliers))  # the even law
+    for piece in pieces:
+        worth = np.maximum(
+            *(price * chi[None, :] - multipliers[:, None] * entropy[None, :] for chi, entropy in piece)
+        )
+        best = np.maximum(best, worth.max(axis=1))
+    return best
+
+
+_Piece = tuple[tuple[Array, Array], tuple[Array, Array]]
+"""At the lower ends and at the upper ends of ranges of y: chi^2, and the tangents of KL."""
+
+
+def _pieces(size: int, ratio: float) -> list[_Piece]:
+    """Return the laws on ``size`` points with ratios up to this one, by the number of those that are B."""
+    top = min(ratio, float(size))
+    found = []
+    for full in range(min(size - 1, math.floor(size / top)) + 1):
+        others, left = size - full - 1, max(0.0, size - full * top)
+        low, high = (left / (others + 1), min(top, left)) if others else (left, left)
+        if low > top:  # the others cannot all be this large
+            continue
+        turns = np.linspace(0.0, math.pi, PIECES + 1)
+        ends = low + (high - low) * (1.0 - np.cos(turns)) / 2.0
+        middles = (ends[1:] + ends[:-1]) / 2.0
+        law = _PeakedLaw(size, full, top, others, left)
+        chi, entropy, slope = law.chi(ends), law.entropy(middles), law.slope(middles)
+        lower, upper = (entropy + slope * (end - middles) for end in (ends[:-1], ends[1:]))
+        found.append(((chi[:-1], lower), (chi[1:], upper)))
+    return found
+
+
+@dataclass(frozen=True)
+class _PeakedLaw:
+    """Laws on k points with ``full`` ratios B, one ratio y, and the others equal."""
+
+    size: int
+    full: int
+    top: float
+    others: int
+    left: float
+
+    def rest(self, y: Array) -> Array:
+        """Return the other ratios."""
+        found: Array = np.maximum(self.left - y, 0.0) / max(1, self.others)
+        return found
+
+    def chi(self, y: Array) -> Array:
+        """Return chi^2 to the even law."""
+        found: Array = (self.full * self.top**2 + y * y + self.others * self.rest(y) ** 2) / self.size - 1.0
+        return found
+
+    def entropy(self, y: Array) -> Array:
+        """Return KL to the even law."""
+        full = self.full * self.top * math.log(self.top)
+        found: Array = (full + _entropy(y) + self.others * _entropy(self.rest(y))) / self.size
+        return found
+
+    def slope(self, y: Array) -> Array:
+        """Return the derivative of KL by y, between the ends; 0 where the law is a single one."""
+        if not self.others:
+            return np.zeros_like(y)
+        x = self.rest(y)
+        inside = (x > 0.0) & (y > 0.0)
+        found: Array = np.where(inside, np.log(np.where(inside, y, 1.0) / np.where(inside, x, 1.0)), 0.0)
+        return found / self.size
+
+
+def _entropy(r: Array) -> Array:
+    found: Array = r * np.log(np.where(r > 0.0, r, 1.0))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def most_worth(questions: tuple[AlikeQuestions, ...], epsilon: float) -> float:
+    """Return an upper bound of the sum of price times eta over all sets of answers.
+
+    Examples
+    --------
+    >>> round(most_worth((AlikeQuestions(5, 50, 1.0),), 4.0), 3)  # 50 questions of 5 answers
+    1.124
+    """
+    largest = max(item.price / (item.size - 1) for item in questions)
+    excess = math.expm1(epsilon)
+    start = LEAST / math.exp(epsilon)
+    edges = np.exp(np.linspace(math.log(start), 0.0, 25)).tolist()
+    edges[-1] = 1.0
+
+    budgeted = lru_cache(maxsize=None)(partial(_budgeted, questions))  # of a cell, and of its first half
+
+    def bound(a: float, b: float) -> float:
+        rho = excess * b / (1.0 + excess * b)
+        simple = largest * _total(a, b, excess)
+        if rho * rho * largest * (1.0 / a - 1.0) <= 0.0:
+            return 0.0
+        return min(simple, rho * rho * budgeted(a))
+
+    floor = largest * excess**2 * start  # all t up to the first edge: (E - 1)^2 t (1 - t)/(1 + (E - 1) t)^2
+    heap = [(-bound(a, b), a, b) for a, b in pairwise(edges)]
+    heapq.heapify(heap)
+    for _ in range(MOST_CELLS):
+        worst, a, b = heapq.heappop(heap)
+        if math.log(b / a) < ACCURACY:
+            heapq.heappush(heap, (worst, a, b))
+            break
+        middle = math.sqrt(a * b)
+        heapq.heappush(heap, (max(worst, -bound(a, middle)), a, middle))
+        heapq.heappush(heap, (max(worst, -bound(middle, b)), middle, b))
+    return max(floor, -heap[0][0])
+
+
+def _total(a: float, b: float, excess: float) -> float:
+    """Return the largest (E - 1)^2 t (1 - t) / (1 + (E - 1) t)^2 on [a, b]: it rises up to 1/(E + 1)."""
+    t = min(max(1.0 / (excess + 2.0), a), b)
+    return excess**2 * t * (1.0 - t) / (1.0 + excess * t) ** 2
+
+
+def _budgeted(questions: Sequence[AlikeQuestions], share: float) -> float:
+    """Return the least over mu of mu ln(1/t) + the sum of the questions' gains."""
+    budget, scale = math.log(1.0 / share), max(item.price for item in questions)
+    best, multipliers = math.inf, scale * np.exp(np.linspace(-9.0, 3.0, MULTIPLIERS))
+    pieces = [_pieces(item.size, 1.0 / share) for item in questions]
+    for _ in range(1 + FINER):
+        totals = multipliers * budget
+        for item, laws in zip(questions, pieces, strict=True):
+            totals += item.count * _worth(laws, item.price / (item.size - 1), multipliers)
+        best, place = min(best, float(totals.min())), int(totals.argmin())
+        around = multipliers[max(0, place - 1)], multipliers[min(len(multipliers) - 1, place + 1)]
+        multipliers = np.geomspace(*around, MULTIPLIERS)
+    return best
+
+
+def entropy_bound(effects: Effects, epsilon: float, told: Array) -> float:
+    """Return the bound by entropy at the prices of a mixture that tells ``told`` of each kind of question."""
+    given = factors((1.0 / told).tolist())
+    each = prices(effects, given)
+    questions = tuple(
+        AlikeQuestions(effects.sizes[kind[0][0]], len(kind), float(price) / len(kind) * (1.0 + 2.0**-40))
+        for kind, price in zip(effects.members, each, strict=True)
+    )
+    most = Fraction(most_worth(questions, epsilon)) * ROUNDING
+    return bound_from(effects, given, most)
+
+
+def bounds_of(effects: Effects, epsilon: float, told: Array) -> dict[str, float]:
+    """Return the bounds for every private mechanism that do not go through all sets."""
+    bounds = {"the total information, sinh(epsilon/2)^2": information_bound(effects, epsilon)}
+    if effects.singles:
+        bounds["the entropy of sets, at the prices of the mixture"] = entropy_bound(effects, epsilon, told)
+    return bounds

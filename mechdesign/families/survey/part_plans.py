@@ -1,0 +1,223 @@
+"""What one report of a part is planned to tell of a requested result, and the best part for a question alone.
+
+What it tells is 1 over its variance in a few units. The variance is that of a user drawn from the planned
+population: even answers or the planned frequencies, independent of each other, and numbers with the planned
+spread. Of a table it is summed over the cells, of a number counted in squared halves of its range, of group
+means it is that of the sums in the groups.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect.base import mechanism_types
+from mechdesign.collect.kary import KaryResponse
+from mechdesign.collect.oracle import Oracle, cell_variance
+from mechdesign.core.errors import CertificateError
+from mechdesign.core.validation import integer
+from mechdesign.families.marginals.oracles.best import best_oracle
+from mechdesign.families.marginals.sets import SetResponse
+from mechdesign.families.mean.discrete import DiscretePiecewise
+from mechdesign.families.mean.grid import GridMean
+from mechdesign.families.mean.optimal import best_channel as best_mean
+from mechdesign.families.survey.ordered_part import OrderedPart
+from mechdesign.families.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
+from mechdesign.families.survey.questions import Questions
+from mechdesign.families.survey.requested_results import Wanted
+from mechdesign.families.workload.prefix import best_prefix_channel as best_prefix
+from mechdesign.families.workload.release import WorkloadRelease
+
+if TYPE_CHECKING:
+    from mechdesign.families.survey.survey import Survey
+
+
+def effective_share(part: TablePart) -> float:
+    """Return eta: the users who answer in clear and tell as much as one report.
+
+    Examples
+    --------
+    >>> from mechdesign.collect.kary import KaryResponse
+    >>> from mechdesign.families.survey.questions import Question
+    >>> asked = Questions([Question("smokes", labels=("no", "yes"))])
+    >>> round(effective_share(TablePart(asked, [0], KaryResponse.of(2, 2.0))), 6)  # tanh(1)^2
+    0.580026
+    """
+    cells = part.oracle.labels.size
+    return (1.0 - 1.0 / cells) / (cells * cell_variance(part.oracle))
+
+
+def part_information(questions: Questions, wanted: Wanted, part: SurveyPart) -> float:
+    """Return the information of one report of a part about a requested result; 0 where it has none."""
+    if not set(wanted.places) <= set(part.places):
+        return 0.0
+    if isinstance(part, NumberPart):
+        question = questions[part.places[0]]
+        noise = part.mean.worst_variance() / question.domain.half**2
+        return 1.0 / (noise + question.relative_spread**2)
+    if isinstance(part, SetPart):
+        return _of_sets(questions, wanted, part)
+    if isinstance(part, OrderedPart):
+        asked = questions[part.places[0]]
+        shares = np.array(asked.frequencies or (1.0 / asked.size,) * asked.size)
+        return 1.0 / (part.noise(asked.cumulative, shares) + wanted_spread(questions, wanted))
+    if not isinstance(part, TablePart):
+        return 0.0
+    if wanted.number is not None and not isinstance(part.oracle, KaryResponse):
+        return 0.0  # its reports support several cells, whose errors go together
+    share = effective_share(part)
+    if wanted.number is not None or (len(wanted.places) == 1 and questions[wanted.places[0]].is_mean):
+        return share
+    if is_cumulative(questions, wanted):
+        return share / wanted_spread(questions, wanted)
+    return of_share(share, part.cells(wanted.places), planned_spread(questions, wanted.places))
+
+
+def is_cumulative(questions: Questions, wanted: Wanted) -> bool:
+    """Whether the cumulative shares of one question are wanted."""
+    return len(wanted.places) == 1 and questions[wanted.places[0]].cumulative
+
+
+def wanted_spread(questions: Questions, wanted: Wanted) -> float:
+    """Return the variance of a user who answers in clear, summed over the shares that are wanted.
+
+    Of the cumulative shares of k categories at even answers it is sum i/k (1 - i/k) = (k^2 - 1)/(6k).
+
+    Examples
+    --------
+    >>> from mechdesign.families.survey.questions import Question
+    >>> asked = Questions([Question("health", "ordered", ("bad", "fair", "good"), cumulative=True)])
+    >>> round(wanted_spread(asked, Wanted("question", (0,))), 6)  # 1/3 2/3 + 2/3 1/3
+    0.444444
+    """
+    if not is_cumulative(questions, wanted):
+        return planned_spread(questions, wanted.places)
+    size = questions[wanted.places[0]].size
+    return (size * size - 1.0) / (6.0 * size)
+
+
+def planned_spread(questions: Questions, places: Sequence[int]) -> float:
+    """Return the variance of a user who answers in clear, summed over the cells of the table of questions.
+
+    Examples
+    --------
+    >>> from mechdesign.families.survey.questions import Question
+    >>> asked = [Question("ill", labels=("no", "yes"), frequencies=(0.9, 0.1)), Question("sex", labels="fm")]
+    >>> round(planned_spread(Questions(asked), [0]), 6), round(planned_spread(Questions(asked), [0, 1]), 6)
+    (0.18, 0.59)
+    """
+    return 1.0 - math.prod(questions[place].planned_match for place in places)
+
+
+def of_share(eta: float, cells: int, spread: float) -> float:
+    """Return the information of a report with this effective share, about a table of planned spread.
+
+    Whatever the population, the squared error of a report, summed over the cells, is (1 - 1/cells)(1/eta - 1)
+    and the spread of the answers themselves: 1/eta times the spread where answers are even.
+
+    Examples
+    --------
+    >>> of_share(0.5, 2, 0.5), round(of_share(0.5, 2, 0.18), 6)
+    (1.0, 1.470588)
+    """
+    even = 1.0 - 1.0 / cells
+    return eta / (even - eta * (even - spread))
+
+
+def _of_sets(questions: Questions, wanted: Wanted, part: SetPart) -> float:
+    """Return the noise of a product of sets for one of its questions; cross tables are not counted."""
+    if len(wanted.places) > 1:
+        return 0.0
+    share = float(part.response.effective_share([part.places.index(wanted.places[0])]))
+    question = questions[wanted.places[0]]
+    if question.is_mean:
+        return share
+    if question.cumulative:
+        return share / wanted_spread(questions, wanted)
+    return of_share(share, question.size, planned_spread(questions, wanted.places))
+
+
+def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
+    """Return the standard error of each requested result with ``users`` users; infinite for no information.
+
+    Of a table it is the root mean square over the cells (of a question that is wanted for its cumulative
+    shares over these), of a number in its units, of group means for groups
+    of equal size.
+    """
+    told = np.array(
+        [
+            sum(survey.share(number) * survey.information(wanted, number) for number in range(survey.count))
+            for wanted in survey.wanted
+        ]
+    )
+    with np.errstate(divide="ignore"):
+        variance = np.array([unit(survey.questions, wanted) for wanted in survey.wanted]) / (users * told)
+    found: NDArray[np.float64] = np.sqrt(variance)
+    return found
+
+
+def unit(questions: Questions, wanted: Wanted) -> float:
+    """Return the factor from the variance of a requested result as planned to the squared standard error."""
+    if wanted.number is not None:
+        return questions[wanted.number].domain.half ** 2 * questions[wanted.group].size
+    first = questions[wanted.places[0]]
+    if first.is_mean:
+        return first.domain.half**2
+    if is_cumulative(questions, wanted):
+        return 1.0 / (first.size - 1)
+    return 1.0 / math.prod(wanted.shape(questions))
+
+
+def users_needed(survey: Survey, errors: Sequence[float | None]) -> int | None:
+    """Return the number of users for all requested standard errors; None where no number does."""
+    reached = expected_errors(survey, 1)
+    needed = [
+        (float(one) / error) ** 2 for one, error in zip(reached, errors, strict=True) if error is not None
+    ]
+    if not needed or not math.isfinite(max(needed)):
+        return None
+    return math.ceil(max(needed) * (1.0 - 2.0**-40))
+
+
+def part_of(questions: Questions, document: Any) -> SurveyPart:
+    """Return the part that :meth:`SurveyPart.as_json` describes, audited again."""
+    if not isinstance(document, Mapping):
+        raise CertificateError("designs", "a part is damaged", "rebuild it")
+    places = [integer("designs: question", place, 0, len(questions) - 1) for place in document["questions"]]
+    known, kind = mechanism_types(), document["type"]
+    if kind not in known:
+        raise CertificateError("designs", f"no mechanism type '{kind}'", "rebuild it")
+    mechanism = known[kind].from_content(document["content"])
+    if isinstance(mechanism, GridMean) and len(places) == 1:
+        return NumberPart(questions, places[0], mechanism)
+    if isinstance(mechanism, WorkloadRelease) and len(places) == 1:
+        return OrderedPart(questions, places[0], mechanism)
+    if isinstance(mechanism, SetResponse):
+        return SetPart(questions, places, mechanism)
+    if isinstance(mechanism, Oracle):
+        return TablePart(questions, places, mechanism)
+    raise CertificateError("designs", f"a '{kind}' is not a part of a survey", "rebuild it")
+
+
+def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:
+    """Return the part that reports one question and tells most of it.
+
+    A number takes the channel with the least worst variance where that is known, else the best piecewise
+    mechanism; a question that is wanted for its cumulative shares the best channel for these where that tells
+    more than the best frequency oracle; others that oracle.
+    """
+    question = questions[place]
+    if question.is_mean:
+        domain = question.domain
+        channel = best_mean(epsilon, domain.low, domain.high)
+        return NumberPart(questions, place, channel or DiscretePiecewise(epsilon, domain.low, domain.high))
+    table = TablePart(questions, [place], best_oracle(question.size, epsilon))
+    patterns = best_prefix(question.size, epsilon) if question.cumulative else None
+    if patterns is None:
+        return table
+    ordered, wanted = OrderedPart(questions, place, patterns), Wanted("question", (place,))
+    return max((table, ordered), key=lambda part: part_information(questions, wanted, part))
