@@ -49,10 +49,13 @@ from mechdesign.data.intake import Intake
 from mechdesign.exact.exact import as_written
 from mechdesign.exact.exponential import float_up
 from mechdesign.exact.randomness import BitSource, Rng
-from mechdesign.families.mean.attribute_tables import attribute_operations
+from mechdesign.families.mean.attribute_tables import (
+    AttributeAggregator,
+    ColumnRanges,
+    attribute_operations,
+    draw_attributes,
+)
 from mechdesign.families.mean.bits import Duchi
-from mechdesign.families.mean.collect import AttributeAggregator
-from mechdesign.families.mean.table import ColumnRanges, draw_attributes
 
 if TYPE_CHECKING:
     from mechdesign.audit.shuffled import Randomizer

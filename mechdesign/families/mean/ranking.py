@@ -39,8 +39,8 @@ from mechdesign.families.mean import (
     SquareWave,
 )
 from mechdesign.families.mean.attributes import epsilon_share
-from mechdesign.families.mean.channel.best import best_mechanism, best_variance
 from mechdesign.families.mean.discrete import best_shape
+from mechdesign.families.mean.optimal_channel import best_mechanism, best_variance
 from mechdesign.families.mean.variance import WORST_VARIANCES, hybrid_mixing
 from mechdesign.solvers.bisection import sign_change
 

@@ -9,15 +9,10 @@ from scipy.stats import friedmanchisquare
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.mean import MeanInterval
-from mechdesign.families.mean.interval.offsets import least_offset
-from mechdesign.families.mean.papers.interval import printed, printed_errors
-from mechdesign.families.mean.papers.interval.ranks import friedman, friedman_p_value, mean_ranks
-from mechdesign.families.mean.papers.interval.simulation import (
-    entrants,
-    errors_on,
-    generated_columns,
-    simulation,
-)
+from mechdesign.families.mean.interval import least_offset
+from mechdesign.families.mean.papers import printed_tables as printed, printed_tables as printed_errors
+from mechdesign.families.mean.papers.interval import entrants, errors_on, generated_columns, simulation
+from mechdesign.families.mean.papers.printed_tables import friedman, friedman_p_value, mean_ranks
 
 
 def test_friedman_matches_scipy():

@@ -9,10 +9,8 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.exact.exponential import exp_lower
-from mechdesign.families.mean import MeanInterval
-from mechdesign.families.mean.interval import branch as interval_branch, offsets
-from mechdesign.families.mean.interval.geometric import Term, dual_bound, posynomial
-from mechdesign.families.mean.interval.inward import rounded_inward
+from mechdesign.families.mean import MeanInterval, interval as offsets, interval_methods as interval_branch
+from mechdesign.families.mean.interval_methods import Term, dual_bound, posynomial, rounded_inward
 
 NUMERIC = ("geometric", "branch-and-bound")
 PRIVATE = [

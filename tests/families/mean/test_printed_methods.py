@@ -7,7 +7,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
-from mechdesign.families.mean.papers.interval import printed_rows, widened
+from mechdesign.families.mean.papers import interval as widened, printed_tables as printed_rows
 
 
 def test_the_censoring_model_by_drawing_y():

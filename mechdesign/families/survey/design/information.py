@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.families.mean.discrete import best_shape
-from mechdesign.families.mean.optimal import worst_variance_of
-from mechdesign.families.mean.optimal.ladder import ladder
+from mechdesign.families.mean.optimal_channel import ladder, worst_variance_of
 from mechdesign.families.survey.design.targets import SurveyTarget
 from mechdesign.families.survey.planned import wanted_spread
 from mechdesign.families.survey.questions import Questions

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.prices import Binding
 from mechdesign.core.problem import Problem
-from mechdesign.families.mean.optimal.worth import variance_slope
+from mechdesign.families.mean.optimal_channel import variance_slope
 from mechdesign.families.survey.design.generation import Column
 from mechdesign.families.survey.design.information import Ask, noise, ordered_noise, told
 from mechdesign.families.survey.design.problem import SurveyDesign

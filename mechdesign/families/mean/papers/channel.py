@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.solution import Solution
-from mechdesign.families.mean.channel.any_mechanism import any_mechanism_bound
-from mechdesign.families.mean.channel.problem import MeanChannel
+from mechdesign.families.mean.channel import MeanChannel, any_mechanism_bound
 from mechdesign.families.mean.variance import WORST_VARIANCES
 
 RIVALS = ("laplace", "duchi", "piecewise", "hybrid")
