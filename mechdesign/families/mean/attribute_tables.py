@@ -1,8 +1,8 @@
-"""Tables of sampled attributes: columns of numbers in, the columns ``attribute`` and ``report`` out.
+"""Tables of sampled attributes: values in, the columns ``attribute`` and ``report`` out, and the server.
 
-The server for sampled attributes: exact sums by attribute, mergeable in any order.
-
-A table of values, one column an attribute: checked with row and column named, mapped to [0, 1].
+``ColumnRanges`` checks a table of values, one column per attribute, names row and column of what it refuses,
+and maps values to [0, 1]. ``attribute_operations`` are ``randomize`` and ``estimate`` of a mechanism.
+``AttributeAggregator`` is the server: exact sums by attribute, mergeable in any order.
 """
 
 from __future__ import annotations

@@ -1,19 +1,11 @@
-"""Bits whose probability is linear in the value, from few random bits each and without rounding.
-
-The bit of a value is whether a uniform integer is below the value's weight; a batch draws heads first (see
-:mod:`mechdesign.exact.draw.heads`). Numpy finds the head of a weight at once as a double, which is off by
-less than 1: each of the few operations adds at most 2**-53 of 2**16. Where the head that was drawn is the one
-found, or next to it, the weight is computed as an integer.
-
-One-bit mechanisms with continuous inputs, private exactly: Duchi's and the randomized-censoring interval.
+"""One-bit mechanisms with continuous inputs, private exactly: Duchi's and the randomized-censoring interval.
 
 A user with u = (x - low)/(high - low) reports 1 with probability c + d u, out of the scale interval [c,
 c + d] (eq. (8) of the RCP paper). Here the probability is an integer function of u out of 2**62,
 
     w(u) = lo + floor(u (hi - lo)),    0 <= lo < hi <= 2**62,
 
-drawn by comparing a uniform 62-bit integer with w(u), of which a batch draws few digits
-(:mod:`~mechdesign.families.mean.bits`).
+drawn by comparing a uniform 62-bit integer with w(u), of which a batch draws few digits (``BitWeights``).
 
 Privacy. However u is rounded, w(u) is an integer in [lo, hi]. The ratio w/w' of two of them for the
 report 1, and (2**62 - w)/(2**62 - w') for the report 0, are largest for the two ends; so is the excess
@@ -23,6 +15,11 @@ of the ends is therefore the exact audit of the mechanism with all its inputs.
 Bias. The estimator (bit - c)/d with c = lo/2**62, d = (hi - lo)/2**62 is unbiased for the u that was
 computed, up to the roundings of u (3), of the float hi - lo, and of their product, each at most 2**-53 u, and
 the floor: together less than 2**-50 + 1/(hi - lo) of the range.
+
+Few random bits. The bit of a value is whether a uniform integer is below the value's weight; a batch draws
+heads first (see :mod:`mechdesign.exact.draw.heads`). Numpy finds the head of a weight at once as a double,
+which is off by less than 1: each of the few operations adds at most 2**-53 of 2**16. Where the head that
+was drawn is the one found, or next to it, the weight is computed as an integer.
 """
 
 from __future__ import annotations

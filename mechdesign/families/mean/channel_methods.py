@@ -1,14 +1,12 @@
-"""The multipliers of the best channel for a number, as prices of privacy.
+"""The methods of ``mean-channel``: column generation, and one linear program that shares no code with it.
 
-``mean-channel`` by column generation: seconds, any output values, and a bound that is proven.
+**Column generation** takes seconds, allows any output values, and proves its bound. ``MeanPrices`` are the
+multipliers of its last master program, as prices of privacy.
 
-``mean-channel`` on an output grid as one linear program, one extra variable a column; the second way.
-
+**The linear program** needs a grid of outputs and has one extra variable per column:
 minimise z over p, l with sum_y p_xy = 1, sum_y t_y p_xy = x, l_y <= p_xy <= e^eps l_y and, for every cut
 point v between two inputs, the interpolated second moment at v minus v^2 <= z. Neither symmetry nor
 patterns are used. Cut points are added where the solution's variance exceeds z.
-
-The methods of ``mean-channel``: the first one that applies is the default.
 """
 
 from __future__ import annotations

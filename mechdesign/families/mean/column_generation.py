@@ -1,6 +1,6 @@
-"""The program for the best mean mechanism: its columns, cuts, master program and prices.
+"""Column generation for the best mean mechanism: the master program, its cuts, and the loop that solves it.
 
-The master chooses how much of each pair (output, pattern) of :mod:`patterns` to use. By symmetry (a
+The master chooses how much of each pair (output, pattern) of :mod:`.patterns` to use. By symmetry (a
 mechanism may be averaged with its mirror image) a column stands for (t, w) and (-t, w reversed), and only the
 inputs x >= 0 need rows. A value between two inputs is rounded to one of them at random, so the second
 moment is interpolated linearly and the variance at any point p of [-1, 1] is
@@ -9,7 +9,8 @@ moment is interpolated linearly and the variance at any point p of [-1, 1] is
 
 the worst case over all p is approached by cutting planes at the p where it is exceeded.
 
-Column generation: refine the grid, add cheapest columns and violated cuts, prove a bound on the way.
+``generate_columns`` adds the cheapest columns and the violated cuts and proves a bound on the way;
+``refined`` starts from the solution on a coarser grid of inputs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,14 @@
 """Mechanisms whose reports are real numbers: Laplace noise, the piecewise mechanism, its hybrid with Duchi's.
 
-``Laplace`` adds noise of scale (high - low)/epsilon to the value. ``Piecewise`` and ``Hybrid`` report a bounded number.
+``Laplace`` adds noise of scale (high - low)/epsilon to the value.
+
+Piecewise (Wang et al., ICDE 2019; thesis sec. 2.3.3). With s = e^(eps/2), C = (s + 1)/(s - 1) and v in
+[-1, 1], the report lies in [-C, C], with probability s/(s + 1) uniformly in the window [l, l + C - 1],
+l = (C + 1)v/2 - (C - 1)/2, else uniformly outside it. The densities are p = s(s - 1)/(2(s + 1)) inside
+and p e^-eps outside, so any ratio is at most e^eps. The report is unbiased for v.
+
+With u = (v + 1)/2 the window starts (C + 1)u above -C, and one uniform t in [0, 1] draws the report: t below
+1/(s + 1) is a place in the complement of the window, of length C + 1, the rest a place in the window.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The variance of randomized censoring in the offsets a = c/d and b = (1 - c - d)/d, and its worst mean.
+"""The problem ``mean-interval``: the scale interval [c, c + d] of a one-bit mechanism for means.
 
+The variance of randomized censoring is a function of the offsets a = c/d and b = (1 - c - d)/d.
 Both estimators increase in a and in b at every mean, and so does their maximum over a range of means.
-
-The problem ``mean-interval``: the scale interval of a one-bit mechanism for means.
 """
 
 from __future__ import annotations

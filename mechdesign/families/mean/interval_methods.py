@@ -1,8 +1,8 @@
-"""An interval in double precision that keeps its constraints exactly.
+"""The methods of ``mean-interval``: a closed form, a geometric program, and branch and bound.
 
-The closed form of the interval: the best of at most three vertices.
+Every result is rounded inward, to doubles that keep the constraints exactly.
 
-In the offsets a, b >= 0 the constraints are linear,
+**Closed form**: the best of at most three vertices. In the offsets a, b >= 0 the constraints are linear,
 
     (e^eps - 1 + delta) a + delta b >= 1 - delta      (report 1)
     delta a + (e^eps - 1 + delta) b >= 1 - delta      (report 0)
@@ -16,25 +16,21 @@ for the worst mean of a range. The vertices are the intervals
 and, when only report 1 is kept private, [(1 - delta)/e^eps, 1] and [0, delta]. Without delta only the
 first of each is left: the paper's symmetric interval, and its "optimum" (corollary 1).
 
-The interval as a declarative geometric program (cvxpy), with a bound from the geometric dual.
-
-For a given mean both values are posynomials in a and b. The worst mean of a range is a maximum of
-infinitely many posynomials; it is reached by exchange: solve for a few means, add the worst mean of
-the solution, until no mean is worse than those at hand. Every program on the way is a relaxation.
+**Geometric program** (cvxpy), with a bound from the geometric dual. For a given mean both values are
+posynomials in a and b. The worst mean of a range is a maximum of infinitely many posynomials; it is reached
+by exchange: solve for a few means, add the worst mean of the solution, until no mean is worse than those at
+hand. Every program on the way is a relaxation.
 
 Bound. For any weights w_k >= 0 that sum to 1 the inequality of the arithmetic and geometric means
 gives, term by term, sum_k c_k a^p_k b^q_k >= K a^P b^Q with K = prod (c_k/w_k)^w_k, P = sum w_k p_k >= 0
 and Q = sum w_k q_k >= 0, and that is at least K s^(P + Q), s = 1/(e^eps - 1) the least offset. The weights
 are taken from the solver's point, the bound is not: it holds whatever they are.
 
-The interval by branch and bound along the border of the feasible set, for every notion and delta.
-
-The value increases in a and in b, so the optimum lies on the border b = g(a), g the least b that is
-feasible beside a: decreasing and piecewise linear. On the piece from a_0 to a_1 every point has a >= a_0 and
-b >= g(a_1), so the value at the corner (a_0, g(a_1)) is a lower bound. Nothing else is used: neither
-concavity nor the shape of the range of means.
-
-The methods of ``mean-interval``: the first one that applies is the default.
+**Branch and bound** along the border of the feasible set, for every notion and delta. The value increases
+in a and in b, so the optimum lies on the border b = g(a), g the least b that is feasible beside a:
+decreasing and piecewise linear. On the piece from a_0 to a_1 every point has a >= a_0 and b >= g(a_1), so
+the value at the corner (a_0, g(a_1)) is a lower bound. Nothing else is used: neither concavity nor the
+shape of the range of means.
 """
 
 from __future__ import annotations
@@ -46,8 +42,7 @@ from typing import Any
 
 from mechdesign.core.method import Method, Outcome
 from mechdesign.exact.randomness import BITS
-from mechdesign.families.mean import interval as offsets
-from mechdesign.families.mean.interval import MeanInterval
+from mechdesign.families.mean.interval import MeanInterval, least_offset, value_at, worst_mean
 
 
 def rounded_inward(
@@ -212,7 +207,7 @@ def solve_geometric_program(problem: MeanInterval, solver: str | None = None) ->
 
     from mechdesign.solvers.convex import solve_convex
 
-    least = offsets.least_offset(problem.epsilon)
+    least = least_offset(problem.epsilon)
     scale = max(least, 1.0)
     means = list(dict.fromkeys(problem.means))
     for _ in range(ROUNDS):
@@ -223,7 +218,7 @@ def solve_geometric_program(problem: MeanInterval, solver: str | None = None) ->
         if result.status not in ("optimal", "feasible"):
             return Outcome(status=result.status, solver=result.solver, message=result.message)
         first, second = float(a.value), float(b.value)
-        worst = offsets.worst_mean(first, second, problem.means, problem.attributes, problem.scaled)
+        worst = worst_mean(first, second, problem.means, problem.attributes, problem.scaled)
         covered = max(_at(problem, first, second, mean) for mean in means)
         if _at(problem, first, second, worst) <= covered * (1.0 + GEOMETRIC_SAFETY):
             break
@@ -243,7 +238,7 @@ def solve_geometric_program(problem: MeanInterval, solver: str | None = None) ->
 
 
 def _at(problem: MeanInterval, a: float, b: float, mean: float) -> float:
-    return offsets.value_at(a, b, mean, problem.attributes, problem.scaled)
+    return value_at(a, b, mean, problem.attributes, problem.scaled)
 
 
 def why_no_geometric_program(problem: MeanInterval) -> str | None:
@@ -254,7 +249,7 @@ def why_no_geometric_program(problem: MeanInterval) -> str | None:
         return "the optimum b = 0 lies outside the positive numbers of a geometric program"
     if problem.epsilon == 0.0:
         return "at epsilon = 0 there is no finite offset"
-    if offsets.least_offset(problem.epsilon) < 1e-12:
+    if least_offset(problem.epsilon) < 1e-12:
         return "the offsets are below the accuracy of the solver; the closed form is exact"
     return None
 
@@ -324,7 +319,7 @@ def why_no_branching(problem: MeanInterval) -> str | None:
     """Return why the border cannot be walked, or None."""
     if problem.epsilon == 0.0 and problem.delta == 0.0:
         return "no interval is independent of the value, as epsilon = 0 and delta = 0 require"
-    if problem.epsilon > 0.0 and offsets.least_offset(problem.epsilon) == 0.0:
+    if problem.epsilon > 0.0 and least_offset(problem.epsilon) == 0.0:
         return "the offsets are beyond double precision; the closed form is exact"
     return None
 
@@ -332,7 +327,8 @@ def why_no_branching(problem: MeanInterval) -> str | None:
 METHODS = (
     Method("closed-form", MeanInterval, "analytic", "the best of three vertices", best_vertex),
     Method("geometric", MeanInterval, "numeric",
-           "geometric program through cvxpy, bound by the geometric dual", solve_geometric_program, why_no_geometric_program),
+           "geometric program through cvxpy, bound by the geometric dual",
+           solve_geometric_program, why_no_geometric_program),
     Method("branch-and-bound", MeanInterval, "numeric",
            "cut the border of the feasible set, bound by monotonicity", branch_and_bound, why_no_branching),
 )  # fmt: skip

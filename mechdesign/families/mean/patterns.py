@@ -1,6 +1,4 @@
-"""Grids of inputs and of output values.
-
-The columns of a private channel, their prices, and the lower bounds that prices prove.
+"""The columns of a private channel, their prices, and the lower bounds that prices prove.
 
 A column of an epsilon-private channel has entries within a factor e^eps of each other, so it is a sum of
 columns theta w with w_x in {q, 1}, q = e^-eps: the two-valued patterns are the extreme rays. A mechanism is
@@ -19,6 +17,8 @@ the price of the cheapest pattern at t. If F >= 0 for every t that may be report
 for every mechanism. Between the roots of the f_x, F is a parabola, so its minimum over all real t is
 found exactly: the bound holds for any output values, not only for those of a grid, and for any
 output alphabet (report a number, a text, a sketch: only the estimate t made of it matters).
+
+The grids of inputs and of output values that the programs start from are here as well.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
-"""The published methods of ``mean-interval``: never a default, and not counted for agreement.
+"""What Liu and Zhou (2023) publish about ``mean-interval``: methods, numbers for claims, the experiment.
 
-Theorem 2 of the paper: intervals between the symmetric one and the printed optimum.
+The published methods are never a default and do not count for agreement. ``quantities`` are the offsets of
+an interval, both readings of its variance, and what the paper prints about its kind.
 
-With E = e^eps the interval is [(1 + delta_2)/(E + 1), (E + delta_1)/(E + 1)], where delta_1 is in (0, 1]
-and delta_2 in [delta_1/E, delta_1]; D = E - 1 + delta_1 - delta_2 is E + 1 times its width.
+**Theorem 2**: intervals between the symmetric one and the printed optimum. With E = e^eps the interval is
+[(1 + delta_2)/(E + 1), (E + delta_1)/(E + 1)], where delta_1 is in (0, 1] and delta_2 in [delta_1/E,
+delta_1]; D = E - 1 + delta_1 - delta_2 is E + 1 times its width.
 
-The offsets of an interval, both readings of its variance, and what the paper prints about its kind.
-
-Section 5 of the paper: the five methods on many data sets, root mean squared errors, ranks, Friedman test.
-
-Each user reports one of the m attributes, drawn at random, at the full epsilon. All five published
-methods multiply by m/n, as algorithm 6 does: the two intervals with bits 0 and 1, Duchi's mechanism and
-Harmony (which are one and the same then) with bits -D and D, the piecewise mechanism with its numbers. The
-interval of the solution joins them with the estimator of the problem.
+**Section 5**: five methods on many data sets, root mean squared errors, ranks, Friedman test. Each user
+reports one of the m attributes, drawn at random, at the full epsilon. All five published methods multiply
+by m/n, as algorithm 6 does: the two intervals with bits 0 and 1, Duchi's mechanism and Harmony (which are
+one and the same then) with bits -D and D, the piecewise mechanism with its numbers. The interval of the
+solution joins them with the estimator of the problem.
 
 The sensor data of the paper are replaced by generated columns; any others can be given to
 :func:`errors_on`. A data set is a table whose rows are repeated among the users, so that its means are known.
@@ -32,8 +31,8 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.method import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import in_range
-from mechdesign.families.mean import Piecewise, interval as offsets
-from mechdesign.families.mean.interval import MeanInterval
+from mechdesign.families.mean import Piecewise
+from mechdesign.families.mean.interval import MeanInterval, least_offset, value_at, worst_value
 from mechdesign.families.mean.papers import (
     printed_tables as printed,
     printed_tables as printed_errors,
@@ -49,7 +48,7 @@ from mechdesign.families.mean.papers.printed_tables import (
 from mechdesign.families.mean.variance import duchi_value
 
 
-def printed_methods(problem: MeanInterval) -> Outcome:
+def printed_interval(problem: MeanInterval) -> Outcome:
     """Return the printed interval as it is: c = 1/e^eps, c + d = 1 (theorem 2, corollaries 1 and 2).
 
     An input 1 never reports 0, an input 0 does with probability 1 - e^-eps. Whoever sees a 0 knows that the
@@ -131,7 +130,7 @@ def censoring(problem: MeanInterval) -> Outcome:
 
 METHODS = (
     Method("published", MeanInterval, "published", "c = 1/e^eps, c + d = 1 as printed: not private",
-           printed_methods, why_not),
+           printed_interval, why_not),
     Method("algorithm-8", MeanInterval, "published",
            "the intervals of theorem 2, by delta_1 and delta_2, as printed: not private",
            algorithm_8, why_not),
@@ -200,15 +199,15 @@ def quantities(problem: MeanInterval, solution: Solution[Any]) -> dict[str, Any]
     start, end = (float(number) for number in solution.variables["interval"])
     audit, means, m = problem.audit(solution.variables), problem.means, problem.attributes
     a, b = start / (end - start), (1.0 - end) / (end - start)
-    least = offsets.least_offset(problem.epsilon) if problem.epsilon > 0 else math.inf
+    least = least_offset(problem.epsilon) if problem.epsilon > 0 else math.inf
     found = {
         "a": a,
         "b": b,
         "true_epsilon": audit.true_epsilon,
         "least_delta": audit.least_delta,
-        "published_value": offsets.worst_value(least, 0.0, means, m, True),
-        "baseline_value": offsets.worst_value(least, least, means, m, True),
-        "pure_value": offsets.worst_value(0.0, 0.0, means, m, True),
+        "published_value": worst_value(least, 0.0, means, m, True),
+        "baseline_value": worst_value(least, least, means, m, True),
+        "pure_value": worst_value(0.0, 0.0, means, m, True),
         "share_of_ones": [start + (end - start) * mean for mean in means],
     }
     if means[0] == means[1]:
@@ -239,11 +238,11 @@ def _theorem_2(problem: MeanInterval, mean: float) -> dict[str, float]:
     second = HALF_WAY * math.exp(-problem.epsilon)
     by_first, by_second = slopes(problem.epsilon, HALF_WAY, second, mean)
     a, b = offsets_of(problem.epsilon, HALF_WAY, second)
-    widened_value = offsets.value_at(a, b, mean, 1, True)
-    least = offsets.least_offset(problem.epsilon)
+    widened_value = value_at(a, b, mean, 1, True)
+    least = least_offset(problem.epsilon)
     return {
         "widened_value": widened_value,
-        "widened_gain": offsets.value_at(least, least, mean, 1, True) - widened_value,
+        "widened_gain": value_at(least, least, mean, 1, True) - widened_value,
         "widened_epsilon": true_epsilon(problem.epsilon, HALF_WAY, second),
         "widened_slope_1": by_first,
         "widened_slope_2": by_second,

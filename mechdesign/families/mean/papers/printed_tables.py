@@ -1,25 +1,24 @@
-"""Mean ranks and the Friedman test, eqs. (22) and (23) of Liu and Zhou (2023).
+"""The printed tables of Liu and Zhou (2023), judged without the data of the experiment.
 
-What the experiment of the paper prints: mean ranks, test statistics, analysis of variance; and what fits.
+Mean ranks and the Friedman test are eqs. (22) and (23).
 
-Ranks of 30 data sets are whole numbers, so a mean rank is a multiple of 1/30 and a printed one, with two
-decimals, names its rank sum or none. That makes tables 6 and 7 checkable without the data.
+**Tables 6 and 7**: mean ranks, test statistics, analysis of variance, and the repairs that fit. Ranks of 30
+data sets are whole numbers, so a mean rank is a multiple of 1/30 and a printed one, with two decimals,
+names its rank sum or none. That makes tables 6 and 7 checkable without the data.
 
-Table 8 of the paper, judged without its data: whether the mechanisms can give such errors on any data.
-
-With 36 attributes and the paper's estimators n times the variance of an attribute lies between two ends,
-whatever the users' values are. The printed numbers are means over 30 data sets of root mean squares over 36
-attributes; for normal errors their relative standard error is 1/sqrt(2 x 36 x 30) = 2.15 %.
+**Table 8**: whether the mechanisms can give such errors on any data. With 36 attributes and the paper's
+estimators n times the variance of an attribute lies between two ends, whatever the users' values are. The
+printed numbers are means over 30 data sets of root mean squares over 36 attributes; for normal errors their
+relative standard error is 1/sqrt(2 x 36 x 30) = 2.15 %.
 
 The paper does not say how the server added up the reports of the three methods that are not its own. They
 run on [-1, 1], and the estimates are then moved to [0, 1]: read by the letter, reports are centred at 0
 (``centred``). It may as well have used its own accumulator, algorithm 6, which adds up m times a report from
 [0, 1] (``algorithm_6``): a user who is not drawn then counts as 0 and not as 1/2, and errors are larger.
 
-Tables 4 and 5 of the paper, the experiment at epsilon = 0.1: the rows that are printed, and what follows.
-
-Table 5 ranks the errors of table 4, so its six printed rows follow from those of table 4 without the data.
-The other 24 rows are not printed.
+**Tables 4 and 5**, the experiment at epsilon = 0.1: the printed rows and what follows from them. Table 5
+ranks the errors of table 4, so its six printed rows follow from those of table 4 without the data. The
+other 24 rows are not printed.
 """
 
 from __future__ import annotations

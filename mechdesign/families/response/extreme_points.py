@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
 from mechdesign.core.method import Outcome
-from mechdesign.families.response.randomized_response.polish import polished
-from mechdesign.families.response.randomized_response.problem import RandomizedResponse
+from mechdesign.families.response.linear_program import polished
+from mechdesign.families.response.randomized_response import RandomizedResponse
 from mechdesign.solvers.vertices import basic_solutions, polytope_vertices, unique_rows
 
 Array = NDArray[np.float64]

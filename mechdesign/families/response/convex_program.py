@@ -18,11 +18,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.pairs import needed_pairs
 from mechdesign.core.method import Outcome
-from mechdesign.families.response.randomized_response import metric
-from mechdesign.families.response.randomized_response.extend import ExtendedResponse, custom_name
-from mechdesign.families.response.randomized_response.polish import polished
-from mechdesign.families.response.randomized_response.problem import RandomizedResponse
+from mechdesign.families.response.extended_response import ExtendedResponse, custom_name
+from mechdesign.families.response.linear_program import polished
+from mechdesign.families.response.randomized_response import RandomizedResponse
 
 if TYPE_CHECKING:
     import cvxpy
@@ -106,7 +106,7 @@ def _privacy(problem: RandomizedResponse, channel: cvxpy.Variable) -> list[cvxpy
     exponential = float(np.exp(problem.epsilon))
     distance = problem.distances()
     if distance is not None:
-        first, second = metric.needed_pairs(distance).T
+        first, second = needed_pairs(distance).T
         if not len(first):
             return []
         factors = np.exp(problem.epsilon * distance[first, second])[:, None] * np.ones((1, problem.reports))
@@ -219,9 +219,7 @@ def _linear_bound(problem: RandomizedResponse, model: ConvexModel, gradient: Arr
     reduced, magnitude, constant = gradient.copy(), np.abs(gradient), 0.0
     distance = problem.distances()
     if distance is not None:
-        for (first, second), prices in zip(
-            metric.needed_pairs(distance), duals[0] if duals else [], strict=True
-        ):
+        for (first, second), prices in zip(needed_pairs(distance), duals[0] if duals else [], strict=True):
             factor = float(np.exp(problem.epsilon * distance[first, second]))
             reduced[first] -= prices
             reduced[second] += factor * prices
@@ -250,7 +248,7 @@ def _linear_bound(problem: RandomizedResponse, model: ConvexModel, gradient: Arr
 
 def _sharper(problem: RandomizedResponse, gradient: Array) -> float | None:
     """Return the bound of gradient . P from a linear program's multipliers."""
-    from mechdesign.families.response.randomized_response.rows import compact_program
+    from mechdesign.families.response.linear_program import compact_program
     from mechdesign.solvers.linear import solve_linear
 
     return solve_linear(compact_program(problem, gradient)).bound

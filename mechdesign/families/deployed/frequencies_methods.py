@@ -1,13 +1,55 @@
-"""A system next to the optimum at its exact epsilon, and the epsilon of several reports of one value."""
+"""The methods of ``deployed-frequencies``, and a system next to the optimum at its exact epsilon, in numbers.
+
+The methods are the optimum and the system as it runs. ``quantities`` are the numbers that claims may name,
+among them the epsilon of several reports of one value.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+from mechdesign.collect.subset_sizes import best_size
+from mechdesign.core.method import Method, Outcome
 from mechdesign.core.solution import Solution
-from mechdesign.families.deployed.frequencies.problem import DeployedFrequencies
-from mechdesign.families.deployed.frequencies.systems import KaryRandomizer, RapporSystem
+from mechdesign.families.deployed.frequencies import DEPLOYED, OPTIMUM, DeployedFrequencies
+from mechdesign.families.deployed.systems import KaryRandomizer, RapporSystem
+
+SOURCE = "the information of a private channel being a mixture over subset sizes"
+
+
+def optimum(problem: DeployedFrequencies) -> Outcome:
+    """Return subset selection of the best size at the system's epsilon, which attains the bound."""
+    size = best_size(problem.categories, problem.exact_epsilon)
+    return Outcome(
+        status="optimal",
+        variables={"report": OPTIMUM, "size": size},
+        bound=problem.lower_bound(),
+        bound_source=SOURCE,
+        solver="formula",
+    )
+
+
+def as_deployed(problem: DeployedFrequencies) -> Outcome:
+    """Return the system itself with the bound for all reports of its epsilon."""
+    bound = problem.lower_bound()
+    return Outcome(
+        status="feasible",
+        variables={"report": DEPLOYED},
+        bound=bound,
+        bound_source=SOURCE,
+        solver="formula",
+        notes={"over_bound": problem.deployed_value() / bound},
+    )
+
+
+METHODS = (
+    Method("subset-selection", DeployedFrequencies, "analytic",
+           "subset selection of the best size at the exact epsilon of the system", optimum),
+    Method("as-deployed", DeployedFrequencies, "heuristic",
+           "the system with its public parameters", as_deployed),
+)  # fmt: skip
+
 
 MANY = (2, 10, 100)
 """Reports of one value whose exact epsilon is stated."""

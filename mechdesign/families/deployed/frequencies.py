@@ -17,7 +17,7 @@ from mechdesign.core.fields import checked, frozen_problem, whole
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS
-from mechdesign.families.deployed.frequencies.systems import System, system_of
+from mechdesign.families.deployed.systems import System, system_of
 
 DEPLOYED = "as-deployed"
 OPTIMUM = "subset-selection"

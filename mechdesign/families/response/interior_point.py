@@ -17,16 +17,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.pairs import needed_pairs
 from mechdesign.core.method import Outcome
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import frozen_value
-from mechdesign.families.response.randomized_response import metric
-from mechdesign.families.response.randomized_response.linear_program import SIMPLEX_ROWS, shifted
-from mechdesign.families.response.randomized_response.polish import polished
-from mechdesign.families.response.randomized_response.problem import RandomizedResponse
-from mechdesign.families.response.randomized_response.rows import row_count
-from mechdesign.families.response.randomized_response.spanner import inner_lengths, spanner
+from mechdesign.families.response.distances import inner_lengths, spanner
+from mechdesign.families.response.linear_program import SIMPLEX_ROWS, polished, row_count, shifted
+from mechdesign.families.response.randomized_response import RandomizedResponse
 from mechdesign.solvers.coupled_cones import CoupledCones
 
 Array = NDArray[np.float64]
@@ -103,7 +101,7 @@ def run(problem: RandomizedResponse, gap: float | None = None, progress: Progres
         notes={
             "steps": path.steps,
             "pairs": path.pairs,
-            "needed_pairs": len(metric.needed_pairs(places.distance)),
+            "needed_pairs": len(needed_pairs(places.distance)),
             **path.costs,
         },
     )

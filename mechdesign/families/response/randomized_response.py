@@ -25,8 +25,9 @@ from mechdesign.core.text import counted
 from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import finite_array, one_of, probability_vector
 from mechdesign.exact.numbers import rounding_allowance
-from mechdesign.families.response.randomized_response import metric, priors
-from mechdesign.families.response.randomized_response.information import entropy_bits, mutual_information_bits
+from mechdesign.families.response import priors
+from mechdesign.families.response.distances import GENERATORS as DISTANCES, distance_matrix
+from mechdesign.families.response.priors import entropy_bits, mutual_information_bits
 
 Array = NDArray[np.float64]
 NamedUtility = Literal["truth", "absolute-loss", "squared-loss", "distance-loss", "mutual-information"]
@@ -106,7 +107,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     summary: ClassVar[str] = (
         "optimal channel for categorical answers under (epsilon, delta) or metric privacy"
     )
-    generators: ClassVar[Generators] = {"prior": priors.GENERATORS, "distance": metric.GENERATORS}
+    generators: ClassVar[Generators] = {"prior": priors.GENERATORS, "distance": DISTANCES}
     is_extended: ClassVar[bool] = False
     levers: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
 
@@ -202,7 +203,7 @@ class RandomizedResponse(Problem[FiniteChannel | KaryResponse]):
     def _distances(self) -> Array | None:  # of hundreds of points they take seconds, in fractions
         if self.distance is None:
             return None
-        matrix = metric.distance_matrix(self.distance, self.size)
+        matrix = distance_matrix(self.distance, self.size)
         matrix.setflags(write=False)
         return matrix
 

@@ -1,11 +1,16 @@
-"""The methods of ``deployed-histogram``: the least noise that is proven, and the stated noise."""
+"""The methods of ``deployed-histogram``: the least noise that is proven, and the stated noise.
+
+``quantities`` compares both with the noise that an attack refutes.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from mechdesign.core.method import Method, Outcome
-from mechdesign.families.deployed.histogram.problem import LEAST, MOST, DeployedHistogram
+from mechdesign.core.solution import Solution
+from mechdesign.families.deployed.histogram import LEAST, MOST, DeployedHistogram
 
 STEPS = 30
 """Bisections of the attack, which is cheap."""
@@ -74,3 +79,19 @@ METHODS = (
     Method("as-deployed", DeployedHistogram, "heuristic",
            "the local epsilon that a system states", as_deployed, not_stated),
 )  # fmt: skip
+
+
+def quantities(problem: DeployedHistogram, solution: Solution[Any]) -> dict[str, Any]:
+    """Return the proven and the attacked delta of a solution, and its variance over that of the bound.
+
+    ``times_the_bound`` is the ratio of the variance to that of noise which an attack refutes.
+    """
+    local = float(solution.variables["local_epsilon"])
+    found = {
+        "proven_delta": problem.proven_delta(local),
+        "attacked_delta": problem.attacked_delta(local),
+        "keeps_delta": problem.proven_delta(local) <= problem.delta,
+    }
+    if solution.bound:
+        found["times_the_bound"] = (solution.value / solution.bound) ** 2
+    return found

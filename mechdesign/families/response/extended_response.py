@@ -17,11 +17,10 @@ from mechdesign.core.fields import checked, frozen_problem, values_of
 from mechdesign.core.problem import Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.values import frozen_value
-from mechdesign.families.response.randomized_response.problem import RandomizedResponse
+from mechdesign.families.response.randomized_response import RandomizedResponse
 
 if TYPE_CHECKING:
     import cvxpy
-
 
 Array = NDArray[np.float64]
 
@@ -202,7 +201,7 @@ def mutual_information(prior: Any, channel: cvxpy.Expression) -> cvxpy.Expressio
     """Return I(answer; report) in bits as a cvxpy expression: convex in the channel.
 
     Being convex it may be bounded from above (a cap on what leaks) or subtracted from a utility; it
-    may not be maximised, see :mod:`mechdesign.families.response.randomized_response.staircase`.
+    may not be maximised, see :mod:`mechdesign.families.response.randomized_response_methods`.
 
     Parameters
     ----------
