@@ -80,7 +80,7 @@ class DeployedFrequencies(Problem[Oracle | System]):
         "``{name = 'count-mean-sketch', given_epsilon, hashes, width}``, the same with "
         "``'hadamard-count-mean-sketch'``, ``{name = 'd-bit-flip', given_epsilon, bits}``, or "
         "``{name = 'k-ary', p, states}``.",
-        lambda field, given: system_of(field, given).plain(),
+        lambda field, system: system_of(field, system).plain(),
         form="mapping",
     )
     categories: int = whole("Number of categories D.", low=2, high=MOST_CATEGORIES)

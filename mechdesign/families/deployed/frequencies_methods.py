@@ -65,7 +65,7 @@ def quantities(problem: DeployedFrequencies, solution: Solution[Any]) -> dict[st
     that gives epsilon 14.
     """
     deployed, bound = problem.deployed_value(), problem.lower_bound()
-    found: dict[str, Any] = {
+    numbers: dict[str, Any] = {
         "exact_epsilon": problem.exact_epsilon,
         "deployed": deployed,
         "optimum": bound,
@@ -77,9 +77,9 @@ def quantities(problem: DeployedFrequencies, solution: Solution[Any]) -> dict[st
     if isinstance(system, RapporSystem):
         configuration = system.configuration()
         single, lasting = configuration.audit(1), configuration.audit(None)
-        found |= {f"epsilon_of_{number}": configuration.audit(number).epsilon for number in MANY}
-        found |= {"ratio_of_one": single.ratio_text(), "ratio_of_any_number": lasting.ratio_text()}
-        found["epsilon_of_any_number"] = lasting.epsilon
+        numbers |= {f"epsilon_of_{number}": configuration.audit(number).epsilon for number in MANY}
+        numbers |= {"ratio_of_one": single.ratio_text(), "ratio_of_any_number": lasting.ratio_text()}
+        numbers["epsilon_of_any_number"] = lasting.epsilon
     if isinstance(system, KaryRandomizer):
-        found["noise_at_14"] = system.states / (system.states + math.expm1(14.0))
-    return found
+        numbers["noise_at_14"] = system.states / (system.states + math.expm1(14.0))
+    return numbers

@@ -79,11 +79,11 @@ def _curve(users: int, local_epsilon: float, grid: Doubles) -> Doubles:
     """Return upper bounds of H_E for each E of the grid and every number of others with the coordinate."""
     others = users - 1
     size = -(-others // BLOCKS) if others else 1
-    found = np.zeros(len(grid))
+    curve = np.zeros(len(grid))
     for start in range(0, others + 1, size):
         last = min(start + size - 1, others)
-        found = np.maximum(found, _block(start, others - last, local_epsilon, grid))
-    return found
+        curve = np.maximum(curve, _block(start, others - last, local_epsilon, grid))
+    return curve
 
 
 def _block(ones: int, zeros: int, local_epsilon: float, grid: Doubles) -> Doubles:
@@ -214,13 +214,13 @@ class DeployedHistogram(Problem[Mechanism]):
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return whether delta is proven, and the distance from noise that an attack refutes."""
         local = float(solution.variables["local_epsilon"])
-        found = self.proven_delta(local)
-        figures = {"epsilon": self.epsilon, "delta": self.delta, "proven_delta": found}
+        proven = self.proven_delta(local)
+        figures = {"epsilon": self.epsilon, "delta": self.delta, "proven_delta": proven}
         figures["attacked_delta"] = self.attacked_delta(local)
         witness = {"others": "all hold what the user holds, or all what the user does not hold"}
         promise = Guarantee(self.epsilon, self.delta, "central", covers="the aggregate")
-        kept = Certificate.of_privacy(Proof(promise, None, found, exact=False), figures, witness, REAL)
-        return kept, self.optimality(solution)
+        privacy = Certificate.of_privacy(Proof(promise, None, proven, exact=False), figures, witness, REAL)
+        return privacy, self.optimality(solution)
 
     def why_no_mechanism(self) -> str:
         """Return why the result is not a mechanism, and its use."""

@@ -87,11 +87,11 @@ def quantities(problem: DeployedHistogram, solution: Solution[Any]) -> dict[str,
     ``times_the_bound`` is the ratio of the variance to that of noise which an attack refutes.
     """
     local = float(solution.variables["local_epsilon"])
-    found = {
+    numbers = {
         "proven_delta": problem.proven_delta(local),
         "attacked_delta": problem.attacked_delta(local),
         "keeps_delta": problem.proven_delta(local) <= problem.delta,
     }
     if solution.bound:
-        found["times_the_bound"] = (solution.value / solution.bound) ** 2
-    return found
+        numbers["times_the_bound"] = (solution.value / solution.bound) ** 2
+    return numbers

@@ -65,8 +65,8 @@ def _ones(likely: int, unlikely: int, share: float, other: float) -> Law:
 def _binomial(trials: int, share: float) -> Law:
     counts = np.arange(trials + 1)
     ways = np.array([math.comb(trials, int(count)) for count in counts], dtype=object)
-    found = [float(way) * share**k * (1.0 - share) ** (trials - k) for k, way in enumerate(ways)]
-    return np.array(found)
+    masses = [float(way) * share**k * (1.0 - share) ** (trials - k) for k, way in enumerate(ways)]
+    return np.array(masses)
 
 
 LEAST, LARGEST = 1e-6, 50.0
@@ -281,7 +281,7 @@ def _exact(value: float) -> Any:
 # Tables
 
 
-def system_of(field: str, given: Any) -> System:
+def system_of(field: str, table: Any) -> System:
     """Return the system that a table states.
 
     Raises
@@ -289,21 +289,21 @@ def system_of(field: str, given: Any) -> System:
     ParameterError
         For an unknown name or key, or a parameter out of its range.
     """
-    if isinstance(given, System):
-        return given
-    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
-        raise ParameterError(field, f"expected a table, got {shown(given)}", 'write { name = "rappor", ... }')
-    name = given["name"]
+    if isinstance(table, System):
+        return table
+    if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
+        raise ParameterError(field, f"expected a table, got {shown(table)}", 'write { name = "rappor", ... }')
+    name = table["name"]
     if name not in TABLES:
         raise ParameterError(field, f"no system '{name}'", suggestion(name, TABLES))
     kind, checks = TABLES[name]
-    for key in given:
+    for key in table:
         if key != "name" and key not in checks:
             raise ParameterError(f"{field}: {key}", "is not a parameter of it", suggestion(str(key), checks))
-    missing = [key for key in checks if key not in given]
+    missing = [key for key in checks if key not in table]
     if missing:
         raise ParameterError(f"{field}: {missing[0]}", "is missing", f"give {', '.join(checks)}")
-    values = [check(f"{field}: {key}", given[key]) for key, check in checks.items()]
+    values = [check(f"{field}: {key}", table[key]) for key, check in checks.items()]
     system: System = kind(*values)
     if isinstance(system, RapporSystem):
         system.configuration()

@@ -102,29 +102,29 @@ class BitWeights:
         """
         if len(values) < FEW or not self.low >> TAIL:  # a head of 0 has none below it
             return self._below(values, source.integers(len(values)))
-        drawn, found = heads(len(values), source), np.empty(len(values), dtype=np.uint8)
+        digits, ones = heads(len(values), source), np.empty(len(values), dtype=np.uint8)
         loop = compiled(below_heads, NANOSECONDS * len(values))
         if loop is not None:
             start, width, rows = self.domain.low, self.domain.width, np.empty(len(values), dtype=np.int64)
             whole = np.ascontiguousarray(values)
-            count = loop(whole, start, width, drawn, self.span, self.low, self.high, found, rows)
+            count = loop(whole, start, width, digits, self.span, self.low, self.high, ones, rows)
             undecided = rows[:count]
         else:
-            undecided = self._compare(values, drawn, found)
+            undecided = self._compare(values, digits, ones)
         if len(undecided):
             weights = self.at(self.domain.scaled(values[undecided], self.span))
-            found[undecided] = tails_below(weights, len(undecided), source)
-        return found
+            ones[undecided] = tails_below(weights, len(undecided), source)
+        return ones
 
-    def _below(self, values: Array, drawn: Codes) -> Bits:
+    def _below(self, values: Array, digits: Codes) -> Bits:
         """Return whether each integer is below the weight of its value."""
-        found = np.empty(len(values), dtype=np.uint8)
+        ones = np.empty(len(values), dtype=np.uint8)
         for first in range(0, len(values), PIECE):
             piece = slice(first, first + PIECE)
-            found[piece] = drawn[piece] < self.at(self.domain.scaled(values[piece], self.span))
-        return found
+            ones[piece] = digits[piece] < self.at(self.domain.scaled(values[piece], self.span))
+        return ones
 
-    def _compare(self, values: Array, drawn: Heads, found: Bits) -> Codes:
+    def _compare(self, values: Array, digits: Heads, ones: Bits) -> Codes:
         """Write the bits that the heads decide; return the rows of the others."""
         unit, near = 0.5**TAIL, []
         for first in range(0, len(values), PIECE):
@@ -132,12 +132,12 @@ class BitWeights:
             place = self.domain.scaled(values[piece], self.span * unit)
             place += self.low * unit - 1.0
             lower = place.astype(np.uint16)  # the head of the weight minus 1, up to rounding by 1
-            np.less_equal(drawn[piece], lower, out=found[piece].view(np.bool_))
-            near.append(first + np.flatnonzero(drawn[piece] - lower <= 2))
+            np.less_equal(digits[piece], lower, out=ones[piece].view(np.bool_))
+            near.append(first + np.flatnonzero(digits[piece] - lower <= 2))
         rows = np.concatenate(near)
         exact = self.at(self.domain.scaled(values[rows], self.span)) >> TAIL
-        found[rows] = drawn[rows] < exact
-        undecided: Codes = rows[drawn[rows] == exact]
+        ones[rows] = digits[rows] < exact
+        undecided: Codes = rows[digits[rows] == exact]
         return undecided
 
 

@@ -99,13 +99,13 @@ def quick_bound(epsilon: float, criterion: Literal["worst", "average"] = "worst"
     >>> 0.99 < quick_bound(1.0) < 0.998 and quick_bound(50.0) > 0.0
     True
     """
-    found = two_input_bound(epsilon, criterion)
+    bound = two_input_bound(epsilon, criterion)
     if LIMITS[0] <= epsilon <= LIMITS[1]:
         try:
-            found = max(found, any_mechanism_bound(epsilon, criterion, QUICK))
+            bound = max(bound, any_mechanism_bound(epsilon, criterion, QUICK))
         except MethodError:  # the linear program gave up, which epsilons above 10 can cause
-            return found
-    return found
+            return bound
+    return bound
 
 
 def two_input_bound(epsilon: float, criterion: Literal["worst", "average"] = "worst") -> float:

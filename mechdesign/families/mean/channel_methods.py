@@ -39,14 +39,14 @@ class MeanPrices:
     """The last master program of column generation, with the problem that it solved."""
 
     problem: MeanChannel
-    found: Generated
+    generated: Generated
 
     def lagrangian(self, problem: Problem[Any]) -> float | None:
         """Return the Lagrangian at another epsilon, the inputs kept; a grid of outputs moves along."""
         assert isinstance(problem, MeanChannel)
         old, new = self.problem.output_grid(), problem.output_grid()
         stretch = 1.0 if old is None or new is None else float(new[-1] / old[-1])
-        return QUARTER * lagrangian_of(self.found, problem.epsilon, stretch)
+        return QUARTER * lagrangian_of(self.generated, problem.epsilon, stretch)
 
     def binding(self) -> Sequence[Binding]:
         """Return for each input by how much a larger e^epsilon for it alone would lower the criterion.
@@ -54,7 +54,7 @@ class MeanPrices:
         Per unit of e^epsilon the criterion falls by the sum of all prices.
         """
         epsilon = self.problem.epsilon
-        entries = priced_entries(self.found, epsilon) * self.found.patterns
+        entries = priced_entries(self.generated, epsilon) * self.generated.patterns
         entries = (entries + entries[:, ::-1]) / 2.0  # of the column and its mirror image
         prices = -QUARTER * math.exp(-epsilon) * entries.sum(axis=0)
         rows = (entries < 0.0).sum(axis=0)
@@ -97,19 +97,19 @@ def solve_by_columns(problem: MeanChannel, accuracy: float = MeanChannel.optimal
 
     grid = problem.grid()
     usual = criterion == "worst" and outputs is None and len(grid) == default_inputs(problem.epsilon)
-    found = solved(problem.epsilon, accuracy) if usual else refined(design, len(grid), accuracy)
-    channel, values = channel_of(grid, math.exp(-problem.epsilon), found)
+    generated = solved(problem.epsilon, accuracy) if usual else refined(design, len(grid), accuracy)
+    channel, values = channel_of(grid, math.exp(-problem.epsilon), generated)
     mechanism = problem.deployable(channel, (values + 1.0) / 2.0)
-    notes: dict[str, Any] = {"rounds": found.rounds, "before_repair": found.value / 4.0}
+    notes: dict[str, Any] = {"rounds": generated.rounds, "before_repair": generated.value / 4.0}
     return Outcome(
-        status="optimal" if found.value - found.bound <= accuracy * found.value else "feasible",
+        status="optimal" if generated.value - generated.bound <= accuracy * generated.value else "feasible",
         variables={"channel": mechanism.channel.channel, "output_values": mechanism.outputs},
-        bound=found.bound / 4.0,
+        bound=generated.bound / 4.0,
         bound_source="weak duality, the prices checked for every pattern"
         + (" and every real output" if outputs is None else " and output of the grid"),
-        solver=f"column generation, {found.solver}",
+        solver=f"column generation, {generated.solver}",
         notes=notes,
-        prices=MeanPrices(problem, found),
+        prices=MeanPrices(problem, generated),
     )
 
 

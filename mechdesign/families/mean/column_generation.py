@@ -83,10 +83,10 @@ class ChannelDesign:
         before = len(self.values)
         rows = np.column_stack([np.concatenate([self.values, values]), np.vstack([self.patterns, patterns])])
         _, first = np.unique(rows, axis=0, return_index=True)
-        kept = np.sort(first)
-        self.values = np.concatenate([self.values, values])[kept]
-        self.patterns = np.vstack([self.patterns, patterns])[kept]
-        return len(kept) - before
+        order = np.sort(first)
+        self.values = np.concatenate([self.values, values])[order]
+        self.patterns = np.vstack([self.patterns, patterns])[order]
+        return len(order) - before
 
     def snapped(self, value: float) -> float:
         """Return the output itself, or the least one of the grid that is not below it."""
@@ -179,8 +179,8 @@ class ChannelDesign:
             curve, constant = self.halved(), self.constant
         else:
             cuts = np.zeros(len(self.points))
-            given = multipliers[2 * inputs - self.odd :]
-            cuts[: len(given)] = np.maximum(given, 0.0)
+            weights = multipliers[2 * inputs - self.odd :]
+            cuts[: len(weights)] = np.maximum(weights, 0.0)
             cuts /= cuts.sum()
             curve, constant = cuts @ self.shares(), float(cuts @ np.square(self.points))
         return self._mirrored(multipliers[:inputs], slopes, curve), constant
@@ -275,9 +275,9 @@ def refined(make: Callable[[int], ChannelDesign], size: int, accuracy: float) ->
         design.begin()
         if before is not None:
             design.begin_from(before[0], before[1].outputs, before[1].patterns)
-        found = generate_columns(design, accuracy if number == size else max(accuracy, COARSE))
-        before = (design.grid, found)
-    return found
+        generated = generate_columns(design, accuracy if number == size else max(accuracy, COARSE))
+        before = (design.grid, generated)
+    return generated
 
 
 def generate_columns(design: ChannelDesign, accuracy: float) -> Generated:
@@ -321,8 +321,8 @@ def generate_columns(design: ChannelDesign, accuracy: float) -> Generated:
             starts.clear()  # the last program is solved from nothing: a kept basis may be a little off
     used = amounts > 0.0
     outputs, patterns = design.values[:count], design.patterns[:count]
-    kept = (outputs[used], patterns[used], amounts[used])
-    return Generated(*kept, reached, best, rounds, result.solver, prices, constant)
+    columns = (outputs[used], patterns[used], amounts[used])
+    return Generated(*columns, reached, best, rounds, result.solver, prices, constant)
 
 
 def _solved(program: LinearProgram) -> LinearResult:
@@ -381,8 +381,8 @@ def _purge(design: ChannelDesign, amounts: Array, count: int) -> bool:
     size = len(design.grid)
     if count <= 6 * size:
         return False
-    kept = np.ones(len(design.values), dtype=np.bool_)
+    useful = np.ones(len(design.values), dtype=np.bool_)
     idle = np.flatnonzero(amounts == 0.0)
-    kept[idle[: len(idle) - 2 * size]] = False
-    design.values, design.patterns = design.values[kept], design.patterns[kept]
+    useful[idle[: len(idle) - 2 * size]] = False
+    design.values, design.patterns = design.values[useful], design.patterns[useful]
     return True

@@ -304,11 +304,11 @@ class Hybrid(Piecewise):
     def draw(self, unit: Array, source: BitSource) -> NDArray[Any]:
         """Return reports; one uniform number tosses the coin and draws the report."""
         smooth = self._coin[0]
-        drawn = source.integers(len(unit))
-        reports = np.where(drawn - smooth < self._high_weight(unit), *self.atoms[::-1])
-        chosen = np.flatnonzero(drawn < smooth)
+        numbers = source.integers(len(unit))
+        reports = np.where(numbers - smooth < self._high_weight(unit), *self.atoms[::-1])
+        chosen = np.flatnonzero(numbers < smooth)
         if len(chosen):
-            reports[chosen] = self.place(unit[chosen], drawn[chosen] / smooth)
+            reports[chosen] = self.place(unit[chosen], numbers[chosen] / smooth)
         return reports
 
     def _high_weight(self, unit: Array) -> NDArray[np.int64]:

@@ -197,13 +197,13 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
         """Return the largest violations of the order of the ends and of the privacy of each report."""
         start, end = (float(number) for number in variables["interval"])
         power = math.exp(min(self.epsilon, 700.0))
-        found = {
+        violations = {
             "order": max(0.0, -start, end - 1.0, start - end),
             "report_1": max(0.0, end - power * start - self.delta),
         }
         if self.notion == "ldp":
-            found["report_0"] = max(0.0, (1.0 - start) - power * (1.0 - end) - self.delta)
-        return found
+            violations["report_0"] = max(0.0, (1.0 - start) - power * (1.0 - end) - self.delta)
+        return violations
 
     def audit(self, variables: Variables) -> PrivacyAudit:
         """Audit the one-bit channel of the inputs 0 and 1 exactly, as the numbers are, nothing repaired.

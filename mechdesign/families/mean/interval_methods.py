@@ -108,27 +108,27 @@ def vertices(problem: MeanInterval) -> dict[str, tuple[float, ...]]:
     small, delta = math.exp(-problem.epsilon), problem.delta
     rest = 1.0 - delta
     gain = -math.expm1(-problem.epsilon)  # (e^eps - 1)/e^eps without cancellation
-    found: dict[str, tuple[float, ...]] = {}
+    corners: dict[str, tuple[float, ...]] = {}
     positive = max(small, TINY)
     if gain + delta > 0.0:
         if problem.notion == "ldp":
             start, offset = rest * positive / (1.0 + small), rest * small / (gain + 2.0 * delta * small)
-            found["symmetric"] = (start, 1.0 - start, start, offset, offset)
+            corners["symmetric"] = (start, 1.0 - start, start, offset, offset)
         else:
-            found["published"] = (rest * positive, 1.0, 0.0, rest * small / (gain + delta * small), 0.0)
+            corners["published"] = (rest * positive, 1.0, 0.0, rest * small / (gain + delta * small), 0.0)
     if delta > 0.0:
-        found["from zero"] = (0.0, delta, rest, 0.0, rest / delta)
+        corners["from zero"] = (0.0, delta, rest, 0.0, rest / delta)
         if problem.notion == "ldp":
-            found["to one"] = (rest, 1.0, 0.0, rest / delta, 0.0)
-    return found
+            corners["to one"] = (rest, 1.0, 0.0, rest / delta, 0.0)
+    return corners
 
 
 def best_vertex(problem: MeanInterval) -> Outcome:
     """Take the best vertex and round it inward until it is private exactly."""
-    found = vertices(problem)
-    values = {name: problem.at_offsets(a, b) for name, (_, _, _, a, b) in found.items()}
+    corners = vertices(problem)
+    values = {name: problem.at_offsets(a, b) for name, (_, _, _, a, b) in corners.items()}
     best = min(values, key=lambda name: values[name], default=None)
-    interval = rounded_inward(problem, *found[best][:3]) if best is not None else None
+    interval = rounded_inward(problem, *corners[best][:3]) if best is not None else None
     if best is None or interval is None:
         return Outcome(
             status="infeasible",
@@ -295,9 +295,9 @@ def branch_and_bound(problem: MeanInterval, accuracy: float = 1e-9) -> Outcome:
         if value - lower <= accuracy * value or not left < middle < right:
             break
         heapq.heappop(pieces)
-        found = problem.at_offsets(middle, border.b(middle))
-        if found < value:
-            best, value = middle, found
+        candidate = problem.at_offsets(middle, border.b(middle))
+        if candidate < value:
+            best, value = middle, candidate
         heapq.heappush(pieces, (problem.at_offsets(left, border.b(middle)), left, middle))
         heapq.heappush(pieces, (problem.at_offsets(middle, border.b(right)), middle, right))
     a, b = best, border.b(best)

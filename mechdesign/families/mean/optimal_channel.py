@@ -90,8 +90,8 @@ class Ladder:
 
         Its logarithm is interpolated against that of epsilon: good for plans, not for promises.
         """
-        found = np.interp(np.log(epsilon), np.log(self.epsilons), np.log(self.variances))
-        return float(np.exp(found))
+        variance = np.interp(np.log(epsilon), np.log(self.epsilons), np.log(self.variances))
+        return float(np.exp(variance))
 
 
 @cache
@@ -100,12 +100,12 @@ def ladder() -> Ladder:
 
     Examples
     --------
-    >>> found = ladder()
-    >>> round(float(found.variances[found.below(1.0)]), 3), found.below(0.01)
+    >>> rungs = ladder()
+    >>> round(float(rungs.variances[rungs.below(1.0)]), 3), rungs.below(0.01)
     (3.992, -1)
     """
-    with np.load(FILE, allow_pickle=False) as kept:
-        return Ladder(*(kept[name] for name in Ladder.__dataclass_fields__))
+    with np.load(FILE, allow_pickle=False) as file:
+        return Ladder(*(file[name] for name in Ladder.__dataclass_fields__))
 
 
 LIMITS = (1e-3, 16.0)
@@ -143,13 +143,13 @@ def solved(epsilon: float, accuracy: float = ACCURACY) -> Generated:
     return generate_columns(last, accuracy)
 
 
-def channel_of(grid: Array, small: float, found: Generated) -> tuple[Array, Array]:
+def channel_of(grid: Array, small: float, generated: Generated) -> tuple[Array, Array]:
     """Return the channel (n, m) and the m output values on [-1, 1], increasing, of symmetric columns.
 
     Columns with the same output are added up: privacy and all moments stay what they are.
     """
-    weights = np.where(found.patterns, 1.0, small) * found.amounts[:, None]
-    outputs = np.concatenate([found.outputs, -found.outputs])
+    weights = np.where(generated.patterns, 1.0, small) * generated.amounts[:, None]
+    outputs = np.concatenate([generated.outputs, -generated.outputs])
     columns = np.vstack([weights, weights[:, ::-1]])
     values, place = np.unique(outputs, return_inverse=True)
     channel = np.zeros((len(grid), len(values)))
@@ -157,10 +157,10 @@ def channel_of(grid: Array, small: float, found: Generated) -> tuple[Array, Arra
     return channel, values
 
 
-def deployed(found: Generated, epsilon: float, promised: float) -> GridMean:
-    """Return the mechanism of columns found for one epsilon, exactly private at the promised one."""
-    size = found.patterns.shape[1]
-    channel, values = channel_of(symmetric_grid(size), math.exp(-epsilon), found)
+def deployed(generated: Generated, epsilon: float, promised: float) -> GridMean:
+    """Return the mechanism of columns generated for one epsilon, exactly private at the promised one."""
+    size = generated.patterns.shape[1]
+    channel, values = channel_of(symmetric_grid(size), math.exp(-epsilon), generated)
     return GridMean.from_floats(channel, np.linspace(0.0, 1.0, size), (values + 1.0) / 2.0, promised)
 
 
@@ -185,8 +185,8 @@ def _solution(epsilon: float) -> Generated | None:
 
 @lru_cache(maxsize=256)
 def _mechanism(epsilon: float, promised: float) -> GridMean | None:
-    found = _solution(epsilon)
-    return None if found is None else deployed(found, epsilon, promised)
+    generated = _solution(epsilon)
+    return None if generated is None else deployed(generated, epsilon, promised)
 
 
 def best_channel(
@@ -209,8 +209,10 @@ def best_channel(
     >>> mechanism.audit().holds, round(mechanism.worst_variance() / 25, 3)
     (True, 3.992)
     """
-    found = _mechanism(float(epsilon), float(epsilon if promised is None else promised))
-    return None if found is None else GridMean(found.channel, found.outputs, low, high, found.displacement)
+    mechanism = _mechanism(float(epsilon), float(epsilon if promised is None else promised))
+    if mechanism is None:
+        return None
+    return GridMean(mechanism.channel, mechanism.outputs, low, high, mechanism.displacement)
 
 
 def worst_variance_of(epsilon: float) -> float:
@@ -224,8 +226,8 @@ def worst_variance_of(epsilon: float) -> float:
     place = on_ladder(epsilon)
     if place is not None:
         return float(ladder().variances[place])
-    found = _mechanism(float(epsilon), float(epsilon))
-    return math.inf if found is None else 4.0 * found.worst_variance()
+    mechanism = _mechanism(float(epsilon), float(epsilon))
+    return math.inf if mechanism is None else 4.0 * mechanism.worst_variance()
 
 
 def best_variance(epsilon: float) -> float | None:
@@ -236,8 +238,8 @@ def best_variance(epsilon: float) -> float | None:
     >>> round(4 * best_variance(1.0), 3)
     3.992
     """
-    found = worst_variance_of(epsilon)
-    return found / 4.0 if math.isfinite(found) else None
+    variance = worst_variance_of(epsilon)
+    return variance / 4.0 if math.isfinite(variance) else None
 
 
 def best_mechanism(epsilon: float, low: float = -1.0, high: float = 1.0) -> GridMean | None:
@@ -256,12 +258,12 @@ STEP = 1e-4
 """How far epsilon is moved in the Lagrangian, as a part of it."""
 
 
-def priced_entries(found: Generated, epsilon: float, stretch: float = 1.0) -> Array:
+def priced_entries(generated: Generated, epsilon: float, stretch: float = 1.0) -> Array:
     """Return theta_j w_jx f_x(t_j) for each column and input, at an epsilon.
 
     Parameters
     ----------
-    found : Generated
+    generated : Generated
         With prices.
     epsilon : float
     stretch : float
@@ -272,34 +274,34 @@ def priced_entries(found: Generated, epsilon: float, stretch: float = 1.0) -> Ar
     MethodError
         Where the solution has no prices.
     """
-    prices = found.prices
+    prices = generated.prices
     if prices is None:
         raise MethodError("mean-channel", "a stored solution has no prices", "solve it for its epsilon")
-    column = (stretch * found.outputs)[:, None]
+    column = (stretch * generated.outputs)[:, None]
     values = (prices.curve * column - prices.slope) * column - prices.level
-    entries: Array = 2.0 * found.amounts[:, None] * values
-    return entries * np.where(found.patterns, 1.0, math.exp(-epsilon))
+    entries: Array = 2.0 * generated.amounts[:, None] * values
+    return entries * np.where(generated.patterns, 1.0, math.exp(-epsilon))
 
 
-def lagrangian_of(found: Generated, epsilon: float, stretch: float = 1.0) -> float:
+def lagrangian_of(generated: Generated, epsilon: float, stretch: float = 1.0) -> float:
     """Return the Lagrangian on [-1, 1] at an epsilon; see :func:`priced_entries`.
 
     Examples
     --------
-    >>> found = solved(1.0)
-    >>> abs(lagrangian_of(found, 1.0) / found.value - 1.0) < 1e-6
+    >>> generated = solved(1.0)
+    >>> abs(lagrangian_of(generated, 1.0) / generated.value - 1.0) < 1e-6
     True
-    >>> slope = (lagrangian_of(found, 1.001) - lagrangian_of(found, 0.999)) / 0.002
+    >>> slope = (lagrangian_of(generated, 1.001) - lagrangian_of(generated, 0.999)) / 0.002
     >>> near = (solved(1.02).value - solved(0.98).value) / 0.04
     >>> round(slope, 1), round(near, 1)
     (-8.1, -8.1)
     """
-    prices = found.prices
-    entries = priced_entries(found, epsilon, stretch)  # refuses where there are none
+    prices = generated.prices
+    entries = priced_entries(generated, epsilon, stretch)  # refuses where there are none
     assert prices is not None
-    grid = symmetric_grid(found.patterns.shape[1])
+    grid = symmetric_grid(generated.patterns.shape[1])
     own = math.fsum(prices.level) + float(prices.slope @ grid)
-    return own - found.constant + math.fsum(entries.ravel().tolist())
+    return own - generated.constant + math.fsum(entries.ravel().tolist())
 
 
 @lru_cache(maxsize=256)
@@ -311,5 +313,6 @@ def variance_slope(epsilon: float) -> float:
     >>> round(variance_slope(1.0), 1)
     -8.1
     """
-    found, step = solved(epsilon), STEP * epsilon
-    return (lagrangian_of(found, epsilon + step) - lagrangian_of(found, epsilon - step)) / (2.0 * step)
+    generated, step = solved(epsilon), STEP * epsilon
+    above, below = (lagrangian_of(generated, at) for at in (epsilon + step, epsilon - step))
+    return (above - below) / (2.0 * step)

@@ -46,8 +46,8 @@ def default_inputs(epsilon: float) -> int:
     >>> [default_inputs(epsilon) for epsilon in (0.5, 3.0, 4.0, 5.0, 10.0)]
     [21, 21, 31, 41, 41]
     """
-    wanted = (FEWEST - 1) * math.exp(min(3.0, 3.0 / 8.0 * max(0.0, epsilon - 3.0)))
-    return min(MOST, 2 * math.ceil(wanted / 2.0 - 0.25) + 1)
+    steps = (FEWEST - 1) * math.exp(min(3.0, 3.0 / 8.0 * max(0.0, epsilon - 3.0)))
+    return min(MOST, 2 * math.ceil(steps / 2.0 - 0.25) + 1)
 
 
 def symmetric_grid(size: int) -> Array:
@@ -116,8 +116,8 @@ def cheapest(prices: PatternPrices, small: float, outputs: Array | None = None) 
     Examples
     --------
     >>> prices = PatternPrices(np.array([1.0, 1.0]), np.array([-1.0, 1.0]), np.array([0.5, 0.5]))
-    >>> found = cheapest(prices, 0.5)
-    >>> round(float(found.values.min()), 6), round(float(found.outputs[found.values.argmin()]), 6)
+    >>> priced = cheapest(prices, 0.5)
+    >>> round(float(priced.values.min()), 6), round(float(priced.outputs[priced.values.argmin()]), 6)
     (-2.0, 0.0)
     """
     if outputs is None:
@@ -173,16 +173,16 @@ def proven_lower(prices: PatternPrices, grid: Array, small: float, outputs: Arra
     Newton's method; what is left is lifted with F's slope in the amount, which is at least n q.
     """
     count = len(grid)
-    found = cheapest(prices, small, outputs)
+    priced = cheapest(prices, small, outputs)
     amount = 0.0
     for _ in range(STEPS):
-        masses = small * count + (1.0 - small) * found.patterns.sum(axis=1)
-        more = float((-found.values / masses).max())
+        masses = small * count + (1.0 - small) * priced.patterns.sum(axis=1)
+        more = float((-priced.values / masses).max())
         if more <= 0.0:
             break
         amount += more
-        found = cheapest(prices.shifted(amount), small, outputs)
-    short = max(0.0, float((found.errors - found.values).max()))
+        priced = cheapest(prices.shifted(amount), small, outputs)
+    short = max(0.0, float((priced.errors - priced.values).max()))
     amount += short / (count * small)
     terms = np.concatenate([prices.level - amount, prices.slope * grid])
     slack = (len(terms) + 8) * 2.0 * UNIT * float(np.abs(terms).sum() + abs(amount) * count)

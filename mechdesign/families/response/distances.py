@@ -153,14 +153,14 @@ def spanner(distance: Array, stretch: float) -> NDArray[np.int64]:
     order = np.argsort(distance[first, second], kind="stable")
     ways = np.full((size, size), np.inf)
     np.fill_diagonal(ways, 0.0)
-    kept = []
+    pairs = []
     for i, j in zip(first[order].tolist(), second[order].tolist(), strict=True):
         length = float(distance[i, j])
         if ways[i, j] > (1.0 + stretch) * length:
-            kept.append((i, j))
+            pairs.append((i, j))
             np.minimum(ways, ways[:, [i]] + (length + ways[j]), out=ways)
             np.minimum(ways, ways[:, [j]] + (length + ways[i]), out=ways)
-    return np.array(sorted(kept), dtype=np.int64).reshape(-1, 2)
+    return np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
 
 
 def inner_lengths(distance: Array, edges: NDArray[np.int64]) -> Array:

@@ -45,8 +45,8 @@ class WithoutCustom:
 
     def __call__(self, channel: cvxpy.Variable) -> list[cvxpy.Constraint]:
         """Return the constraints that are kept."""
-        found = enumerate(self.given(channel))
-        return [item for number, item in found if custom_name(number) not in self.dropped]
+        numbered = enumerate(self.given(channel))
+        return [item for number, item in numbered if custom_name(number) not in self.dropped]
 
 
 @frozen_problem(eq=False)
@@ -77,14 +77,14 @@ class ExtendedResponse(RandomizedResponse):
 
     own_constraints: Callable[[cvxpy.Variable], Sequence[cvxpy.Constraint]] | None = checked(
         "``own_constraints(channel)`` returns a list of convex cvxpy constraints.",
-        lambda _, given: given,
+        lambda _, constraints: constraints,
         form="callable",
         default=None,
     )
     own_utility: Callable[[cvxpy.Variable], cvxpy.Expression] | None = checked(
         "``own_utility(channel)`` returns a concave cvxpy expression to maximise instead of "
         "``utility``; ``utility`` then only sets the number of reports.",
-        lambda _, given: given,
+        lambda _, utility: utility,
         form="callable",
         default=None,
     )
@@ -145,9 +145,9 @@ class ExtendedResponse(RandomizedResponse):
                     "own_constraints", f"number {number} is not a cvxpy constraint: {constraint!r}"
                 )
             if not constraint.is_dcp():
-                shown = " ".join(str(constraint).split())
+                text = " ".join(str(constraint).split())
                 raise ParameterError(
-                    "own_constraints", f"number {number} is not convex: {shown}", "see cvxpy's DCP rules"
+                    "own_constraints", f"number {number} is not convex: {text}", "see cvxpy's DCP rules"
                 )
         for number, constraint in enumerate(constraints):
             self._only_the_channel(f"own_constraints: number {number}", constraint, channel)
@@ -165,12 +165,12 @@ class ExtendedResponse(RandomizedResponse):
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return also by how much the channel that would run violates the own constraints."""
-        found = super().certificates(solution)
+        certificates = super().certificates(solution)
         if self.own_constraints is None:
-            return found
+            return certificates
         violation = self.residuals({"channel": solution.mechanism().channel})["own_constraints"]
         own = Certificate("own constraints", violation <= OWN_TOLERANCE, False, {"violation": violation})
-        return (*found, own)
+        return (*certificates, own)
 
     def _constraints(self, channel: Any) -> list[cvxpy.Constraint]:
         if self.own_constraints is None:

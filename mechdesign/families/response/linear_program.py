@@ -200,8 +200,8 @@ class ChannelPrices:
 
         assert isinstance(problem, RandomizedResponse)
         gains, offset = problem.centred_weights()
-        found = lagrangian(compact_program(problem, gains), self.result)
-        return None if found is None else found + offset
+        value = lagrangian(compact_program(problem, gains), self.result)
+        return None if value is None else value + offset
 
     def binding(self) -> Sequence[Binding]:
         """Return the prices of privacy for each report, and of delta over all pairs of answers.
@@ -219,9 +219,9 @@ class ChannelPrices:
         elif problem.delta == 0 or problem.notion != "ldp":
             return self._of_reports(np.exp(-problem.epsilon) * prices[n * m :].reshape(n, m))
         count = len(shrink) * m
-        found = self._of_reports(shrink[:, None] * prices[:count].reshape(len(shrink), m))
+        bindings = self._of_reports(shrink[:, None] * prices[:count].reshape(len(shrink), m))
         excess = prices[count:] if distance is None else prices[:0]
-        return [*found, Binding("delta", float(excess.sum()), int((excess > 0).sum()))]
+        return [*bindings, Binding("delta", float(excess.sum()), int((excess > 0).sum()))]
 
     def _of_reports(self, prices: Array) -> list[Binding]:
         from mechdesign.core.prices import Binding

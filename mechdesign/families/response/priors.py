@@ -164,16 +164,16 @@ def pattern_information(prior: Array, patterns: Array) -> Array:
 
     Examples
     --------
-    >>> found = pattern_information(np.array([1e-170, 1.0]), np.array([[3.0], [1.0]]))
-    >>> round(float(found[0]) / 1e-170, 9)  # (3 log 3 - 2) / log 2
+    >>> information = pattern_information(np.array([1e-170, 1.0]), np.array([[3.0], [1.0]]))
+    >>> round(float(information[0]) / 1e-170, 9)  # (3 log 3 - 2) / log 2
     1.86949742
     """
     averages = prior @ patterns
     relative = np.empty_like(patterns)
     for place, row in enumerate(patterns):  # the differences are exact where entries are equal
         relative[place] = (prior @ (row - patterns)) / averages
-    found: Array = averages * (prior @ _divergence(relative)) / math.log(2.0)
-    return found
+    information: Array = averages * (prior @ _divergence(relative)) / math.log(2.0)
+    return information
 
 
 def _divergence(change: Array) -> Array:
@@ -182,5 +182,5 @@ def _divergence(change: Array) -> Array:
     t = np.where(small, change, 0.0)
     series = t * t * (1 / 2 - t * (1 / 6 - t * (1 / 12 - t * (1 / 20 - t / 30))))
     ratio = np.where(small, 1.0, np.maximum(1.0 + change, 0.0))
-    found: Array = np.where(small, series, ratio * np.log(np.maximum(ratio, TINY)) - (ratio - 1.0))
-    return found
+    divergence: Array = np.where(small, series, ratio * np.log(np.maximum(ratio, TINY)) - (ratio - 1.0))
+    return divergence

@@ -107,11 +107,11 @@ def solve_staircase(problem: RandomizedResponse) -> Outcome:
     from mechdesign.solvers.linear import solve_equality_form
 
     patterns = all_patterns(problem.size, math.exp(problem.epsilon))
-    found = pattern_information(problem.prior, patterns)
-    unit = float(found.max())  # the tolerances of a solver are absolute
+    information = pattern_information(problem.prior, patterns)
+    unit = float(information.max())  # the tolerances of a solver are absolute
     if unit <= 0.0:
         return _nothing(problem)
-    values = found / unit
+    values = information / unit
     shares, prices = solve_equality_form(values, patterns, np.ones(problem.size))
     used = np.argsort(-shares, kind="stable")[: problem.reports]
     channel = np.zeros((problem.size, problem.reports))

@@ -22,7 +22,7 @@ def quantities(problem: MeanChannel, solution: Solution[Any]) -> dict[str, Any]:
     that of the hybrid mechanism (worst case only).
     """
     least = any_mechanism_bound(problem.epsilon, problem.criterion, len(problem.knots()))
-    found: dict[str, Any] = {
+    numbers: dict[str, Any] = {
         "any_mechanism": least,
         "above_any": solution.value / least - 1.0,
         "reports": int(np.shape(solution.variables["channel"])[1]),
@@ -30,7 +30,7 @@ def quantities(problem: MeanChannel, solution: Solution[Any]) -> dict[str, Any]:
     }
     if problem.criterion == "worst":
         rivals = {name: float(WORST_VARIANCES[name](problem.epsilon)) / 4.0 for name in RIVALS}
-        found |= {
+        numbers |= {
             **rivals,
             "below_hybrid": 1.0 - solution.value / rivals["hybrid"],
             "piecewise_over_duchi": rivals["piecewise"] / rivals["duchi"],
@@ -38,4 +38,4 @@ def quantities(problem: MeanChannel, solution: Solution[Any]) -> dict[str, Any]:
             "laplace_less_piecewise": rivals["laplace"] - rivals["piecewise"],
             "laplace_over_duchi": rivals["laplace"] / rivals["duchi"],
         }
-    return found
+    return numbers

@@ -34,9 +34,7 @@ from mechdesign.core.validation import in_range
 from mechdesign.families.mean import Piecewise
 from mechdesign.families.mean.interval import MeanInterval, least_offset, value_at, worst_value
 from mechdesign.families.mean.papers import (
-    printed_tables as printed,
-    printed_tables as printed_errors,
-    printed_tables as printed_rows,
+    printed_tables,
 )
 from mechdesign.families.mean.papers.printed_tables import (
     COMPARED,
@@ -200,7 +198,7 @@ def quantities(problem: MeanInterval, solution: Solution[Any]) -> dict[str, Any]
     audit, means, m = problem.audit(solution.variables), problem.means, problem.attributes
     a, b = start / (end - start), (1.0 - end) / (end - start)
     least = least_offset(problem.epsilon) if problem.epsilon > 0 else math.inf
-    found = {
+    numbers = {
         "a": a,
         "b": b,
         "true_epsilon": audit.true_epsilon,
@@ -211,24 +209,24 @@ def quantities(problem: MeanInterval, solution: Solution[Any]) -> dict[str, Any]
         "share_of_ones": [start + (end - start) * mean for mean in means],
     }
     if means[0] == means[1]:
-        found["given_users_value"] = solution.value - means[0] * (1.0 - means[0])
-        found |= _theorem_2(problem, means[0])
-    if problem.epsilon == printed_rows.EPSILON:
-        found |= _rows()
-    if problem.epsilon in printed.PRINTED_RANKS:
-        found |= _tables(problem.epsilon)
-    return found
+        numbers["given_users_value"] = solution.value - means[0] * (1.0 - means[0])
+        numbers |= _theorem_2(problem, means[0])
+    if problem.epsilon == printed_tables.EPSILON:
+        numbers |= _rows()
+    if problem.epsilon in printed_tables.PRINTED_RANKS:
+        numbers |= _tables(problem.epsilon)
+    return numbers
 
 
 def _rows() -> dict[str, Any]:
     """Return figures of tables 4 and 5 and of the error without privacy, which no parameter changes."""
-    low, high = printed_rows.no_dp_ends()
+    low, high = printed_tables.no_dp_ends()
     return {
-        "table_5_rows": printed_rows.rows_that_follow(),
-        "table_4_and_5_means": printed_rows.means_repeated(),
+        "table_5_rows": printed_tables.rows_that_follow(),
+        "table_4_and_5_means": printed_tables.means_repeated(),
         "no_dp_least": low,
         "no_dp_most": high,
-        "no_dp_mean": printed_rows.no_dp_mean(),
+        "no_dp_mean": printed_tables.no_dp_mean(),
     }
 
 
@@ -251,27 +249,27 @@ def _theorem_2(problem: MeanInterval, mean: float) -> dict[str, float]:
 
 def _tables(epsilon: float) -> dict[str, Any]:
     """Return figures of the tables of the paper at one of its epsilons."""
-    row, data_sets = printed.PRINTED_RANKS[epsilon], printed.PAPER_DATA_SETS
-    sums = printed.rank_sums(row, data_sets)
-    fitting = printed.repairs(epsilon)
-    found: dict[str, Any] = {
-        "possible_ranks": printed.possible_ranks(row, data_sets),
-        "friedman_p_value": friedman_p_value(printed.PRINTED_STATISTICS[epsilon], len(row)),
+    row, data_sets = printed_tables.PRINTED_RANKS[epsilon], printed_tables.PAPER_DATA_SETS
+    sums = printed_tables.rank_sums(row, data_sets)
+    fitting = printed_tables.repairs(epsilon)
+    numbers: dict[str, Any] = {
+        "possible_ranks": printed_tables.possible_ranks(row, data_sets),
+        "friedman_p_value": friedman_p_value(printed_tables.PRINTED_STATISTICS[epsilon], len(row)),
         "single_repairs": len(fitting),
-        "variance_degrees": printed.residual_degrees(),
-        "variance_p_value": printed.variance_analysis(data_sets)[1],
+        "variance_degrees": printed_tables.residual_degrees(),
+        "variance_p_value": printed_tables.variance_analysis(data_sets)[1],
     }
     if sums is not None:
-        found["rank_total"] = sum(sums)
-        found["friedman_of_ranks"] = printed.statistic_of(sums, data_sets)
+        numbers["rank_total"] = sum(sums)
+        numbers["friedman_of_ranks"] = printed_tables.statistic_of(sums, data_sets)
     if len(fitting) == 1:
-        found["repaired_rank"] = fitting[0][1]
-    for reading in printed_errors.READINGS:
-        ending = "" if reading == printed_errors.CENTRED else f"_{reading}"
-        outside = printed_errors.errors_outside(epsilon, reading)
-        found |= {f"table_8_{name}{ending}": abs(number) for name, number in outside.items()}
-        found[f"table_8_possible{ending}"] = printed_errors.possible_cells(reading)
-    return found
+        numbers["repaired_rank"] = fitting[0][1]
+    for reading in printed_tables.READINGS:
+        ending = "" if reading == printed_tables.CENTRED else f"_{reading}"
+        outside = printed_tables.errors_outside(epsilon, reading)
+        numbers |= {f"table_8_{name}{ending}": abs(number) for name, number in outside.items()}
+        numbers[f"table_8_possible{ending}"] = printed_tables.possible_cells(reading)
+    return numbers
 
 
 Codes = NDArray[np.int64]
@@ -285,10 +283,10 @@ ROWS = 2_000
 def interval_bits(start: float, end: float, attributes: int, self_normalized: bool) -> Entrant:
     """Return randomized censoring with the interval [start, end], private or not, as an entrant."""
 
-    def run(drawn: Codes, values: Array, rng: np.random.Generator) -> Array:
+    def run(attribute_of: Codes, values: Array, rng: np.random.Generator) -> Array:
         bits = rng.random(len(values)) < start + (end - start) * values
-        ones = np.bincount(drawn[bits], minlength=attributes)
-        counts = np.bincount(drawn, minlength=attributes)
+        ones = np.bincount(attribute_of[bits], minlength=attributes)
+        counts = np.bincount(attribute_of, minlength=attributes)
         divisor = counts if self_normalized else len(values) / attributes
         shares = np.divide(ones, divisor, dtype=np.float64)
         means: Array = (shares - start) / (end - start)
@@ -301,9 +299,9 @@ def duchi_bits(epsilon: float, attributes: int) -> Entrant:
     """Return Duchi's mechanism on [-1, 1] times m, which is Harmony, as an entrant."""
     size = float(duchi_value(epsilon))
 
-    def run(drawn: Codes, values: Array, rng: np.random.Generator) -> Array:
+    def run(attribute_of: Codes, values: Array, rng: np.random.Generator) -> Array:
         bits = rng.random(len(values)) < 0.5 + (2.0 * values - 1.0) / (2.0 * size)
-        signed = np.bincount(drawn, weights=np.where(bits, size, -size), minlength=attributes)
+        signed = np.bincount(attribute_of, weights=np.where(bits, size, -size), minlength=attributes)
         return _from_sums(signed, attributes, len(values))
 
     return run
@@ -312,9 +310,9 @@ def duchi_bits(epsilon: float, attributes: int) -> Entrant:
 def numbers(mechanism: MeanMechanism, attributes: int) -> Entrant:
     """Return a mechanism on [-1, 1] whose reports are unbiased numbers, times m, as an entrant."""
 
-    def run(drawn: Codes, values: Array, rng: np.random.Generator) -> Array:
+    def run(attribute_of: Codes, values: Array, rng: np.random.Generator) -> Array:
         reports = mechanism.randomize(2.0 * values - 1.0, rng=rng)
-        sums = np.bincount(drawn, weights=reports, minlength=attributes)
+        sums = np.bincount(attribute_of, weights=reports, minlength=attributes)
         return _from_sums(sums, attributes, len(values))
 
     return run
@@ -377,20 +375,20 @@ def errors_on(
     truth = (np.bincount(owners, minlength=rows) @ table) / users
     errors = {}
     for name, run in methods.items():
-        drawn = rng.integers(0, attributes, users)
-        estimate = run(drawn, table[owners, drawn], rng)
+        attribute_of = rng.integers(0, attributes, users)
+        estimate = run(attribute_of, table[owners, attribute_of], rng)
         errors[name] = float(np.sqrt(np.mean((estimate - truth) ** 2)))
     return errors
 
 
 def summary(errors: Mapping[str, list[float]]) -> dict[str, float]:
     """Return mean errors, mean ranks and Friedman's test of the five methods of the paper."""
-    found = {f"rmse_{name}": float(np.mean(values)) for name, values in errors.items()}
+    results = {f"rmse_{name}": float(np.mean(values)) for name, values in errors.items()}
     table = np.array([errors[name] for name in COMPARED]).T
     ranks = mean_ranks(table)
-    found |= {f"rank_{name}": float(rank) for name, rank in zip(COMPARED, ranks, strict=True)}
+    results |= {f"rank_{name}": float(rank) for name, rank in zip(COMPARED, ranks, strict=True)}
     statistic = friedman(ranks, len(table))
-    return {**found, "friedman": statistic, "p_value": friedman_p_value(statistic, len(COMPARED))}
+    return {**results, "friedman": statistic, "p_value": friedman_p_value(statistic, len(COMPARED))}
 
 
 def simulation(

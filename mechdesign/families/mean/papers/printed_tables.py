@@ -137,12 +137,12 @@ def rank_sum(printed: str, data_sets: int) -> int | None:
     >>> rank_sum("3.83", 30), rank_sum("2.86", 30), rank_sum("1.44", 30)  # 115/30 and 86/30 = 2.8666...
     (115, 86, None)
     """
-    shown, places = Fraction(printed), len(printed.partition(".")[2])
+    number, places = Fraction(printed), len(printed.partition(".")[2])
     unit = Fraction(1, 10**places)
-    candidate = floor((shown + unit) * data_sets)
-    if candidate == (shown + unit) * data_sets:
+    candidate = floor((number + unit) * data_sets)
+    if candidate == (number + unit) * data_sets:
         candidate -= 1  # the next decimal begins there
-    return candidate if Fraction(candidate, data_sets) >= shown - unit / 2 else None
+    return candidate if Fraction(candidate, data_sets) >= number - unit / 2 else None
 
 
 def possible_ranks(printed: Ranks, data_sets: int) -> int:
@@ -191,14 +191,14 @@ def repairs(epsilon: float) -> tuple[tuple[str, float], ...]:
     total = PAPER_DATA_SETS * len(COMPARED) * (len(COMPARED) + 1) // 2
     if sums is None or sum(sums) == total:
         return ()
-    found = []
+    fitting = []
     for place, name in enumerate(COMPARED):
         changed = [*sums]
         changed[place] += total - sum(sums)
         fits = abs(statistic_of(changed, PAPER_DATA_SETS) - PRINTED_STATISTICS[epsilon]) <= LAST_DIGIT
         if PAPER_DATA_SETS <= changed[place] <= len(COMPARED) * PAPER_DATA_SETS and fits:
-            found.append((name, changed[place] / PAPER_DATA_SETS))
-    return tuple(found)
+            fitting.append((name, changed[place] / PAPER_DATA_SETS))
+    return tuple(fitting)
 
 
 def residual_degrees() -> float:
@@ -335,12 +335,12 @@ def errors_outside(epsilon: float, reading: str = CENTRED) -> dict[str, float]:
     {'opt': 0.0, 'baseline': 0.0, 'duchi': 25.3, 'piecewise': 7.3, 'harmony': 17.5}
     """
     part = 1.0 / math.sqrt(2.0 * ATTRIBUTES * PAPER_DATA_SETS)
-    found = {}
+    outside = {}
     for name, printed in zip(COMPARED, PRINTED_ERRORS[epsilon], strict=True):
         low, high = possible_errors(name, epsilon, reading)
         nearest = min(max(printed, low), high)
-        found[name] = (printed / nearest - 1.0) / part
-    return found
+        outside[name] = (printed / nearest - 1.0) / part
+    return outside
 
 
 def possible_cells(reading: str) -> int:
@@ -388,7 +388,7 @@ def rows_that_follow() -> int:
     """
     ranked = [mean_ranks(np.array([errors])) for _, errors, _ in PRINTED_ROWS]
     return sum(
-        bool((found == ranks).all()) for found, (_, _, ranks) in zip(ranked, PRINTED_ROWS, strict=True)
+        bool((computed == ranks).all()) for computed, (_, _, ranks) in zip(ranked, PRINTED_ROWS, strict=True)
     )
 
 

@@ -59,8 +59,8 @@ def basic_solution(epsilon: float, delta: float, basis: Sequence[int], printed: 
     [0.62, 0.62]
     """
     columns = [number - 1 for number in basis]
-    found = np.linalg.solve(coefficients(epsilon)[:, columns], right_side(epsilon, delta, printed))
-    return np.array([found[columns.index(0)], found[columns.index(1)]])
+    solution = np.linalg.solve(coefficients(epsilon)[:, columns], right_side(epsilon, delta, printed))
+    return np.array([solution[columns.index(0)], solution[columns.index(1)]])
 
 
 def reduced_costs(epsilon: float, prior: Sequence[float] | Array, basis: Sequence[int]) -> Array:
@@ -72,8 +72,8 @@ def reduced_costs(epsilon: float, prior: Sequence[float] | Array, basis: Sequenc
     inside = [number - 1 for number in basis]
     outside = [column for column in range(8) if column not in inside]
     prices = np.linalg.solve(matrix[:, inside].T, costs[inside])
-    found: Array = costs[outside] - prices @ matrix[:, outside]
-    return found
+    reduced: Array = costs[outside] - prices @ matrix[:, outside]
+    return reduced
 
 
 def quantities(problem: RandomizedResponse, solution: Solution[Any]) -> dict[str, Any]:
@@ -84,15 +84,15 @@ def quantities(problem: RandomizedResponse, solution: Solution[Any]) -> dict[str
     """
     mechanism = solution.mechanism()
     audit = mechanism.audit()
-    found: dict[str, Any] = {
+    numbers: dict[str, Any] = {
         "true_epsilon": audit.true_epsilon,
         "least_delta": audit.least_delta,
         "entry_delta": audit.entry_delta,
         "reported_symbols": int(mechanism.possible_reports().sum()),
     }
     if problem.distance is None and (problem.size, problem.reports) == (2, 2) and 0 < problem.epsilon < 300:
-        found |= _tableau(problem)
-    return found
+        numbers |= _tableau(problem)
+    return numbers
 
 
 def _tableau(problem: RandomizedResponse) -> dict[str, Any]:
