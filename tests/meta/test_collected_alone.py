@@ -16,7 +16,9 @@ PROGRAM = "import pytest, sys\nsys.exit(pytest.main(['-q', '-p', 'no:cacheprovid
 @pytest.mark.parametrize("problem", ["marginals/marginal_views", "response/randomized_response"])
 def test_examples_of_a_problem_pass_alone(problem: str, tmp_path: Path) -> None:
     script, printed = tmp_path / "alone.py", tmp_path / "printed"
-    script.write_text(PROGRAM.format(place=f"mechdesign/families/{problem}/problem.py"), encoding="utf-8")
+    places = [f"mechdesign/families/{problem}{ending}" for ending in (".py", "/problem.py")]
+    place = next(path for path in places if (ROOT / path).is_file())
+    script.write_text(PROGRAM.format(place=place), encoding="utf-8")
     code, _ = warm.run_script(script, ROOT, {**os.environ, "PYTHONPATH": str(ROOT)}, printed)
     text = printed.read_text(encoding="utf-8")
     assert code == 0, text

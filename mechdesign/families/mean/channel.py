@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -23,8 +23,9 @@ from mechdesign.core.validation import privacy_epsilon
 from mechdesign.families.mean import GridMean
 from mechdesign.families.mean.column_generation import ChannelDesign, refined
 from mechdesign.families.mean.patterns import Array, default_inputs, largest_output, symmetric_grid
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
 
 LIMITS = (1e-3, 16.0)
 """Between these epsilons linear programs tell the patterns apart."""
@@ -304,6 +305,9 @@ def criterion_value(knots: Array, means: Array, moments: Array, criterion: str) 
 
 def figures(problem: MeanChannel, solution: Solution[Any]) -> list[Figure]:
     """Return figures of the report of each number and of its variance."""
+    from mechdesign.show.figure import Figure, Panel
+    from mechdesign.show.marks import Line
+
     channel = np.asarray(solution.variables["channel"], dtype=np.float64)
     outputs = np.asarray(solution.variables["output_values"], dtype=np.float64)
     knots = np.asarray(problem.knots(), dtype=np.float64)

@@ -32,28 +32,28 @@ Dual: prices y with y . s >= mu(s) for all s. Any y becomes feasible by adding t
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.figures import MOST_HEAT, channel_figures
 from mechdesign.collect.kary import KaryChannel
 from mechdesign.core.method import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.response import (
-    convex_program as convex,
+    convex_program,
     extreme_points,
     interior_point,
     linear_program,
-    noise as geometric,
-    noise as planar_noise,
+    noise,
 )
 from mechdesign.families.response.linear_program import polished
 from mechdesign.families.response.priors import pattern_information
 from mechdesign.families.response.randomized_response import RandomizedResponse
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line, Points, Polygon
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
+    from mechdesign.show.marks import Line
 
 DENSE_LIMIT = 1024
 """Up to this many answers the channel is a plain (n, n) array; above, a structured KaryChannel."""
@@ -179,7 +179,7 @@ METHODS = (
            "keep the k most likely answers, k by the n-ary formula", solve_closed_form, why_no_closed_form),
     Method("geometric", RandomizedResponse, "analytic",
            "truncated geometric channel and its best remap, for metric privacy on a line",
-           geometric.truncated_geometric, geometric.why_no_geometric),
+           noise.truncated_geometric, noise.why_no_geometric),
     Method("staircase", RandomizedResponse, "numeric",
            "exact maximum of the mutual information by a linear program over staircase columns",
            solve_staircase, why_no_staircase),
@@ -190,21 +190,23 @@ METHODS = (
            linear_program.run, linear_program.why_not),
     Method("convex", RandomizedResponse, "numeric",
            "declarative cvxpy model, accepts custom convex constraints and concave utilities",
-           convex.run, convex.why_not),
+           convex_program.run, convex_program.why_not),
     Method("extreme-points", RandomizedResponse, "numeric",
            "all extreme points of the polytope of channels, n <= 4",
            extreme_points.run, extreme_points.why_not),
     Method("planar-remapped", RandomizedResponse, "heuristic",
            "planar Laplace noise, each observed point mapped to the best report",
-           planar_noise.remapped, planar_noise.why_no_noise),
+           noise.remapped, noise.why_no_noise),
     Method("planar-laplace", RandomizedResponse, "heuristic",
            "planar Laplace noise, each observed point moved to the nearest location",
-           planar_noise.nearest, planar_noise.why_not_nearest),
+           noise.nearest, noise.why_not_nearest),
 )  # fmt: skip
 
 
 def figures(problem: RandomizedResponse, solution: Solution[Any]) -> list[Figure]:
     """Return the polygon with the optimum and its level line where it is one, and the channel as cells."""
+    from mechdesign.collect.figures import MOST_HEAT, channel_figures
+
     if max(problem.size, problem.reports) > MOST_HEAT:
         return []
     channel = np.asarray(solution.variables["channel"], dtype=np.float64)
@@ -224,6 +226,9 @@ def figures(problem: RandomizedResponse, solution: Solution[Any]) -> list[Figure
 
 
 def _polygon(problem: RandomizedResponse, channel: Array) -> Figure:
+    from mechdesign.show.figure import Figure, Panel
+    from mechdesign.show.marks import Points, Polygon
+
     corners = extreme_points.extreme_points(problem)[:, [0, 1], [0, 1]]
     middle = corners.mean(axis=0)
     order = np.argsort(np.arctan2(corners[:, 1] - middle[1], corners[:, 0] - middle[0]))
@@ -259,6 +264,8 @@ def solution_value(weights: Array, channel: Array) -> float:
 
 def _level_line(slope: Array, best: Array, value: float) -> list[Line]:
     """Return the channels in the unit square that are as good as the chosen one; none where all are."""
+    from mechdesign.show.marks import Line
+
     if not slope.any():
         return []
     along = np.array([-slope[1], slope[0]]) / np.hypot(*slope)
