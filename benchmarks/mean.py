@@ -59,7 +59,7 @@ def mechanisms() -> list[MeanMechanism]:
 
 def solved_channel() -> GridMean:
     """Return the solution of ``mean-channel``."""
-    from mechdesign.families.mean.channel.best import best_mechanism
+    from mechdesign.families.mean.optimal_channel import best_mechanism
 
     found = best_mechanism(EPSILON, 0.0, 1.0)
     assert found is not None

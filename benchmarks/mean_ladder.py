@@ -10,11 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from mechdesign.core.errors import MethodError
-from mechdesign.families.mean.optimal.channel import ACCURACY, deployed
-from mechdesign.families.mean.optimal.design import ChannelDesign
-from mechdesign.families.mean.optimal.generation import Generated, generate_columns, refined
-from mechdesign.families.mean.optimal.grids import default_inputs, symmetric_grid
-from mechdesign.families.mean.optimal.ladder import FILE
+from mechdesign.families.mean.column_generation import ChannelDesign, Generated, generate_columns, refined
+from mechdesign.families.mean.optimal_channel import ACCURACY, FILE, deployed
+from mechdesign.families.mean.patterns import default_inputs, symmetric_grid
 
 RUNGS = sorted(
     {

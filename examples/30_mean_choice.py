@@ -4,8 +4,8 @@ import numpy as np
 
 import mechdesign as md
 from mechdesign.families.mean import WORST_VARIANCES
-from mechdesign.families.mean.channel.any_mechanism import any_mechanism_bound
-from mechdesign.families.mean.channel.best import best_mechanism
+from mechdesign.families.mean.channel import any_mechanism_bound
+from mechdesign.families.mean.optimal_channel import best_mechanism
 
 # 1. The published "optimal" one-bit interval and the private one, side by side.
 comparison = md.compare(md.MeanInterval(epsilon=1.0, mean=0.5, attributes=36))

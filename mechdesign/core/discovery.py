@@ -1,9 +1,10 @@
 """What belongs to a problem, found by name beside its class or in its papers: methods, figures, quantities.
 
 A problem in the module ``families/mean/interval.py`` has its table ``METHODS`` there or in
-``interval_methods.py``, and what reproduces its sources in ``families/mean/papers/interval.py``. Where it
-has a folder of its own, ``interval/problem.py``, all modules of that folder and of ``papers/interval/``
-belong to it.
+``interval_methods.py``, and what reproduces its sources in ``families/mean/papers/interval.py``. A method in
+a file of its own is found where that file is named ``interval_<word>.py`` and has a line that begins with
+``METHOD = ``. Where the problem has a folder of its own, ``interval/problem.py``, all modules of that folder
+and of ``papers/interval/`` belong to it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from mechdesign.core.problem import Problem
 
 METHODS, OWN_FOLDER = "_methods", "problem"
 """The ending of the module of a problem's methods, and the module of a problem in a folder of its own."""
+
+ONE_METHOD = "\nMETHOD = "
+"""In the text of a module with one method."""
 
 
 def modules_of(problem_class: type[Problem], word: str = "") -> Iterator[ModuleType]:
@@ -61,6 +65,9 @@ def _names(own: str) -> Iterator[str]:
     for name in (f"{own}{METHODS}", f"{package}.{PAPERS}.{last}"):
         if _exists(name):
             yield name
+    for module_info in pkgutil.iter_modules(getattr(sys.modules.get(package), "__path__", ())):
+        if module_info.name.startswith(f"{last}_") and _has(f"{package}.{module_info.name}", ONE_METHOD):
+            yield f"{package}.{module_info.name}"
 
 
 def _exists(name: str) -> bool:
@@ -71,7 +78,7 @@ def _exists(name: str) -> bool:
 
 
 def _has(name: str, word: str) -> bool:
-    """Whether the text of a module has a word; also where the text is not in a file of its own."""
+    """Whether the text of a module has a word, or is not in a file of its own."""
     module = sys.modules.get(name)
     spec = None if module is not None else importlib.util.find_spec(name)
     file = getattr(module, "__file__", None) if module is not None else spec and spec.origin

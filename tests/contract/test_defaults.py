@@ -38,7 +38,7 @@ def test_no_default_loses_to_another_method(name):
 
 def test_a_default_that_loses_is_noticed(monkeypatch):
     """As the default was before: an interior point that stops far from the optimum of a linear program."""
-    from mechdesign.families.response.randomized_response import interior_point
+    from mechdesign.families.response import interior_point
 
     places = [[float(abs(i - j)) for j in range(40)] for i in range(40)]
     utility = [[-entry for entry in row] for row in places]

@@ -29,7 +29,7 @@ from mechdesign.families.mean import (
     Piecewise,
     SquareWave,
 )
-from mechdesign.families.mean.table import ColumnRanges
+from mechdesign.families.mean.attribute_tables import ColumnRanges
 from tests.support.attacks import NO_NUMBERS, LyingArray, LyingInt, guises_of_distances, guises_of_integers
 
 ROWS = [[3 * 2**60, 2**60], [2**60, 3 * 2**60]]

@@ -21,7 +21,7 @@ from mechdesign.collect.written import digest
 from mechdesign.core.errors import DataError, ModelFileError, ParameterError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Harmony, Laplace, SquareWave
-from mechdesign.families.mean.collect import AttributeAggregator
+from mechdesign.families.mean.attribute_tables import AttributeAggregator
 
 
 @pytest.fixture(scope="module")

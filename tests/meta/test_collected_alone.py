@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = "import pytest, sys\nsys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', {place!r}]))\n"
 
 
-@pytest.mark.parametrize("problem", ["marginals/marginal_views", "response/randomized_response/problem"])
+@pytest.mark.parametrize("problem", ["marginals/marginal_views", "response/randomized_response"])
 def test_examples_of_a_problem_pass_alone(problem: str, tmp_path: Path) -> None:
     script, printed = tmp_path / "alone.py", tmp_path / "printed"
     script.write_text(PROGRAM.format(place=f"mechdesign/families/{problem}.py"), encoding="utf-8")

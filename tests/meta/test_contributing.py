@@ -39,8 +39,9 @@ def folder(tmp_path_factory) -> Path:
     shutil.copytree(models_folder(), top / "models")
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (code,) = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "METHOD = " in block]
-    (package,) = re.findall(r"from (mechdesign\.families\.[\w.]+)\.problem import", code)
-    (top / Path(*package.split(".")) / "plain.py").write_text(code, encoding="utf-8")
+    (problem,) = re.findall(r"from (mechdesign\.families\.[\w.]+) import RandomizedResponse", code)
+    (name,) = re.findall(r"Save it .* as `(\w+\.py)`", page)
+    (top / Path(*problem.split(".")).parent / name).write_text(code, encoding="utf-8")
     return top
 
 

@@ -30,7 +30,7 @@ ONE_CONTRACT = {
     "outlook": "what is said of a solution before it is built, found by the name of its module",
 }
 """Public functions that several modules of the toolkit define for one purpose. In tables of methods
-(``methods.py``), functions have the names of the methods."""
+(``<problem>_methods.py``), functions have the names of the methods."""
 
 
 CLASS = re.compile(r"^[ \t]*class (\w+)[:(]", re.MULTILINE)
@@ -67,7 +67,7 @@ def repeated_functions(package):
     found = {}
     for path in sorted(package.rglob("*.py")):
         module = path.relative_to(package).as_posix()
-        if "papers" in path.relative_to(package).parts or path.name == "methods.py":
+        if "papers" in path.relative_to(package).parts or path.name.endswith("methods.py"):
             continue
         for name in set(FUNCTION.findall(path.read_text(encoding="utf-8"))):
             found.setdefault(name, []).append(module)

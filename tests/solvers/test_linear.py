@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from mechdesign.core.errors import MethodError
 from mechdesign.families.response import RandomizedResponse
-from mechdesign.families.response.randomized_response.rows import compact_program
+from mechdesign.families.response.linear_program import compact_program
 from mechdesign.solvers.linear import LinearProgram, proven_bound, solve_equality_form, solve_linear
 from tests.support.exact import simplex_maximum
 

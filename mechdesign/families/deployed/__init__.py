@@ -6,13 +6,13 @@ PROBLEMS: tuple[str, ...] = ("DeployedFrequencies", "DeployedHistogram")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mechdesign.families.deployed.frequencies.problem import DeployedFrequencies as DeployedFrequencies
-    from mechdesign.families.deployed.histogram.problem import DeployedHistogram as DeployedHistogram
+    from mechdesign.families.deployed.frequencies import DeployedFrequencies as DeployedFrequencies
+    from mechdesign.families.deployed.histogram import DeployedHistogram as DeployedHistogram
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
-            "frequencies.problem": "DeployedFrequencies",
-            "histogram.problem": "DeployedHistogram",
+            "frequencies": "DeployedFrequencies",
+            "histogram": "DeployedHistogram",
         },
     )

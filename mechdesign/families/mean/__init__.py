@@ -14,15 +14,18 @@ EXPORTS = ("choose",)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from mechdesign.families.mean.attribute_tables import AttributeAggregator as AttributeAggregator
     from mechdesign.families.mean.attributes import AttributeSampling as AttributeSampling, Harmony as Harmony
     from mechdesign.families.mean.bits import CensoringInterval as CensoringInterval, Duchi as Duchi
-    from mechdesign.families.mean.channel.problem import MeanChannel as MeanChannel
-    from mechdesign.families.mean.collect import AttributeAggregator as AttributeAggregator
+    from mechdesign.families.mean.channel import MeanChannel as MeanChannel
+    from mechdesign.families.mean.continuous import (
+        Hybrid as Hybrid,
+        Laplace as Laplace,
+        Piecewise as Piecewise,
+    )
     from mechdesign.families.mean.discrete import DiscretePiecewise as DiscretePiecewise
     from mechdesign.families.mean.grid import GridMean as GridMean
-    from mechdesign.families.mean.interval.problem import MeanInterval as MeanInterval
-    from mechdesign.families.mean.laplace import Laplace as Laplace
-    from mechdesign.families.mean.piecewise import Hybrid as Hybrid, Piecewise as Piecewise
+    from mechdesign.families.mean.interval import MeanInterval as MeanInterval
     from mechdesign.families.mean.ranking import choose as choose
     from mechdesign.families.mean.variance import VARIANCES as VARIANCES, WORST_VARIANCES as WORST_VARIANCES
     from mechdesign.families.mean.wave import Distribution as Distribution, SquareWave as SquareWave
@@ -32,13 +35,12 @@ else:  # a type checker would take every unknown name for known
         {
             "attributes": "AttributeSampling Harmony",
             "bits": "CensoringInterval Duchi",
-            "channel.problem": "MeanChannel",
-            "collect": "AttributeAggregator",
+            "channel": "MeanChannel",
+            "attribute_tables": "AttributeAggregator",
             "discrete": "DiscretePiecewise",
             "grid": "GridMean",
-            "interval.problem": "MeanInterval",
-            "laplace": "Laplace",
-            "piecewise": "Hybrid Piecewise",
+            "interval": "MeanInterval",
+            "continuous": "Hybrid Laplace Piecewise",
             "ranking": "choose",
             "variance": "VARIANCES WORST_VARIANCES",
             "wave": "Distribution SquareWave",

@@ -1,16 +1,24 @@
-"""Tables of sampled attributes: columns of numbers in, the columns ``attribute`` and ``report`` out."""
+"""Tables of sampled attributes: values in, the columns ``attribute`` and ``report`` out, and the server.
+
+``ColumnRanges`` checks a table of values, one column per attribute, names row and column of what it refuses,
+and maps values to [0, 1]. ``attribute_operations`` are ``randomize`` and ``estimate`` of a mechanism.
+``AttributeAggregator`` is the server: exact sums by attribute, mergeable in any order.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.collecting import collect, count_outside, estimated, located, marked, side_by_side
-from mechdesign.collect.domain import as_floats
+from mechdesign.collect.domain import Array, Domain, as_floats
+from mechdesign.collect.intervals import BinomialLimits
+from mechdesign.collect.labels import Codes, Labels
+from mechdesign.collect.mean_estimates import AttributeMeans
 from mechdesign.collect.operations import (
     CLIP,
     COLUMN,
@@ -21,9 +29,17 @@ from mechdesign.collect.operations import (
     Operation,
     Settings,
 )
+from mechdesign.collect.plausible import implausible
+from mechdesign.collect.score import FEWEST, MAY_MISS, ColumnLimits
+from mechdesign.collect.sealed import Sealed
+from mechdesign.collect.server import Server
 from mechdesign.collect.several_columns import attribute_columns, people, with_reports
-from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.tables import Block, Source, Values, length, regrouped
+from mechdesign.core.text import counted, outside_text
+from mechdesign.core.validation import finite_array
+from mechdesign.exact.numbers import frozen
+from mechdesign.exact.randomness import BitSource
 
 if TYPE_CHECKING:
     from mechdesign.families.mean.attributes import AttributeSampling
@@ -123,3 +139,230 @@ def _records(attributes: Values, reports: Values) -> NDArray[Any]:
     records = np.empty(len(with_row), dtype=[(ATTRIBUTE, np.int64), (REPORT, np.float64)])
     records[ATTRIBUTE], records[REPORT] = with_row, as_floats(reports, 1, "reports")
     return records
+
+
+class AttributeAggregator(Server["AttributeSampling"]):
+    """Exact sums of reports by attribute: add, merge, estimate.
+
+    Examples
+    --------
+    >>> from mechdesign.families.mean import Harmony
+    >>> mechanism = Harmony(epsilon=1.0, attributes=2)
+    >>> sums = mechanism.aggregator()
+    >>> sums.update(mechanism.randomize([[0.0, 1.0]], rng=1))
+    >>> sums.users
+    1
+    >>> sums.estimate().reports
+    array([1, 0])
+    """
+
+    kept: ClassVar[str] = "sums"
+    merged: ClassVar[str] = "sums of one mechanism"
+    unit: ClassVar[str] = "users"
+    nothing: ClassVar[str] = "give at least one user's reports"
+
+    def __init__(self, mechanism: AttributeSampling) -> None:
+        super().__init__(mechanism)
+        self.tally = mechanism.inner.tally(mechanism.size)
+
+    @property
+    def users(self) -> int:
+        """Number of users who reported."""
+        return int(self.tally.counts().sum()) // self.mechanism.per_user
+
+    def _count(self, reports: Any) -> None:
+        """Add records; nothing is added when one of them is impossible."""
+        array = np.asarray(reports)
+        if array.dtype.names is None or not {"attribute", "report"} <= set(array.dtype.names):
+            raise DataError(
+                "reports",
+                "expected records with the fields 'attribute' and 'report', as randomize returns them",
+            )
+        if array.ndim != 1 or len(array) % self.mechanism.per_user:
+            raise DataError(
+                "reports",
+                f"{array.size} records are not {self.mechanism.per_user} for each user",
+                "add whole users",
+            )
+        groups = Labels(self.mechanism.size).encode(array["attribute"], "reports: attribute")
+        self.tally.add(self.tally.check(np.ascontiguousarray(array["report"])), groups)
+
+    def count_table(self, source: Source, settings: Settings) -> None:
+        """Add the records of a table with columns of attributes and of reports."""
+        count_records(self.mechanism, source, settings, self._count)
+
+    def receive(self, source: Source, settings: Settings) -> None:
+        """Count the records of one user, who reports different attributes."""
+        super().receive(source, settings)
+        if (self.tally.counts() > 1).any():
+            raise DataError(source.name, "names an attribute twice", "send one report of each attribute")
+
+    def _merge(self, other: Self) -> None:
+        self.tally.merge(other.tally)
+
+    def estimate(self, population: bool = False) -> AttributeMeans:
+        """Return the means of all attributes with standard errors and, where they are weak, notes.
+
+        Raises
+        ------
+        DataError
+            When there are no reports.
+        """
+        mechanism, counts, users = self.mechanism, self.tally.counts(), self.users
+        self.require_some()
+        columns = [self.tally.moments(group) for group in range(mechanism.size)]
+        values, inner = mechanism.column_values(columns, users, population)
+        unknown = (counts == 0) & (mechanism.estimator == "self-normalized")
+        factor = mechanism.ranges.width / mechanism.inner.domain.width
+        limits = ColumnLimits(inner, factor, unknown, mechanism.ranges.width / 2.0)
+        values = mechanism.ranges.low + (values - mechanism.inner.domain.low) * factor
+        names = tuple(mechanism.labels.shown())
+        errors = limits.standard_error()
+        notes = self._notes(counts, unknown, isinstance(inner, BinomialLimits))
+        worst = factor * mechanism.worst_errors(counts, users)
+        notes += implausible(names, values, worst, mechanism.ranges.low, mechanism.ranges.high, counts)
+        ends = (mechanism.ranges.low, mechanism.ranges.high)
+        return AttributeMeans(values, errors, users, counts, names, population, limits, notes, possible=ends)
+
+    def _notes(self, counts: Codes, unknown: NDArray[np.bool_], exact: bool) -> tuple[str, ...]:
+        """Return which intervals tell nothing, and which may cover less often than stated."""
+        mechanism = self.mechanism
+        expected = counts
+        if mechanism.estimator == "scaled":
+            expected = np.full(mechanism.size, self.users * mechanism.per_user / mechanism.size)
+        few = ~unknown & (expected < FEWEST) & (not exact)
+        texts = (
+            (unknown, "no user reported {}: the interval is the whole range, the value its middle"),
+            (few, f"fewer than {FEWEST} reports of {{}}: {MAY_MISS}"),
+        )
+        return tuple(text.format(self._named(which)) for which, text in texts if which.any())
+
+    def _named(self, which: NDArray[np.bool_]) -> str:
+        """Return the names of attributes, a few of them if there are many."""
+        names, places = self.mechanism.labels.shown(), np.flatnonzero(which).tolist()
+        more = f" and {len(places) - 4} more" if len(places) > 4 else ""
+        return ", ".join(f"'{names[place]}'" for place in places[:4]) + more
+
+    def _written(self) -> dict[str, Any]:
+        return {"sums": self.tally.as_json()}
+
+    def _read(self, document: Mapping[str, Any]) -> None:
+        self.tally.restore(document.get("sums"))
+        if int(self.tally.counts().sum()) % self.mechanism.per_user:
+            raise DataError(
+                "aggregator",
+                f"the sums are damaged: not {self.mechanism.per_user} reports for each user",
+                "add the reports again",
+            )
+
+
+ROWS = 1 << 13
+"""Rows checked at a time."""
+
+
+class ColumnRanges(Sealed):
+    """The ranges of the columns.
+
+    Parameters
+    ----------
+    size : int
+        Number of columns.
+    low, high : float or (size,) array
+    labels : Labels
+        The names of the columns, for messages.
+
+    Examples
+    --------
+    >>> ranges = ColumnRanges(2, 0.0, [1.0, 10.0], Labels(2, ["share", "count"]))
+    >>> ranges.check([[0.5, 11.0]])
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.RowError: values: row 1, column 'count': 11 is outside [0, 10]; correct it, or ...
+    """
+
+    def __init__(self, size: int, low: Any, high: Any, labels: Labels) -> None:
+        self.low, self.high = (
+            self._column(name, bound, size) for name, bound in (("low", low), ("high", high))
+        )
+        self.labels = labels
+        for first, last in zip(self.low.tolist(), self.high.tolist(), strict=True):
+            Domain(first, last)
+        self.width = frozen(self.high - self.low)
+
+    @staticmethod
+    def _column(name: str, bound: Any, size: int) -> Array:
+        if np.ndim(bound) == 0:
+            return frozen(np.full(size, finite_array(name, bound, 0)))
+        column = finite_array(name, bound, 1)
+        if len(column) != size:
+            raise ParameterError(
+                name,
+                f"{counted(len(column), 'bound')} for {size} attributes",
+                "give one for each, or one for all",
+            )
+        return frozen(column)
+
+    def check(self, values: Any, clip: bool = False) -> Array:
+        """Return the table as floats.
+
+        Raises
+        ------
+        DataError
+            For another number of columns, NaN, and without ``clip`` a value outside the
+            range of its column, naming the first row (counted from 1), the column and the remedy.
+        """
+        table = as_floats(values, 2, "values")
+        if table.shape[1] != self.labels.size:
+            raise DataError(
+                "values",
+                f"{counted(table.shape[1], 'column')} for {self.labels.size} attributes",
+                "give one column each",
+            )
+        for start in range(0, len(table), ROWS):
+            part = table[start : start + ROWS]
+            if not ((part.min(axis=0) >= self.low).all() and (part.max(axis=0) <= self.high).all()):
+                self._refuse(part, start, clip)
+        return table
+
+    def _refuse(self, part: Array, start: int, clip: bool) -> None:
+        missing = np.isnan(part)
+        if missing.any():
+            row, column = (int(index) for index in np.argwhere(missing)[0])
+            name = self.labels.shown()[column]
+            raise RowError("values", start + row, "NaN", "omit users without a value", column=name)
+        if clip:
+            return
+        outside = (part < self.low) | (part > self.high)
+        row, column = (int(index) for index in np.argwhere(outside)[0])
+        raise RowError(
+            "values",
+            start + row,
+            outside_text(part[row, column], self.low[column], self.high[column]),
+            "correct it, or move values to the nearest end",
+            "clip",
+            self.labels.shown()[column],
+        )
+
+    def to_unit(self, values: Array, columns: NDArray[np.int64]) -> Array:
+        """Return (x - low)/(high - low) for values of the given columns, moved to [0, 1]."""
+        unit: Array = (values - self.low[columns]) / self.width[columns]
+        return np.clip(unit, 0.0, 1.0, out=unit)
+
+
+def draw_attributes(users: int, attributes: int, per_user: int, source: BitSource) -> Codes:
+    """Return ``per_user`` different attributes for each user, each subset equally likely (Floyd's algorithm).
+
+    A uniform 62-bit integer modulo j + 1 is uniform up to (j + 1)/2**62.
+
+    Examples
+    --------
+    >>> from mechdesign.exact.randomness import bit_source
+    >>> sorted(draw_attributes(1, 3, 3, bit_source(1))[0].tolist())
+    [0, 1, 2]
+    """
+    chosen = np.empty((users, per_user), dtype=np.int64)
+    for place, last in enumerate(range(attributes - per_user, attributes)):
+        candidate = source.integers(users) % (last + 1)
+        taken = (chosen[:, :place] == candidate[:, None]).any(axis=1)
+        chosen[:, place] = np.where(taken, last, candidate)
+    return chosen

@@ -49,10 +49,13 @@ from mechdesign.data.intake import Intake
 from mechdesign.exact.exact import as_written
 from mechdesign.exact.exponential import float_up
 from mechdesign.exact.randomness import BitSource, Rng
-from mechdesign.families.mean.attribute_tables import attribute_operations
+from mechdesign.families.mean.attribute_tables import (
+    AttributeAggregator,
+    ColumnRanges,
+    attribute_operations,
+    draw_attributes,
+)
 from mechdesign.families.mean.bits import Duchi
-from mechdesign.families.mean.collect import AttributeAggregator
-from mechdesign.families.mean.table import ColumnRanges, draw_attributes
 
 if TYPE_CHECKING:
     from mechdesign.audit.shuffled import Randomizer
@@ -182,11 +185,11 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         rows = np.repeat(np.arange(piece), k)
         for start in range(0, users, piece):
             part = table[start : start + piece]
-            drawn = draw_attributes(len(part), self.size, k, source).ravel()
-            chosen = part[rows[: len(drawn)], drawn]
-            block = reports[start * k : start * k + len(drawn)]
-            block["attribute"] = drawn
-            block["report"] = self.inner.draw(self.ranges.to_unit(chosen, drawn), source)
+            places = draw_attributes(len(part), self.size, k, source).ravel()
+            chosen = part[rows[: len(places)], places]
+            block = reports[start * k : start * k + len(places)]
+            block["attribute"] = places
+            block["report"] = self.inner.draw(self.ranges.to_unit(chosen, places), source)
         return reports
 
     def recipe(self) -> Recipe:
@@ -225,8 +228,8 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         if ranges:
             each = list(ranges) * (self.size if len(ranges) == 1 else 1)
             content["low"], content["high"] = ([pair[end] for pair in each] for end in (0, 1))
-        made = type(self).from_content(content)
-        return made.replaced(intake=intake, about=self.about)
+        mechanism = type(self).from_content(content)
+        return mechanism.replaced(intake=intake, about=self.about)
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of an attribute's mean with this many users, in the widest range."""
@@ -305,19 +308,19 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
 
     def audit(self) -> ComposedAudit:
         """Return the audit of all k reports of a user together."""
-        found = self.inner.certificates()
-        privacy = next(certificate for certificate in found if certificate.property == "privacy")
+        of_inner = self.inner.certificates()
+        privacy = next(certificate for certificate in of_inner if certificate.property == "privacy")
         return compose(privacy, self.per_user, self.epsilon, self.delta)
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return the certificates of ``inner``, with the privacy of k reports together."""
-        others = (found for found in self.inner.certificates() if found.property != "privacy")
+        others = (one for one in self.inner.certificates() if one.property != "privacy")
         return (self.audit().certificate(), *others)
 
     def _figures(self) -> str:
         names = self.labels.shown()
-        shown = ", ".join(names[:4]) + (", ..." if self.size > 4 else "")
-        attributes = counted(self.size, "attribute") + (f" ({shown})" if self.labels.names else "")
+        few = ", ".join(names[:4]) + (", ..." if self.size > 4 else "")
+        attributes = counted(self.size, "attribute") + (f" ({few})" if self.labels.names else "")
         return f"{attributes}, {self.per_user} a user, epsilon={self.epsilon:g}, each by {self.inner!r}"
 
     def content(self) -> dict[str, Any]:
@@ -383,10 +386,10 @@ class Harmony(AttributeSampling):
 
     @classmethod
     def _restore(cls, inner: Mechanism, options: dict[str, Any]) -> Self:
-        given = [options[name] for name in ("epsilon", "attributes", "low", "high")]
-        mechanism = cls(*given)
+        settings = [options[name] for name in ("epsilon", "attributes", "low", "high")]
+        mechanism = cls(*settings)
         if inner.fingerprint != mechanism.inner.fingerprint:
-            mechanism = cls(*given, for_double=True)
+            mechanism = cls(*settings, for_double=True)
         if inner.fingerprint != mechanism.inner.fingerprint or options["per_user"] != 1:
             raise CertificateError("inner", "is not Duchi's mechanism at this epsilon with one report a user")
         return mechanism

@@ -5,8 +5,7 @@ c + d] (eq. (8) of the RCP paper). Here the probability is an integer function o
 
     w(u) = lo + floor(u (hi - lo)),    0 <= lo < hi <= 2**62,
 
-drawn by comparing a uniform 62-bit integer with w(u), of which a batch draws few digits
-(:mod:`~mechdesign.families.mean.bit_draws`).
+drawn by comparing a uniform 62-bit integer with w(u), of which a batch draws few digits (``BitWeights``).
 
 Privacy. However u is rounded, w(u) is an integer in [lo, hi]. The ratio w/w' of two of them for the
 report 1, and (2**62 - w)/(2**62 - w') for the report 0, are largest for the two ends; so is the excess
@@ -16,12 +15,18 @@ of the ends is therefore the exact audit of the mechanism with all its inputs.
 Bias. The estimator (bit - c)/d with c = lo/2**62, d = (hi - lo)/2**62 is unbiased for the u that was
 computed, up to the roundings of u (3), of the float hi - lo, and of their product, each at most 2**-53 u, and
 the floor: together less than 2**-50 + 1/(hi - lo) of the range.
+
+Few random bits. The bit of a value is whether a uniform integer is below the value's weight; a batch draws
+heads first (see :mod:`mechdesign.exact.draw.heads`). Numpy finds the head of a weight at once as a double,
+which is off by less than 1: each of the few operations adds at most 2**-53 of 2**16. Where the head that
+was drawn is the one found, or next to it, the weight is computed as an integer.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -42,12 +47,99 @@ from mechdesign.collect.written import require_total
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.validation import in_range, integer, number, privacy_delta, privacy_epsilon
+from mechdesign.exact.draw.compiled import compiled
+from mechdesign.exact.draw.compiled.loops import below_heads
+from mechdesign.exact.draw.heads import FEW, TAIL, Codes, Heads, heads, tails_below
 from mechdesign.exact.exponential import exp_lower, exp_written, float_up
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.mean.bit_draws import BitWeights
 
 if TYPE_CHECKING:
     from mechdesign.audit.shuffled import Randomizer
+
+NANOSECONDS, PIECE = 3, 1 << 14
+"""What numpy takes for a bit, about; and how many it makes at a time, in the processor's cache."""
+
+Bits = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class BitWeights:
+    """The weights low + floor(u (high - low)) of values at a part u of their domain; see the module.
+
+    Attributes
+    ----------
+    domain : Domain
+    low, high : int
+        The weights out of 2**62 at the domain's ends.
+    """
+
+    domain: Domain
+    low: int
+    high: int
+
+    @cached_property
+    def span(self) -> float:
+        """The difference of the weights at the ends, as a double."""
+        return float(self.high - self.low)
+
+    def at(self, scaled: Array) -> Codes:
+        """Return the weights of u (high - low), as they are computed in doubles."""
+        weight: Codes = scaled.astype(np.int64)
+        if int(self.span) > self.high - self.low:  # else no part of the span is beyond its end
+            np.minimum(weight, self.high - self.low, out=weight)
+        weight += self.low
+        return weight
+
+    def bits(self, values: Array, source: BitSource) -> Bits:
+        """Return the bits of values in the domain.
+
+        Examples
+        --------
+        >>> from mechdesign.exact.randomness import bit_source
+        >>> weights = BitWeights(Domain(0.0, 1.0), 1 << 60, 3 << 60)
+        >>> round(float(weights.bits(np.full(100_000, 0.5), bit_source(1)).mean()), 2)
+        0.5
+        """
+        if len(values) < FEW or not self.low >> TAIL:  # a head of 0 has none below it
+            return self._below(values, source.integers(len(values)))
+        digits, ones = heads(len(values), source), np.empty(len(values), dtype=np.uint8)
+        loop = compiled(below_heads, NANOSECONDS * len(values))
+        if loop is not None:
+            start, width, rows = self.domain.low, self.domain.width, np.empty(len(values), dtype=np.int64)
+            whole = np.ascontiguousarray(values)
+            count = loop(whole, start, width, digits, self.span, self.low, self.high, ones, rows)
+            undecided = rows[:count]
+        else:
+            undecided = self._compare(values, digits, ones)
+        if len(undecided):
+            weights = self.at(self.domain.scaled(values[undecided], self.span))
+            ones[undecided] = tails_below(weights, len(undecided), source)
+        return ones
+
+    def _below(self, values: Array, digits: Codes) -> Bits:
+        """Return whether each integer is below the weight of its value."""
+        ones = np.empty(len(values), dtype=np.uint8)
+        for first in range(0, len(values), PIECE):
+            piece = slice(first, first + PIECE)
+            ones[piece] = digits[piece] < self.at(self.domain.scaled(values[piece], self.span))
+        return ones
+
+    def _compare(self, values: Array, digits: Heads, ones: Bits) -> Codes:
+        """Write the bits that the heads decide; return the rows of the others."""
+        unit, near = 0.5**TAIL, []
+        for first in range(0, len(values), PIECE):
+            piece = slice(first, first + PIECE)
+            place = self.domain.scaled(values[piece], self.span * unit)
+            place += self.low * unit - 1.0
+            lower = place.astype(np.uint16)  # the head of the weight minus 1, up to rounding by 1
+            np.less_equal(digits[piece], lower, out=ones[piece].view(np.bool_))
+            near.append(first + np.flatnonzero(digits[piece] - lower <= 2))
+        rows = np.concatenate(near)
+        exact = self.at(self.domain.scaled(values[rows], self.span)) >> TAIL
+        ones[rows] = digits[rows] < exact
+        undecided: Codes = rows[digits[rows] == exact]
+        return undecided
+
 
 ROUNDING = Fraction(1, 2**50)
 """Bound of the bias from rounding, as a part of the range; see the module."""

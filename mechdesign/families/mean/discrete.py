@@ -103,8 +103,8 @@ def _shape(epsilon: float, cells: int | None, window: int | None) -> tuple[int, 
     if cells is None:
         if window is not None:
             raise ParameterError("cells", "is missing", "give both cells and window, or neither")
-        found = best_shape(epsilon)
-        return found[1], found[2]
+        best = best_shape(epsilon)
+        return best[1], best[2]
     size = integer("cells", cells, 2, 1024)
     if window is not None:
         return size, integer("window", window, 1, size - 1)
@@ -148,9 +148,9 @@ def best_shape(epsilon: float) -> tuple[float, int, int]:
     >>> best_shape(0.1)[1:]
     (2, 1)
     """
-    found = [worst_variances(np.array([epsilon]), cells)[:, 0] for cells in range(2, LARGEST + 1)]
+    rows = [worst_variances(np.array([epsilon]), cells)[:, 0] for cells in range(2, LARGEST + 1)]
     worst, cells, window = min(
-        (float(row.min()), cells, int(row.argmin()) + 1) for cells, row in enumerate(found, 2)
+        (float(row.min()), cells, int(row.argmin()) + 1) for cells, row in enumerate(rows, 2)
     )
     return worst, cells, window
 
@@ -160,8 +160,8 @@ def least_variances(epsilons: Array) -> Array:
 
     Examples
     --------
-    >>> found = least_variances(np.array([0.1, 4.0]))
-    >>> bool(abs(found[1] / best_shape(4.0)[0] - 1.0) < 1e-12)
+    >>> least = least_variances(np.array([0.1, 4.0]))
+    >>> bool(abs(least[1] / best_shape(4.0)[0] - 1.0) < 1e-12)
     True
     """
     rows = [worst_variances(epsilons, cells).min(axis=0) for cells in range(2, LARGEST + 1)]
@@ -178,7 +178,7 @@ def worst_variances(epsilons: Array, cells: int) -> Array:
     True
     """
     small = np.exp(-np.asarray(epsilons, dtype=np.float64))
-    found = np.empty((cells - 1, len(small)))
+    variances = np.empty((cells - 1, len(small)))
     for window in range(1, cells):
         reach = (cells - window) / 2.0
         outer = 1.0 / (cells * small + window * (1.0 - small))  # q e^eps
@@ -188,8 +188,8 @@ def worst_variances(epsilons: Array, cells: int) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
             level = (excess * window * (window**2 - 1) / 12.0 + flat) / scale
             steep = excess * window / scale
-        found[window - 1] = _worst_of(level, steep, reach)
-    return np.where(np.isfinite(found), found, math.inf)
+        variances[window - 1] = _worst_of(level, steep, reach)
+    return np.where(np.isfinite(variances), variances, math.inf)
 
 
 def _worst_of(level: Array, steep: Array, reach: float) -> Array:

@@ -187,10 +187,10 @@ class GridMean(MeanMechanism):
                 "inputs", f"do not increase at index {int(np.argmax(np.diff(grid) <= 0)) + 1}", "sort them"
             )
         finite = FiniteChannel.from_floats(matrix, PrivacyTarget(epsilon, delta))
-        made = finite.possible_reports()
-        compact = FiniteChannel(finite.weights[:, made], finite.target, mixing=finite.mixing)
+        possible = finite.possible_reports()
+        compact = FiniteChannel(finite.weights[:, possible], finite.target, mixing=finite.mixing)
         domain = Domain(float(grid[0]), float(grid[-1]))
-        mechanism = GridMean.scaled(compact, values[made], domain.low, domain.high)
+        mechanism = GridMean.scaled(compact, values[possible], domain.low, domain.high)
         displacement = float(np.abs(mechanism.knots - domain.to_unit(grid)).max())
         return mechanism.replaced(displacement=displacement)
 

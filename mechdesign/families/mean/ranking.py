@@ -39,8 +39,8 @@ from mechdesign.families.mean import (
     SquareWave,
 )
 from mechdesign.families.mean.attributes import epsilon_share
-from mechdesign.families.mean.channel.best import best_mechanism, best_variance
 from mechdesign.families.mean.discrete import best_shape
+from mechdesign.families.mean.optimal_channel import best_mechanism, best_variance
 from mechdesign.families.mean.variance import WORST_VARIANCES, hybrid_mixing
 from mechdesign.solvers.bisection import sign_change
 
@@ -143,19 +143,19 @@ class Ranking:
         )
 
     def __repr__(self) -> str:
-        shown = listed([f"{found.name} {found.error:.4g}" for found in self.candidates])
+        shown = listed([f"{candidate.name} {candidate.error:.4g}" for candidate in self.candidates])
         return f"Ranking({self._asked}, errors: {shown})"
 
     def _rows(self) -> list[list[str]]:
         return [
             [
-                found.name,
-                f"{found.error:.4g}",
-                str(found.per_user),
-                "yes" if found.exact else "no",
-                found.reason,
+                candidate.name,
+                f"{candidate.error:.4g}",
+                str(candidate.per_user),
+                "yes" if candidate.exact else "no",
+                candidate.reason,
             ]
-            for found in self.candidates
+            for candidate in self.candidates
         ]
 
     @property
@@ -175,7 +175,7 @@ class Ranking:
     def as_json(self) -> dict[str, Any]:
         """Return the ranking as plain values."""
         fields = ("name", "error", "report_variance", "per_user", "exact", "reason")
-        candidates = [{field: getattr(found, field) for field in fields} for found in self.candidates]
+        candidates = [{field: getattr(candidate, field) for field in fields} for candidate in self.candidates]
         head: dict[str, Any] = {"epsilon": self.epsilon, "users": self.users, "attributes": self.attributes}
         if self.promise is not None and self.unshuffled is not None:
             alone = {field: getattr(self.unshuffled, field) for field in fields}
@@ -228,8 +228,8 @@ def choose(
     ['hybrid', 'discrete-piecewise']
     >>> choose(epsilon=8.0, users=10_000, attributes=36, channel=False).best.per_user
     1
-    >>> found = choose(epsilon=0.5, users=10_000, channel=False, shuffled=10_000, delta=1e-6)
-    >>> round(found.epsilon, 2), round((found.unshuffled.error / found.best.error) ** 2)
+    >>> ranking = choose(epsilon=0.5, users=10_000, channel=False, shuffled=10_000, delta=1e-6)
+    >>> round(ranking.epsilon, 2), round((ranking.unshuffled.error / ranking.best.error) ** 2)
     (4.34, 137)
     """
     eps = positive_epsilon(epsilon)
@@ -242,8 +242,8 @@ def choose(
     promise = Promise(shuffled, eps, delta, honest)
     local = largest_local(promise.honest_users, promise.epsilon, promise.delta)
     alone = _ranking(eps, users, attributes, low, high, exact_only, channel).best
-    found = _ranking(local, users, attributes, low, high, exact_only, channel)
-    return replace(found, promise=promise, unshuffled=alone)
+    ranking = _ranking(local, users, attributes, low, high, exact_only, channel)
+    return replace(ranking, promise=promise, unshuffled=alone)
 
 
 def _ranking(
@@ -252,17 +252,19 @@ def _ranking(
     """Rank for the epsilon of a user's own reports."""
     n, m = integer("users", users, 1, MAX_USERS), integer("attributes", attributes, 1, MAX_ATTRIBUTES)
     domain = Domain(low, high)
-    found = [_candidate(name, eps, n, m, domain) for name in KINDS]
+    candidates = [_candidate(name, eps, n, m, domain) for name in KINDS]
     if channel:
-        found.insert(
-            0, _channel_candidate(eps, n, m, domain, min(found, key=lambda entry: entry.error).per_user)
+        candidates.insert(
+            0, _channel_candidate(eps, n, m, domain, min(candidates, key=lambda entry: entry.error).per_user)
         )
-    kept = [entry for entry in found if math.isfinite(entry.error) and (entry.exact or not exact_only)]
-    if not kept:
+    allowed = [
+        entry for entry in candidates if math.isfinite(entry.error) and (entry.exact or not exact_only)
+    ]
+    if not allowed:
         raise ParameterError(
             "epsilon", f"{eps:g} is so small that every variance overflows", "give a larger one"
         )
-    return Ranking(eps, n, m, tuple(sorted(kept, key=lambda entry: entry.error)))
+    return Ranking(eps, n, m, tuple(sorted(allowed, key=lambda entry: entry.error)))
 
 
 def unit_variance(name: str, epsilon: float) -> float:

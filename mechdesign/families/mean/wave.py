@@ -250,8 +250,8 @@ class SquareWave(FormulaMechanism):
             raise DataError("reports", "there are no square-wave reports", "give at least one report")
         counts = tally.histogram[0].astype(np.float64)
         stop = PAPER_STOP * (1.0 if method == "ems" else float(np.exp(min(self.epsilon, 700.0))))
-        found, steps, done = reconstruct(self.transition(size), counts, method == "ems", stop)
-        return Distribution(found, self.domain, int(counts.sum()), steps, done)
+        shares, steps, done = reconstruct(self.transition(size), counts, method == "ems", stop)
+        return Distribution(shares, self.domain, int(counts.sum()), steps, done)
 
     def transition(self, buckets: int) -> Array:
         """Return the probability of each bucket of reports (rows) for the middle of each bucket of values."""
@@ -273,8 +273,8 @@ def reconstruct(transition: Array, counts: Array, smooth: bool, stop: float) -> 
     Examples
     --------
     >>> channel = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> found, steps, done = reconstruct(channel, np.array([600.0, 400.0]), False, 1e-9)
-    >>> found.round(3), done
+    >>> shares, steps, done = reconstruct(channel, np.array([600.0, 400.0]), False, 1e-9)
+    >>> shares.round(3), done
     (array([0.7, 0.3]), True)
     """
     size = transition.shape[1]

@@ -6,19 +6,17 @@ PROBLEMS: tuple[str, ...] = ("RandomizedResponse",)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mechdesign.families.response.randomized_response.extend import (
+    from mechdesign.families.response.extended_response import (
         ExtendedResponse as ExtendedResponse,
         mutual_information as mutual_information,
         output_entropy as output_entropy,
     )
-    from mechdesign.families.response.randomized_response.problem import (
-        RandomizedResponse as RandomizedResponse,
-    )
+    from mechdesign.families.response.randomized_response import RandomizedResponse as RandomizedResponse
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
-            "randomized_response.extend": "ExtendedResponse mutual_information output_entropy",
-            "randomized_response.problem": "RandomizedResponse",
+            "extended_response": "ExtendedResponse mutual_information output_entropy",
+            "randomized_response": "RandomizedResponse",
         },
     )

@@ -20,7 +20,7 @@ from mechdesign.exact.exact import as_written
 from mechdesign.families.marginals.oracles.best import best_oracle
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import DiscretePiecewise, GridMean
-from mechdesign.families.mean.optimal import best_channel
+from mechdesign.families.mean.optimal_channel import best_channel
 from mechdesign.families.survey.design_information import NUMBERS, Ask
 from mechdesign.families.survey.design_mixtures import Column
 from mechdesign.families.survey.design_setting import SurveySetting

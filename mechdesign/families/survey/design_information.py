@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range, require_keys
 from mechdesign.families.mean.discrete import best_shape
-from mechdesign.families.mean.optimal import worst_variance_of
-from mechdesign.families.mean.optimal.ladder import ladder
+from mechdesign.families.mean.optimal_channel import ladder, worst_variance_of
 from mechdesign.families.survey.part_plans import is_cumulative, of_share, unit, wanted_spread
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.requested_results import Wanted, singles, wanted_means, wanted_table

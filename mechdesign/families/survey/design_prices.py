@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.prices import Binding
 from mechdesign.core.problem import Problem
-from mechdesign.families.mean.optimal.worth import variance_slope
+from mechdesign.families.mean.optimal_channel import variance_slope
 from mechdesign.families.survey.design import SurveyDesign
 from mechdesign.families.survey.design_information import Ask, noise, ordered_noise, told
 from mechdesign.families.survey.design_mixtures import Column

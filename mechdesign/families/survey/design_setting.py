@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.families.mean.discrete import least_variances, worst_variances
-from mechdesign.families.mean.optimal.ladder import ladder
+from mechdesign.families.mean.optimal_channel import ladder
 from mechdesign.families.survey.design_information import (
     PLANNED,
     Ask,

@@ -24,7 +24,7 @@ from mechdesign.families.marginals.oracles.best import best_oracle
 from mechdesign.families.marginals.sets import SetResponse
 from mechdesign.families.mean.discrete import DiscretePiecewise
 from mechdesign.families.mean.grid import GridMean
-from mechdesign.families.mean.optimal import best_channel as best_mean
+from mechdesign.families.mean.optimal_channel import best_channel as best_mean
 from mechdesign.families.survey.ordered_part import OrderedPart
 from mechdesign.families.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Questions

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechdesign.families.deployed.audit import flipped_counts
-from mechdesign.families.deployed.audit.flipped_counts import attacked_delta, flipped_delta
+from mechdesign.families.deployed import histogram
+from mechdesign.families.deployed.histogram import attacked_delta, flipped_delta
 
 
 def law(ones: int, zeros: int, flip: float) -> np.ndarray[Any, Any]:
@@ -60,7 +60,7 @@ def test_the_attack_is_exact_for_its_data() -> None:
 
 def test_fewer_blocks_only_weaken_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     fine = flipped_delta(2000, 4.0, 0.8)
-    monkeypatch.setattr(flipped_counts, "BLOCKS", 8)
+    monkeypatch.setattr(histogram, "BLOCKS", 8)
     assert fine <= flipped_delta(2000, 4.0, 0.8) * (1 + 1e-9)
 
 

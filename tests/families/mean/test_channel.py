@@ -8,12 +8,15 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.mean import WORST_VARIANCES, MeanChannel
-from mechdesign.families.mean.channel.any_mechanism import any_mechanism_bound, quick_bound, two_input_bound
-from mechdesign.families.mean.channel.best import best_mechanism, best_variance
-from mechdesign.families.mean.channel.columns import hat_weights
-from mechdesign.families.mean.channel.problem import criterion_value
-from mechdesign.families.mean.optimal.grids import default_inputs
-from mechdesign.families.mean.optimal.patterns import PatternPrices, cheapest, proven_lower
+from mechdesign.families.mean.channel import (
+    any_mechanism_bound,
+    criterion_value,
+    quick_bound,
+    two_input_bound,
+)
+from mechdesign.families.mean.channel_methods import hat_weights
+from mechdesign.families.mean.optimal_channel import best_mechanism, best_variance
+from mechdesign.families.mean.patterns import PatternPrices, cheapest, default_inputs, proven_lower
 
 
 def random_prices(rng, size):

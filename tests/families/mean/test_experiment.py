@@ -9,15 +9,10 @@ from scipy.stats import friedmanchisquare
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.mean import MeanInterval
-from mechdesign.families.mean.interval.offsets import least_offset
-from mechdesign.families.mean.papers.interval import printed, printed_errors
-from mechdesign.families.mean.papers.interval.ranks import friedman, friedman_p_value, mean_ranks
-from mechdesign.families.mean.papers.interval.simulation import (
-    entrants,
-    errors_on,
-    generated_columns,
-    simulation,
-)
+from mechdesign.families.mean.interval import least_offset
+from mechdesign.families.mean.papers import printed_tables
+from mechdesign.families.mean.papers.interval import entrants, errors_on, generated_columns, simulation
+from mechdesign.families.mean.papers.printed_tables import friedman, friedman_p_value, mean_ranks
 
 
 def test_friedman_matches_scipy():
@@ -34,7 +29,7 @@ def test_ties_share_their_ranks():
 
 def test_rank_sums_of_table_6_by_trying_all_of_them():
     """A whole number of thirtieths rounds, or is cut off, to what is printed: found by trying all."""
-    for row in printed.PRINTED_RANKS.values():
+    for row in printed_tables.PRINTED_RANKS.values():
         for text in row:
             shown = float(text)
             fits = [
@@ -42,22 +37,24 @@ def test_rank_sums_of_table_6_by_trying_all_of_them():
                 for total in range(30, 151)
                 if f"{total / 30:.2f}" == text or total * 10 // 3 == round(shown * 100)
             ]
-            found = printed.rank_sum(text, 30)
+            found = printed_tables.rank_sum(text, 30)
             assert fits == ([] if found is None else [found]), text
 
 
 def test_table_7_follows_from_four_rows_of_table_6_and_three_others_have_one_wrong_entry():
     right, repaired = [], {}
-    for epsilon, row in printed.PRINTED_RANKS.items():
-        sums = printed.rank_sums(row, 30)
+    for epsilon, row in printed_tables.PRINTED_RANKS.items():
+        sums = printed_tables.rank_sums(row, 30)
         if sums is not None and sum(sums) == 450:
-            assert round(printed.statistic_of(sums, 30), 3) == printed.PRINTED_STATISTICS[epsilon]
+            assert (
+                round(printed_tables.statistic_of(sums, 30), 3) == printed_tables.PRINTED_STATISTICS[epsilon]
+            )
             right.append(epsilon)
-        if fitting := printed.repairs(epsilon):
+        if fitting := printed_tables.repairs(epsilon):
             repaired[epsilon] = [(name, round(rank * 30)) for name, rank in fitting]
     assert right == [0.1, 1.0, 2.0, 5.0]
     assert repaired == {0.2: [("piecewise", 68)], 8.0: [("opt", 68)], 10.0: [("duchi", 101)]}
-    assert printed.possible_ranks(printed.PRINTED_RANKS[0.5], 27) == 5
+    assert printed_tables.possible_ranks(printed_tables.PRINTED_RANKS[0.5], 27) == 5
 
 
 def test_ends_of_table_8_against_users_drawn_at_random():
@@ -67,8 +64,8 @@ def test_ends_of_table_8_against_users_drawn_at_random():
     intervals = {"opt": (1 / power, 1.0), "baseline": (1 / (power + 1), power / (power + 1))}
     offset = least_offset(epsilon)
     ends = {
-        "opt": printed_errors.interval_ends(offset, 0.0, m),
-        "baseline": printed_errors.interval_ends(offset, offset, m),
+        "opt": printed_tables.interval_ends(offset, 0.0, m),
+        "baseline": printed_tables.interval_ends(offset, offset, m),
     }
     shapes = [rng.beta(a, b, 500) for a, b in rng.uniform(0.05, 4.0, (60, 2))]
     shapes += [np.full(2, value) for value in (0.0, 0.3, 0.97, 1.0)] + [np.array([0.0, 1.0])]
@@ -95,7 +92,7 @@ def test_ends_of_the_piecewise_mechanism_by_algorithm_6(epsilon):
         thirds = np.diff(((cuts + 1) / 2) ** 3) * 2 / 3  # integral of ((y + 1)/2)^2
         square = near * (thirds[1] + (thirds[0] + thirds[2]) * math.exp(-epsilon))
         found.append(m * square - ((t + 1) / 2) ** 2)
-    low, high = printed_errors.accumulated_piecewise_ends(epsilon, m)
+    low, high = printed_tables.accumulated_piecewise_ends(epsilon, m)
     assert min(found) == pytest.approx(low, rel=1e-3)
     assert min(found) >= low * (1 - 1e-12)
     assert max(found) == pytest.approx(high, rel=1e-12)
@@ -106,20 +103,20 @@ def test_both_ways_to_add_up_reports_and_what_they_leave_possible():
     cells = {
         reading: [
             (epsilon, name)
-            for epsilon in printed_errors.PRINTED_ERRORS
-            for name, error in printed_errors.errors_outside(epsilon, reading).items()
+            for epsilon in printed_tables.PRINTED_ERRORS
+            for name, error in printed_tables.errors_outside(epsilon, reading).items()
             if abs(error) <= 3.3
         ]
-        for reading in printed_errors.READINGS
+        for reading in printed_tables.READINGS
     }
     assert {reading: len(found) for reading, found in cells.items()} == {"centred": 16, "algorithm_6": 39}
     assert set(cells["centred"]) <= set(cells["algorithm_6"])
-    every = {(epsilon, name) for epsilon in printed_errors.PRINTED_ERRORS for name in printed.COMPARED}
+    every = {(epsilon, name) for epsilon in printed_tables.PRINTED_ERRORS for name in printed_tables.COMPARED}
     impossible = {0.1: {"opt", "duchi", "harmony"}, 0.2: {"opt", "baseline", "piecewise"}}
     assert every - set(cells["algorithm_6"]) == {
         (e, name) for e, names in impossible.items() for name in names
     }
-    assert printed_errors.possible_errors("duchi", 1.0, "algorithm_6") == printed_errors.possible_errors(
+    assert printed_tables.possible_errors("duchi", 1.0, "algorithm_6") == printed_tables.possible_errors(
         "baseline", 1.0
     )
 

@@ -9,10 +9,9 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.exact.exponential import exp_lower
-from mechdesign.families.mean import MeanInterval
-from mechdesign.families.mean.interval import branch as interval_branch, offsets
-from mechdesign.families.mean.interval.geometric import Term, dual_bound, posynomial
-from mechdesign.families.mean.interval.inward import rounded_inward
+from mechdesign.families.mean import MeanInterval, interval_methods
+from mechdesign.families.mean.interval import value_at
+from mechdesign.families.mean.interval_methods import Term, dual_bound, posynomial, rounded_inward
 
 NUMERIC = ("geometric", "branch-and-bound")
 PRIVATE = [
@@ -133,7 +132,7 @@ def test_the_posynomial_is_the_value(scaled):
         share = (mean + a) / (1.0 + a + b)
         reported = share * (7 - share) if scaled else 7 * share * (1.0 - share)
         assert value == pytest.approx(reported * (1.0 + a + b) ** 2, rel=1e-13)
-        assert offsets.value_at(a, b, mean, 7, scaled) == pytest.approx(value, rel=1e-13)
+        assert value_at(a, b, mean, 7, scaled) == pytest.approx(value, rel=1e-13)
 
 
 def test_the_geometric_dual_bound_holds_for_any_weights():
@@ -147,7 +146,7 @@ def test_the_geometric_dual_bound_holds_for_any_weights():
 
 
 def test_branch_and_bound_stopped_early_still_bounds(monkeypatch):
-    monkeypatch.setattr(interval_branch, "PIECES", 3)
+    monkeypatch.setattr(interval_methods, "PIECES", 3)
     problem = MeanInterval(epsilon=0.5, delta=0.1, mean=0.3)
     early = md.solve(problem, "branch-and-bound")
     assert early.bound < md.solve(problem).value <= early.value * (1.0 + 1e-12)

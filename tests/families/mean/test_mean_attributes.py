@@ -24,8 +24,8 @@ from mechdesign.families.mean import (
     Piecewise,
     SquareWave,
 )
+from mechdesign.families.mean.attribute_tables import draw_attributes
 from mechdesign.families.mean.attributes import epsilon_share
-from mechdesign.families.mean.table import draw_attributes
 
 KINDS = [Laplace, Duchi, Piecewise, Hybrid, SquareWave, DiscretePiecewise]
 

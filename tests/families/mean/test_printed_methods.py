@@ -7,7 +7,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
-from mechdesign.families.mean.papers.interval import printed_rows, widened
+from mechdesign.families.mean.papers import interval as published, printed_tables
 
 
 def test_the_censoring_model_by_drawing_y():
@@ -30,11 +30,11 @@ def test_the_censoring_model_by_drawing_y():
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_algorithm_8_has_the_offsets_of_theorem_2_and_is_never_private(first, second, epsilon):
     solution = md.solve(md.MeanInterval(epsilon=epsilon, mean=0.4), "algorithm-8", first=first, second=second)
-    a, b = widened.offsets_of(epsilon, first, first * math.exp(-epsilon) if second is None else second)
+    a, b = published.offsets_of(epsilon, first, first * math.exp(-epsilon) if second is None else second)
     assert solution.value == pytest.approx((0.4 + a) * (0.6 + b), rel=1e-12)
     privacy = next(each for each in solution.certificates if each.property == "privacy")
     assert not privacy.holds
-    found = widened.true_epsilon(epsilon, first, first * math.exp(-epsilon) if second is None else second)
+    found = published.true_epsilon(epsilon, first, first * math.exp(-epsilon) if second is None else second)
     assert privacy.figures["true_epsilon"] == pytest.approx(found, rel=1e-9)
 
 
@@ -57,16 +57,16 @@ def test_an_option_that_a_method_does_not_have_is_named():
 
 
 def test_table_5_breaks_with_one_exchanged_rank(monkeypatch):
-    assert printed_rows.rows_that_follow() == 6
-    assert printed_rows.means_repeated() == 10
-    number, errors, ranks = printed_rows.PRINTED_ROWS[2]
+    assert printed_tables.rows_that_follow() == 6
+    assert printed_tables.means_repeated() == 10
+    number, errors, ranks = printed_tables.PRINTED_ROWS[2]
     wrong = (number, errors, (ranks[1], ranks[0], *ranks[2:]))
-    monkeypatch.setattr(printed_rows, "PRINTED_ROWS", (*printed_rows.PRINTED_ROWS[:2], wrong))
-    assert printed_rows.rows_that_follow() == 2
+    monkeypatch.setattr(printed_tables, "PRINTED_ROWS", (*printed_tables.PRINTED_ROWS[:2], wrong))
+    assert printed_tables.rows_that_follow() == 2
 
 
 def test_the_mean_behind_no_dp_gives_the_printed_error_back():
-    mean = printed_rows.no_dp_mean()
+    mean = printed_tables.no_dp_mean()
     assert 0.0 < mean < 0.5
     assert math.sqrt((36 * mean - mean**2) / 800_000) == pytest.approx(0.004289, rel=1e-12)
-    assert printed_rows.no_dp_ends()[1] == pytest.approx(math.sqrt(35 / 800_000), rel=1e-12)
+    assert printed_tables.no_dp_ends()[1] == pytest.approx(math.sqrt(35 / 800_000), rel=1e-12)

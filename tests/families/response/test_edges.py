@@ -10,10 +10,10 @@ import pytest
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.values import changed
-from mechdesign.families.response.randomized_response import extreme_points as enumeration
-from mechdesign.families.response.randomized_response.extreme_points import extreme_points
-from mechdesign.families.response.randomized_response.information import pattern_information
-from mechdesign.families.response.randomized_response.staircase import all_patterns
+from mechdesign.families.response import extreme_points as enumeration
+from mechdesign.families.response.extreme_points import extreme_points
+from mechdesign.families.response.priors import pattern_information
+from mechdesign.families.response.randomized_response_methods import all_patterns
 
 ALL = {"plain": {}, "loss": {"utility": "absolute-loss"}, "information": {"utility": "mutual-information"}}
 ALL |= {"line": {"distance": "line"}, "three reports": {"utility": [[1.0, 0.0, 2.0]] * 3}}

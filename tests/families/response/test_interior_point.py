@@ -10,8 +10,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.collect import FiniteChannel
-from mechdesign.families.response.randomized_response import interior_point
-from mechdesign.families.response.randomized_response.spanner import ROUNDING, inner_lengths, spanner
+from mechdesign.families.response import interior_point
+from mechdesign.families.response.distances import ROUNDING, inner_lengths, spanner
 from mechdesign.solvers.coupled_cones import CoupledCones
 
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import mechdesign as md
-from mechdesign.families.response.randomized_response.metric import distance_matrix, needed_pairs
+from mechdesign.audit.pairs import needed_pairs
+from mechdesign.families.response.distances import distance_matrix
 
 
 def random_distance(seed: int, size: int, is_metric: bool) -> np.ndarray:

@@ -11,7 +11,7 @@ import mechdesign as md
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.marginals.oracles.best import best_oracle
 from mechdesign.families.mean.discrete import best_shape
-from mechdesign.families.mean.optimal import worst_variance_of
+from mechdesign.families.mean.optimal_channel import worst_variance_of
 from mechdesign.families.survey import OrderedPart, Question, Questions, Survey, TablePart, Wanted
 from mechdesign.families.survey.part_plans import expected_errors, part_information
 from mechdesign.families.workload.prefix import best_prefix_channel, prefix_ladder

@@ -1,1 +1,0 @@
-"""Judges that only this family has."""

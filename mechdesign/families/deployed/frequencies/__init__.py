@@ -1,1 +1,0 @@
-"""The problem ``deployed-frequencies``: frequencies as a real system estimates them, and the optimum."""

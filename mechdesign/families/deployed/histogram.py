@@ -1,0 +1,230 @@
+"""The problem ``deployed-histogram``: the least noise of clients for summed one-hot vectors, for all data.
+
+Each client flips the bits of its one-hot vector with probability p = 1/(e^eps0 + 1); only the sum is seen.
+The delta of that sum is bounded from both sides, whatever the other clients hold.
+
+If a user's one moves from one coordinate to another, two counts change. Of the other n - 1 users c hold a
+coordinate; their noisy ones R there are c - Bin(c, p) + Bin(n-1-c, p). With the user's own bit the count has
+P(s) = (1-p) R(s-1) + p R(s), without it Q(s) = p R(s-1) + (1-p) R(s). R is a sum of independent bits, so
+R(s-1)/R(s) increases in s, the best set of outcomes is an upper tail, and with T(s) = Pr[R > s]
+
+    H_E(P || Q) = max over s of  ((1-p) - E p) R(s) - (E - 1) T(s),   0 from E = (1-p)/p on.
+
+Upper bound. For c in a block [c1, c2] count only the noise of c1 ones and n-1-c2 zeros: the noise of the rest
+is independent, and adding it is post-processing. So h(E), the largest over all blocks, bounds H_E for every
+c, and by the mirror image also H_E(Q || P). A curve that bounds H_E for every E is a dominating pair, and
+pairs compose (Zhu, Dong and Wang 2022): delta(eps) <= sum over i of A_i h(e^eps / E_i), with A_i the masses
+of the curve through the values of h on a grid of E. A chord of a convex function is above it.
+
+Lower bound. Others who all hold the user's coordinate: two counts of flips, Bin(n, p) each, against one user
+less and a bit that is flipped with 1 - p.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechdesign.collect import Mechanism
+from mechdesign.core.certificate import Certificate
+from mechdesign.core.fields import frozen_problem, real, whole
+from mechdesign.core.guarantee import Guarantee, Proof
+from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.solution import Solution
+from mechdesign.exact.binomials import UNIT, binomial_window
+
+Doubles = NDArray[np.float64]
+
+BLOCKS = 256
+"""Blocks of the number of others who hold a coordinate; a block loses its part of the noise."""
+
+STEP = 0.02
+"""The width of the grid of ln E, about."""
+
+TAIL = 1e-24
+"""About what windows leave out; the true size is bounded and counted."""
+
+
+def flipped_delta(users: int, local_epsilon: float, epsilon: float) -> float:
+    """Return an upper bound of delta of the summed vectors of ``users`` users, for all data.
+
+    Examples
+    --------
+    >>> flipped_delta(1000, 3.0, 1.0) < 1e-6
+    True
+    """
+    steps = max(1, math.ceil(epsilon / STEP))
+    width = epsilon / steps
+    count = math.ceil(local_epsilon / width) + 1
+    grid = np.exp(width * np.arange(count + 1))
+    curve = _curve(users, local_epsilon, grid)
+    ratios = np.concatenate([1.0 / grid[:0:-1], grid])
+    heights = np.concatenate([1.0 - 1.0 / grid[:0:-1] + curve[:0:-1] / grid[:0:-1], curve])
+    slopes = np.diff(heights) / np.diff(ratios)
+    masses = np.maximum(np.diff(np.concatenate([[-1.0], slopes, [0.0]])), 0.0) * ratios
+    # of entry i the loss is (i - count) steps, so that e^eps / E_i is entry 2 count + steps - i
+    partner = 2 * count + steps - np.arange(len(ratios))
+    facing = np.where(partner < len(ratios), heights[np.minimum(partner, len(ratios) - 1)], 0.0)
+    # a height errs by 2 units, a mass by 16 over the width of a step; E_i by a unit, and slopes are below 1
+    rounding = UNIT * (16.0 * float(facing.sum()) / width + 16.0 * float(ratios[-1]))
+    return min(1.0, float((masses * facing).sum()) * (1.0 + 1e-9) + rounding)
+
+
+def _curve(users: int, local_epsilon: float, grid: Doubles) -> Doubles:
+    """Return upper bounds of H_E for each E of the grid and every number of others with the coordinate."""
+    others = users - 1
+    size = -(-others // BLOCKS) if others else 1
+    curve = np.zeros(len(grid))
+    for start in range(0, others + 1, size):
+        last = min(start + size - 1, others)
+        curve = np.maximum(curve, _block(start, others - last, local_epsilon, grid))
+    return curve
+
+
+def _block(ones: int, zeros: int, local_epsilon: float, grid: Doubles) -> Doubles:
+    """Return upper bounds of H_E where only these others add noise."""
+    odds = math.exp(-local_epsilon)
+    flip = odds / (1.0 + odds)
+    first, second = binomial_window(ones, odds, TAIL), binomial_window(zeros, odds, TAIL)
+    law = np.convolve(first.probability[::-1], second.probability)
+    rounded = (len(law) + 8) * 4.0 * UNIT
+    left_out = first.below + first.above + second.below + second.above
+    high = law * (first.upper * second.upper * (1.0 + rounded)) + left_out
+    tails = np.append(np.cumsum(law[::-1])[::-1][1:], 0.0) * (first.lower * second.lower * (1.0 - rounded))
+    gain = np.maximum((1.0 - flip) - grid * flip, 0.0) * (1.0 + 8.0 * UNIT)
+    values: Doubles = (gain[:, None] * high - (grid - 1.0)[:, None] * tails).max(axis=1)
+    bounded: Doubles = np.where(
+        gain > 0.0, np.maximum(values, 0.0) * (1.0 + 8.0 * UNIT) + gain * left_out, 0.0
+    )
+    return np.minimum(bounded, 1.0)
+
+
+def attacked_delta(users: int, local_epsilon: float, epsilon: float) -> float:
+    """Return a lower bound of delta: the others all hold the coordinate that the user has or has not.
+
+    Examples
+    --------
+    >>> attacked_delta(1000, 3.0, 0.1) <= flipped_delta(1000, 3.0, 0.1)
+    True
+    """
+    odds, factor = math.exp(-local_epsilon), math.exp(epsilon)
+    flip = odds / (1.0 + odds)
+    with_user, without = binomial_window(users, odds, TAIL), binomial_window(users - 1, odds, TAIL)
+    low, high = min(with_user.first, without.first), max(with_user.last, without.last + 1)
+    top, rest = np.zeros(high - low + 1), np.zeros(high - low + 1)
+    top[with_user.first - low : with_user.last - low + 1] = with_user.probability * with_user.lower
+    start, count = without.first - low, len(without.probability)
+    rest[start + 1 : start + 1 + count] += (1.0 - flip) * without.probability
+    rest[start : start + count] += flip * without.probability
+    rest = rest * (without.upper * (1.0 + 8.0 * UNIT)) + without.below + without.above
+    excess = np.outer(top, top) * (1.0 - 8.0 * UNIT) - factor * (1.0 + 8.0 * UNIT) * np.outer(rest, rest)
+    return float(np.maximum(excess, 0.0).sum()) * (1.0 - 4.0 * excess.size * UNIT)
+
+
+LEAST, MOST = 0.01, 12.0
+"""Local epsilon: below, counts are noise; above, rounding shows next to delta."""
+
+REAL = "for real numbers, by a dominating pair over all data of the others"
+
+
+@cache
+def _proven(users: int, local_epsilon: float, epsilon: float) -> float:
+    """Return the proven delta, computed once."""
+    return flipped_delta(users, local_epsilon, epsilon)
+
+
+@frozen_problem()
+class DeployedHistogram(Problem[Mechanism]):
+    r"""The least noise of clients that keeps (epsilon, delta) for a sum of one-hot vectors, for all data.
+
+    ::
+
+        minimize    standard deviation of a debiased count, sqrt(n e^eps0) / (e^eps0 - 1)
+        over        eps0, where each bit of a one-hot vector is flipped with 1/(e^eps0 + 1)
+        such that   the sum of n vectors is (epsilon, delta)-private when one user's vector is replaced,
+                    whatever the others hold
+
+    Raises
+    ------
+    ParameterError
+        Naming the field, what is wrong and the remedy.
+
+    Notes
+    -----
+    Source: draft-wang-ppm-differential-privacy, section "Prio3MultiHotHistogram with Client Randomization",
+    which states eps0 for three pairs of epsilon and delta and leaves the justification open. All n clients
+    are honest. The proof is in docs/families/deployed.md.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.DeployedHistogram(users=1000, epsilon=1.0, delta=1e-6, stated_local_epsilon=2.0)
+    >>> solution, stated = md.solve(problem), md.solve(problem, "as-deployed")
+    >>> round(solution.value, 1), round(stated.value, 1)
+    (7.1, 13.5)
+    """
+
+    name: ClassVar[str] = "deployed-histogram"
+    example: ClassVar[Mapping[str, Any]] = {"users": 10000, "epsilon": 1.0, "delta": 1e-8}
+    sense: ClassVar[Sense] = "min"
+    value_name: ClassVar[str] = "standard deviation of a count"
+    trivial: ClassVar[float | None] = 0.0
+    summary: ClassVar[str] = "least noise of clients for summed one-hot vectors, proven for all data"
+    compared_with: ClassVar[str] = "all flips of bits with one probability that keep epsilon and delta"
+    optimal_within: ClassVar[float] = 0.02
+
+    users: int = whole("Number of honest clients n in a batch.", low=2, high=10**6)
+    epsilon: float = real("Central epsilon of the sum, from 0.02 to 8.", low=0.02, high=8.0)
+    delta: float = real("Central delta of the sum, from 1e-10 to 0.1.", low=1e-10, high=0.1)
+    stated_local_epsilon: float | None = real(
+        "The eps0 that a system states for this epsilon and delta, from 0.01 to 12.",
+        low=LEAST,
+        high=MOST,
+        default=None,
+        form="float",
+    )
+
+    def deviation(self, local_epsilon: float) -> float:
+        """Return the standard deviation of a debiased count."""
+        return math.sqrt(self.users * math.exp(local_epsilon)) / math.expm1(local_epsilon)
+
+    def proven_delta(self, local_epsilon: float) -> float:
+        """Return an upper bound of delta for all data."""
+        return _proven(self.users, local_epsilon, self.epsilon)
+
+    def attacked_delta(self, local_epsilon: float) -> float:
+        """Return a lower bound of delta: the others all hold the same."""
+        return attacked_delta(self.users, local_epsilon, self.epsilon)
+
+    # Judging candidates
+
+    def objective(self, variables: Variables) -> float:
+        """Return the standard deviation of a debiased count."""
+        return self.deviation(float(variables["local_epsilon"]))
+
+    def residuals(self, variables: Variables) -> dict[str, float]:
+        """Return by which part the proven delta exceeds the required one."""
+        return {"delta": max(0.0, self.proven_delta(float(variables["local_epsilon"])) / self.delta - 1.0)}
+
+    def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
+        """Return whether delta is proven, and the distance from noise that an attack refutes."""
+        local = float(solution.variables["local_epsilon"])
+        proven = self.proven_delta(local)
+        figures = {"epsilon": self.epsilon, "delta": self.delta, "proven_delta": proven}
+        figures["attacked_delta"] = self.attacked_delta(local)
+        witness = {"others": "all hold what the user holds, or all what the user does not hold"}
+        promise = Guarantee(self.epsilon, self.delta, "central", covers="the aggregate")
+        privacy = Certificate.of_privacy(Proof(promise, None, proven, exact=False), figures, witness, REAL)
+        return privacy, self.optimality(solution)
+
+    def why_no_mechanism(self) -> str:
+        """Return why the result is not a mechanism, and its use."""
+        return (
+            "it states the noise of clients of a secure aggregation, which runs elsewhere: for a trusted "
+            "shuffler build a shuffle-histogram model"
+        )

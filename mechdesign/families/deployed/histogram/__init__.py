@@ -1,1 +1,0 @@
-"""The problem ``deployed-histogram``: noise of clients whose one-hot vectors are summed securely."""

@@ -1,1 +1,0 @@
-"""What the sources say of ``channel``: published methods, quantities, simulations."""

@@ -1,1 +1,0 @@
-"""What the sources say of ``interval``: published methods, quantities, simulations."""

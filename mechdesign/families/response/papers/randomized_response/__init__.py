@@ -1,1 +1,0 @@
-"""What the sources say of ``randomized-response``: published methods, quantities, simulations."""

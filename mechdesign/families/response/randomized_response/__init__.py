@@ -1,1 +1,0 @@
-"""The problem ``randomized-response``: the best channel for a categorical answer."""
