@@ -1,4 +1,4 @@
-"""Rare events in many slots: the best report of its class, next to the one about the whole state."""
+"""Rare events in many slots: reports that are patterns of states, next to the one about the whole state."""
 
 import tempfile
 from pathlib import Path
@@ -30,7 +30,7 @@ print(estimate)
 low, high = estimate.interval(0.999)
 truth = np.zeros(12)
 truth[[0, 4, 7]] = 0.017, 0.003, 0.005
-assert best.status == "feasible"  # of its class, whose bound it reaches
-assert best.gap < 1e-3 * best.value
+assert best.status == "feasible"  # no bound for all reports proves it
+assert best.value < 1.001 * md.solve(problem, method="orbits").value  # the best that treats slots alike
 assert kary.value > 2.0 * best.value
 assert ((low <= truth) & (truth <= high)).all()

@@ -199,7 +199,7 @@ _HOMES = {
     "MissingPackageError": "core.errors",
     "Model": "catalog",
     "ModelFileError": "core.errors",
-    "OutOfReachError": "families.shuffle",
+    "OutOfReachError": "collect.promise",
     "Outcome": "core.method",
     "ParameterError": "core.errors",
     "Problem": "core.problem",

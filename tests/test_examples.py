@@ -35,7 +35,7 @@ def test_the_list_of_examples_has_each_with_its_first_line():
 def test_every_family_has_an_example(family):
     """A problem, a mechanism or a model of the family is used in one of them."""
     names = [kind.__name__ for kind in problem_classes().values() if kind.__module__.split(".")[2] == family]
-    wanted = [*(f"md.{name}(" for name in names), f"mechdesign.collect.{family} ", f'"{family}/']
+    wanted = [*(f"md.{name}(" for name in names), f"mechdesign.families.{family} ", f'"{family}/']
     texts = [path.read_text(encoding="utf-8") for path in EXAMPLES]
     assert any(word in text for word in wanted for text in texts), f"no example of {family}"
 

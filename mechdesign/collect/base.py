@@ -297,7 +297,7 @@ def mechanism_types() -> dict[str, type[Mechanism]]:
 
 def _packages() -> tuple[str, ...]:
     """Return the packages in which mechanisms are: this one, and the families."""
-    return (*extensions(FAMILIES), __name__.rpartition(".")[0])
+    return (__name__.rpartition(".")[0], *extensions(FAMILIES))
 
 
 def mechanism_type(word: str) -> type[Mechanism] | None:

@@ -25,7 +25,13 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
-from mechdesign.core.validation import privacy_delta, privacy_epsilon, user_count
+from mechdesign.core.validation import (
+    double_delta,
+    double_epsilon,
+    privacy_delta,
+    privacy_epsilon,
+    user_count,
+)
 from mechdesign.core.values import changed, frozen_value
 from mechdesign.exact.exact import as_written
 from mechdesign.exact.exponential import exp_written
@@ -174,7 +180,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
         if kept.min() < 0 or kept.max() >= weights.size:
             raise CertificateError("channel", f"a kept answer is outside 0 .. {weights.size - 1}")
         self.weights, self.kept = weights, kept
-        self.epsilon, self.delta = privacy_epsilon(epsilon), privacy_delta(delta)
+        self.epsilon, self.delta = double_epsilon(epsilon), double_delta(delta)
         self.labels = self.report_labels = Labels(weights.size, labels)
         if not self.audit().holds:
             raise CertificateError("channel", f"not private as stated: {self.audit()}")
@@ -194,7 +200,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
             kept = kept[:1]
             low, high = split_weights(TOTAL - own, 1, exponential)
         weights = KaryWeights(channel.size, len(kept), own, high, low)
-        return cls(weights, kept, channel.epsilon, delta, labels)
+        return cls(weights, kept, privacy_epsilon(channel.epsilon), delta, labels)
 
     @classmethod
     def of(cls, categories: int, epsilon: float, labels: Sequence[str] | None = None) -> Self:

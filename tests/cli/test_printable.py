@@ -163,7 +163,7 @@ def test_a_file_whose_name_is_no_utf_8_has_a_page(tmp_path, monkeypatch, capsys)
         (tmp_path / name).touch()
     except OSError:
         pytest.skip("this file system takes names in UTF-8 only")
-    assert main(["build", "response/zhou2019_survey", "-o", name, "--force"]) == 0
+    assert main(["build", "response/zhou2019_model1", "-o", name, "--force"]) == 0
     assert main(["report", name, "-o", "page.html"]) == 0
     assert "bad\\udcff.json" in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert capsys.readouterr().err == ""

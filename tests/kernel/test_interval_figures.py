@@ -75,7 +75,7 @@ def test_a_projected_estimate_has_no_interval_outside_of_what_is_possible():
 
 
 def test_means_have_no_bars():
-    mechanism = md.mechanisms.mean.Duchi(1.0, 40.0, 200.0)
+    mechanism = Duchi(1.0, 40.0, 200.0)
     estimate = mechanism.estimate(mechanism.randomize([75.0] * 500, rng=1))
     assert not of(estimate.figures()[0], Bars)
 

@@ -9,6 +9,8 @@ import mechdesign as md
 from mechdesign.collect import kinds
 from mechdesign.collect.base import mechanism_types
 
+PACKAGES = ("mechdesign.collect", "mechdesign.families")
+
 PROGRAM = """
 import sys
 from mechdesign.collect import load_mechanism
@@ -45,18 +47,14 @@ def test_other_classes_than_that_of_the_file_are_not_imported(tmp_path):
 
 
 def test_the_module_of_every_type_is_the_only_one_with_its_word():
-    packages = ("mechdesign.families", "mechdesign.collect")
-    here = {word: kind for word, kind in mechanism_types().items() if kind.__module__.startswith(packages)}
+    here = {word: kind for word, kind in mechanism_types().items() if kind.__module__.startswith(PACKAGES)}
     assert len(here) > 50
     for word, kind in here.items():
-        assert list(kinds._naming(packages, word)) == [kind.__module__]
+        assert list(kinds._naming(PACKAGES, word)) == [kind.__module__]
 
 
 def test_a_file_that_is_called_like_the_type_is_read_before_the_others(monkeypatch):
     read, has = [], kinds._has
     monkeypatch.setattr(kinds, "_has", lambda path, given: read.append(path) or has(path, given))
-    assert (
-        next(kinds._naming(["mechdesign.families", "mechdesign.collect"], "kary-response"))
-        == "mechdesign.collect.kary"
-    )
+    assert next(kinds._naming(PACKAGES, "kary-response")) == "mechdesign.collect.kary"
     assert len(read) < 10

@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from mechdesign.core.cache import Cache
 
 import mechdesign as md
+from mechdesign.work.cache import Cache
 from tests.support import checks
 from tests.support.checks import folder_of_run
 from tests.support.documents import ROOT, agree, blocks, commands, outputs, pages, rewritten

@@ -29,7 +29,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
-from mechdesign.core.validation import integer, privacy_epsilon
+from mechdesign.core.validation import double_epsilon, integer
 from mechdesign.data.frames import is_table
 from mechdesign.exact.draw.draws import bernoulli_words
 from mechdesign.exact.draw.packed import Packed, as_texts, padding, read_sets, width
@@ -173,9 +173,9 @@ class JointResponse(AttributeMechanism[JointEstimate]):
         self.attributes = attributes
         if self.bits > MOST_BITS:
             raise ParameterError("attributes", f"{self.bits} bits a report", f"give at most {MOST_BITS}")
-        self.epsilon = privacy_epsilon(epsilon)
+        self.epsilon = double_epsilon(epsilon)
         self.report_epsilon = (
-            None if report_epsilon is None else privacy_epsilon(report_epsilon, "report_epsilon")
+            None if report_epsilon is None else double_epsilon(report_epsilon, "report_epsilon")
         )
         self.reports_per_user = integer("reports_per_user", reports_per_user, 1)
         self.weights = RepeatedBits(

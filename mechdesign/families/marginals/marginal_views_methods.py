@@ -28,7 +28,7 @@ from mechdesign.families.marginals.views_of_one_size import (
     run_rule,
     run_symmetric,
     why_not_rule,
-    why_not_symmetric,
+    why_no_symmetric_views,
 )
 from mechdesign.solvers.reciprocals import allocate
 
@@ -161,7 +161,7 @@ METHODS = (
            why_not_rule),
     Method("symmetric", MarginalViews, "analytic",
            "closed form for attributes of equal size: all views of the best size, evenly", run_symmetric,
-           why_not_symmetric),
+           why_no_symmetric_views),
     Method("allocation", MarginalViews, "numeric",
            "views and shares by a convex program over all views, with a proven gap", run_allocation,
            why_not_allocation),

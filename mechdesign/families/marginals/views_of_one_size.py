@@ -134,7 +134,7 @@ def even_views(problem: MarginalViews, size: int) -> Wholes:
     return blocks
 
 
-def why_not_symmetric(problem: MarginalViews) -> str | None:
+def why_no_symmetric_views(problem: MarginalViews) -> str | None:
     """Return why attributes or requests are not symmetric, or None."""
     if problem.criterion == "rule":
         return "it is for criterion 'mean' or 'worst', not 'rule'"

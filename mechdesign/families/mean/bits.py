@@ -46,7 +46,15 @@ from mechdesign.collect.tally import CodeTally
 from mechdesign.collect.written import require_total
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.validation import in_range, integer, number, privacy_delta, privacy_epsilon
+from mechdesign.core.validation import (
+    double_delta,
+    double_epsilon,
+    in_range,
+    integer,
+    number,
+    privacy_delta,
+    privacy_epsilon,
+)
 from mechdesign.exact.draw.compiled import compiled
 from mechdesign.exact.draw.compiled.loops import below_heads
 from mechdesign.exact.draw.heads import FEW, TAIL, Codes, Heads, heads, tails_below
@@ -190,7 +198,7 @@ class CensoringInterval(MeanMechanism):
         mixing: float = 0.0,
     ) -> None:
         self.lo, self.hi = integer("lo", lo, 0, TOTAL), integer("hi", hi, 0, TOTAL)
-        self.epsilon, self.delta = privacy_epsilon(epsilon), privacy_delta(delta)
+        self.epsilon, self.delta = double_epsilon(epsilon), double_delta(delta)
         self.domain = Domain(low, high)
         self.mixing = in_range("mixing", mixing, 0.0, 1.0)
         if self.lo >= self.hi:
@@ -211,7 +219,7 @@ class CensoringInterval(MeanMechanism):
         lo = ceil(2**62/(E + 1)) for the rational lower bound E of e^eps; then 2**62 - lo <= E lo.
         """
         lo = least_low(exp_written(epsilon))
-        return cls(lo, TOTAL - lo, epsilon, 0.0, low, high)
+        return cls(lo, TOTAL - lo, privacy_epsilon(epsilon), 0.0, low, high)
 
     @classmethod
     def from_interval(
@@ -250,11 +258,11 @@ class CensoringInterval(MeanMechanism):
             )
         if not repair:
             lo, hi = math.floor(Fraction(first) * TOTAL), math.floor(Fraction(last) * TOTAL)
-            return cls(lo, hi, epsilon, delta, low, high)
+            return cls(lo, hi, privacy_epsilon(epsilon), privacy_delta(delta), low, high)
         channel = np.array([[1.0 - first, first], [1.0 - last, last]])
         repaired = make_private(channel, PrivacyTarget(privacy_epsilon(epsilon), privacy_delta(delta)))
         lo, hi = repaired.weights[:, 1].tolist()
-        return cls(lo, hi, epsilon, delta, low, high, repaired.mixing)
+        return cls(lo, hi, privacy_epsilon(epsilon), privacy_delta(delta), low, high, repaired.mixing)
 
     # Privacy and bias
 
@@ -418,7 +426,7 @@ class Duchi(CensoringInterval):
         self, epsilon: float, low: float = -1.0, high: float = 1.0, *, for_double: bool = False
     ) -> None:
         lo = least_low((exp_lower if for_double else exp_written)(privacy_epsilon(epsilon)))
-        super().__init__(lo, TOTAL - lo, epsilon, 0.0, low, high)
+        super().__init__(lo, TOTAL - lo, privacy_epsilon(epsilon), 0.0, low, high)
 
     @classmethod
     def symmetric(cls, epsilon: float, low: float = -1.0, high: float = 1.0) -> Self:

@@ -41,7 +41,7 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
-from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector, user_count
+from mechdesign.core.validation import double_epsilon, finite_array, probability_vector, user_count
 from mechdesign.data.frames import is_table
 from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.exact.randomness import BITS, BitSource, Rng, bit_source
@@ -307,7 +307,7 @@ class EventRelease(ReportMechanism[EventEstimate]):
     def __init__(
         self, epsilon: float, weights: EventWeights, prior: Any, labels: Sequence[str] | None = None
     ) -> None:
-        self.epsilon = privacy_epsilon(epsilon)
+        self.epsilon = double_epsilon(epsilon)
         self.weights = replace(
             weights,
             weights=tuple(frozen(row) for row in weights.weights),

@@ -32,7 +32,7 @@ from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
-from mechdesign.core.validation import in_range, one_of, privacy_epsilon, probability_vector, user_count
+from mechdesign.core.validation import double_epsilon, in_range, one_of, probability_vector, user_count
 from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Intake
 from mechdesign.exact.numbers import frozen, number_of_text, wholes
@@ -123,7 +123,7 @@ class WorkloadRelease(PatternClient):
         labels: Sequence[str] | None = None,
     ) -> None:
         self.workload = workload if isinstance(workload, Workload) else Workload(workload)
-        self.epsilon = privacy_epsilon(epsilon)
+        self.epsilon = double_epsilon(epsilon)
         self.weights = replace(
             weights, sets=frozen(weights.sets), low=frozen(weights.low), high=frozen(weights.high)
         )

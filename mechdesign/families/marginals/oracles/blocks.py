@@ -30,7 +30,7 @@ from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
-from mechdesign.core.validation import integer
+from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.exact.draw.compiled import compiled
 from mechdesign.exact.draw.compiled.loops import of_parity
 from mechdesign.exact.draw.dense import dense_subsets, is_dense, share_of
@@ -210,7 +210,13 @@ class SubsetSelection(BlockOracle):
         """Return the one that uses all of epsilon, rounded so that privacy holds exactly."""
         count = integer("categories", categories, 2)
         chosen = integer("size", size, 1, count - 1)
-        return cls(count, epsilon, chosen, subset_design(count, chosen).largest_weight(epsilon), labels)
+        return cls(
+            count,
+            privacy_epsilon(epsilon),
+            chosen,
+            subset_design(count, chosen).largest_weight(epsilon),
+            labels,
+        )
 
     def parameters(self) -> dict[str, int]:
         """Return k."""
@@ -367,7 +373,7 @@ class HadamardResponse(NumberedBlocks):
     @classmethod
     def of(cls, categories: int, epsilon: float, labels: Sequence[str] | None = None) -> Self:
         """Return the one that uses all of epsilon, rounded so that privacy holds exactly."""
-        return cls(categories, epsilon, hadamard_design(4).largest_weight(epsilon), labels)
+        return cls(categories, privacy_epsilon(epsilon), hadamard_design(4).largest_weight(epsilon), labels)
 
     @property
     def even(self) -> int:

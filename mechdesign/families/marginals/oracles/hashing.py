@@ -15,7 +15,7 @@ from mechdesign.audit.classes import ReportClass
 from mechdesign.collect.labels import Codes, Labels
 from mechdesign.collect.oracle import Shares
 from mechdesign.collect.recipes import Steps, whole_hex
-from mechdesign.core.validation import integer
+from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_from
 from mechdesign.exact.draw.draws import below
 from mechdesign.exact.exponential import exp_written
@@ -79,7 +79,9 @@ class LocalHashing(SupportOracle):
         """Return the one that uses all of epsilon, rounded so that privacy holds exactly."""
         bound = exp_written(epsilon)
         chosen = integer("buckets", buckets, 2)
-        return cls(categories, epsilon, chosen, math.ceil(TOTAL / (bound + chosen - 1)), labels)
+        return cls(
+            categories, privacy_epsilon(epsilon), chosen, math.ceil(TOTAL / (bound + chosen - 1)), labels
+        )
 
     def weights(self) -> dict[str, int]:
         """Return the weight of another bucket."""

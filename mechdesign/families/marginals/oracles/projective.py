@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.labels import Codes
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.validation import integer
+from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.exact.draw.affine_family import prime_from
 from mechdesign.exact.draw.draws import below
 from mechdesign.exact.randomness import BitSource
@@ -207,7 +207,13 @@ class ProjectiveGeometry(NumberedBlocks):
     def of(cls, categories: int, epsilon: float, field: int, labels: Sequence[str] | None = None) -> Self:
         """Return the one that uses all of epsilon, rounded so that privacy holds exactly."""
         space = space_for(integer("categories", categories, 2, cls.most_categories), field)
-        return cls(categories, epsilon, field, projective_design(space).largest_weight(epsilon), labels)
+        return cls(
+            categories,
+            privacy_epsilon(epsilon),
+            field,
+            projective_design(space).largest_weight(epsilon),
+            labels,
+        )
 
     def parameters(self) -> dict[str, int]:
         """Return the number of elements of the field."""

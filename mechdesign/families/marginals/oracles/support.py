@@ -35,7 +35,7 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
-from mechdesign.core.validation import integer, privacy_epsilon, user_count
+from mechdesign.core.validation import double_epsilon, integer, user_count
 from mechdesign.exact.randomness import BITS, TOTAL, Rng, bit_source
 
 
@@ -142,7 +142,7 @@ class SupportOracle(Oracle):
 
     def __init__(self, categories: int, epsilon: float, labels: Sequence[str] | None = None) -> None:
         size = integer("categories", categories, 2, self.most_categories)
-        self.epsilon = privacy_epsilon(epsilon)
+        self.epsilon = double_epsilon(epsilon)
         self.labels = Labels(size, labels)
 
     def _require_private(self) -> None:

@@ -16,6 +16,7 @@ from mechdesign.collect.moments import Moments, binomial_moments, mixed, one_mor
 from mechdesign.collect.oracle import Shares
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.tables import Values
+from mechdesign.core.validation import privacy_epsilon
 from mechdesign.exact.draw.compiled import compiled
 from mechdesign.exact.draw.compiled.loops import own_bits
 from mechdesign.exact.draw.draws import bernoulli_words
@@ -72,7 +73,7 @@ class UnaryEncoding(SupportOracle):
     def optimised(cls, categories: int, epsilon: float, labels: Sequence[str] | None = None) -> Self:
         """Return the one of least variance (OUE): keep 1/2, add 1/(e^eps + 1)."""
         bound = exp_written(epsilon)
-        return cls(categories, epsilon, TOTAL // 2, math.ceil(TOTAL / (1 + bound)), labels)
+        return cls(categories, privacy_epsilon(epsilon), TOTAL // 2, math.ceil(TOTAL / (1 + bound)), labels)
 
     @classmethod
     def symmetric(cls, categories: int, epsilon: float, labels: Sequence[str] | None = None) -> Self:
@@ -81,7 +82,7 @@ class UnaryEncoding(SupportOracle):
         unit = 1 << 128  # the square root, rounded down
         root = Fraction(math.isqrt(bound.numerator * unit * unit // bound.denominator), unit)
         add = math.ceil(TOTAL / (1 + root))
-        return cls(categories, epsilon, TOTAL - add, add, labels)
+        return cls(categories, privacy_epsilon(epsilon), TOTAL - add, add, labels)
 
     def weights(self) -> dict[str, int]:
         """Return the two weights."""

@@ -31,7 +31,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
-from mechdesign.core.validation import privacy_epsilon, user_count
+from mechdesign.core.validation import double_epsilon, privacy_epsilon, user_count
 from mechdesign.data.frames import is_table
 from mechdesign.exact.draw.packed import Packed, as_texts, read_sets
 from mechdesign.exact.numbers import shown
@@ -111,7 +111,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         if not isinstance(sets, SetShape):
             raise ParameterError("sets", f"expected a ProductSet, MatchSet or CellSet, got {shown(sets)}")
         self.attributes, self.sets = attributes, sets
-        self.epsilon = privacy_epsilon(epsilon)
+        self.epsilon = double_epsilon(epsilon)
         self.law = SetLaw(sets.factors(attributes), sets.least(attributes))
         bits = sum(size for size, _ in self.law.factors)
         if bits > MOST_BITS:
@@ -145,7 +145,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
                 "is so small that such sets contain no information",
                 "give a larger one, or ask less at once",
             )
-        return cls(attributes, epsilon, sets, include, tables)
+        return cls(attributes, privacy_epsilon(epsilon), sets, include, tables)
 
     @property
     def joined(self) -> bool:
