@@ -21,9 +21,7 @@ from mechdesign.core.tables import Values
 from mechdesign.exact.randomness import BitSource
 
 if TYPE_CHECKING:
-    from mechdesign.collect.frequency_estimate import FrequencyEstimate
-    from mechdesign.collect.report_counts import Aggregator
-    from mechdesign.families.marginals.oracles.support import SupportCounts
+    from mechdesign.collect.frequency_estimate import FrequencyEstimate  # noqa: F401 (named in a text below)
 
 Shares = tuple[Fraction, Fraction]
 """p and q."""
@@ -76,7 +74,7 @@ class Oracle(CategoryMechanism["FrequencyEstimate"]):
         return counts
 
     @abstractmethod
-    def aggregator(self) -> Aggregator[FrequencyEstimate] | SupportCounts:
+    def aggregator(self) -> Any:
         """Return an empty counter; counters of many servers can be merged."""
 
     # Accuracy

@@ -27,8 +27,8 @@ from mechdesign.families.marginals.view_candidates import (
 from mechdesign.families.marginals.views_of_one_size import (
     run_rule,
     run_symmetric,
-    why_not_rule,
     why_no_symmetric_views,
+    why_not_rule,
 )
 from mechdesign.solvers.reciprocals import allocate
 

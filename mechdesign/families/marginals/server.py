@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.cell_counts import CellCounts
 from mechdesign.collect.collecting import collect
 from mechdesign.collect.frequency_estimate import FrequencyEstimate
 from mechdesign.collect.labels import Labels
@@ -28,7 +29,6 @@ from mechdesign.core.tables import Source, Values
 from mechdesign.core.text import counted
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.marginals.estimates import ReleasedMarginals
-from mechdesign.families.marginals.oracles.support import SupportCounts
 from mechdesign.families.marginals.penalized import read_penalty
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class MarginalAggregator(Server["MarginalRelease"]):
 
     def __init__(self, mechanism: MarginalRelease) -> None:
         super().__init__(mechanism)
-        self.counters: list[Aggregator[FrequencyEstimate] | SupportCounts] = [
+        self.counters: list[Aggregator[FrequencyEstimate] | CellCounts[Any]] = [
             oracle.aggregator() for oracle in mechanism.oracles
         ]
 
@@ -181,7 +181,7 @@ class MarginalAggregator(Server["MarginalRelease"]):
                 where, row = f"{error.where}: view {view}", int(rows[view][error.row])
                 raise error.changed(where=where, row=row) from None
         for view, counter in fresh.items():
-            self.counters[view].merge(counter)  # type: ignore[arg-type]
+            self.counters[view].merge(counter)
 
     def _merge(self, other: Self) -> None:
         for own, added in zip(self.counters, other.counters, strict=True):
@@ -239,6 +239,6 @@ class MarginalAggregator(Server["MarginalRelease"]):
                 "aggregator", "the counts are damaged: a view has none", "count the reports again"
             )
         self.counters = [
-            type(counter).from_json(counter.mechanism, part)  # type: ignore[arg-type]
+            type(counter).from_json(counter.mechanism, part)
             for counter, part in zip(self.counters, parts, strict=True)
         ]

@@ -177,6 +177,15 @@ def why_not_equal_shares(problem: LinearQueries) -> str | None:
     return None
 
 
+ACCURATE = 6.0
+"""Above this epsilon errors are small next to the accuracy of a conic solver."""
+
+
+def is_beyond_accuracy(problem: LinearQueries) -> bool:
+    """Whether the worst type's error is too small for a conic solver, which then loses up to 2 %."""
+    return problem.is_worst and problem.epsilon > ACCURATE
+
+
 METHODS = (
     Method("closed-form", LinearQueries, "analytic",
            "subset selection, which is optimal for a histogram",
@@ -195,7 +204,8 @@ METHODS = (
            few_queries, why_not_few_queries),
     Method("cvxpy", LinearQueries, "numeric",
            "one conic program over all patterns, an independent check",
-           conic_program, why_not_conic),
+           conic_program, why_not_conic,
+           defers=is_beyond_accuracy),
     Method("populations", LinearQueries, "numeric",
            "for the worst type: the population whose best average error is largest",
            worst_type, why_not_worst_type),

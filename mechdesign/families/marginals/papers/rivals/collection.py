@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.cell_counts import CellCounts
 from mechdesign.collect.collecting import collect, estimated, marked
 from mechdesign.collect.counts import require_users, whole_rows
 from mechdesign.collect.cross_table import AskedTables
@@ -40,7 +41,6 @@ from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Block, Source
 from mechdesign.exact.numbers import plain
 from mechdesign.exact.randomness import BitSource, bit_source
-from mechdesign.families.marginals.oracles.support import SupportCounts
 from mechdesign.families.marginals.papers.rivals.answers import RivalEstimate, RivalMarginals
 from mechdesign.families.marginals.papers.rivals.base import Array, CellOracle, Codes, Learned, RivalSetting
 from mechdesign.families.marginals.papers.rivals.expectation import ExpectationMaximization
@@ -171,7 +171,7 @@ def _placed(count: int, parts: Sequence[tuple[Codes, NDArray[Any]]], form: np.dt
     return made
 
 
-GroupCounts = Aggregator[FrequencyEstimate] | SupportCounts
+GroupCounts = Aggregator[FrequencyEstimate] | CellCounts[Any]
 
 
 class RivalCounts(Server["MarginalRival"]):
