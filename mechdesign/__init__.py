@@ -61,6 +61,22 @@ from mechdesign.core.extensions import register_extension as _register  # noqa: 
 _register("mechdesign.families", extends="families")
 _register("mechdesign.papers", extends="papers")
 
+
+class _FormerNames:
+    """Asked for modules that nothing else finds; the table of former names is imported then."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> "Any":
+        """Return how to load a module of this package by a former name, or None."""
+        if not name.startswith("mechdesign."):
+            return None
+        from mechdesign.core.former_names import FormerNames
+
+        return FormerNames.find_spec(name)
+
+
+sys.meta_path.append(_FormerNames)
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for type checkers and editors; a test compares these with what the families export
     from typing import Any
