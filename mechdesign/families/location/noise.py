@@ -11,7 +11,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.discovery import companion
 from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
-from mechdesign.core.method import Outcome
+from mechdesign.core.method import Method, Outcome
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.families.location import LocationMechanism, PlanarLaplace, PlanarLattice
@@ -138,3 +138,24 @@ class LocationNoise(Problem[LocationMechanism]):
         if isinstance(noise, LocationMechanism):
             return noise
         raise noise.refusal()
+
+
+def noise_on_a_lattice(problem: LocationNoise) -> Outcome:
+    """Return the noise on a lattice."""
+    return problem.outcome("lattice")
+
+
+def noise_in_real_numbers(problem: LocationNoise) -> Outcome:
+    """Return the noise in real numbers."""
+    return problem.outcome("laplace")
+
+
+METHODS = (
+    Method("lattice", LocationNoise, "analytic",
+           "discrete planar Laplace noise on a lattice, certified in integers",
+           noise_on_a_lattice),
+    # As published by Andres et al. (2013).
+    Method("planar-laplace", LocationNoise, "analytic",
+           "planar Laplace noise in real numbers: leaks through its last bits in floating point",
+           noise_in_real_numbers),
+)  # fmt: skip

@@ -43,7 +43,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
-from mechdesign.core.validation import integer, one_of, privacy_epsilon, user_count
+from mechdesign.core.validation import double_epsilon, integer, one_of, privacy_epsilon, user_count
 from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Intake
 from mechdesign.exact.exact import as_written
@@ -115,7 +115,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         self.inner, self.labels = inner, Labels(size, names)
         self.per_user = integer("per_user", per_user, 1, size)
         self.estimator = one_of("estimator", estimator, ESTIMATORS)
-        self.epsilon = privacy_epsilon(inner.epsilon * self.per_user if epsilon is None else epsilon)
+        self.epsilon = double_epsilon(inner.epsilon * self.per_user if epsilon is None else epsilon)
         self.delta = float_up(self.per_user * Fraction(inner.delta))
         self.ranges = ColumnRanges(
             size,
@@ -145,8 +145,9 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         attributes, per_user, **options
             As for the constructor.
         """
-        share = epsilon_share(privacy_epsilon(epsilon), integer("per_user", per_user, 1))
-        return AttributeSampling(kind(share), attributes, per_user, epsilon, **options)
+        promise = privacy_epsilon(epsilon)
+        share = epsilon_share(promise, integer("per_user", per_user, 1))
+        return AttributeSampling(kind(share), attributes, per_user, promise, **options)
 
     @property
     def size(self) -> int:
@@ -382,7 +383,7 @@ class Harmony(AttributeSampling):
         for_double: bool = False,
     ) -> None:
         inner = Duchi(epsilon, for_double=for_double)
-        super().__init__(inner, attributes, 1, epsilon, low, high, "scaled")
+        super().__init__(inner, attributes, 1, inner.epsilon, low, high, "scaled")
 
     @classmethod
     def _restore(cls, inner: Mechanism, options: dict[str, Any]) -> Self:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from mechdesign.core.fields import frozen_problem, real
 from mechdesign.families.shuffle import Cnt2M, CntBN, CntPURE, CntRR, CntSGM, Protocol
 from mechdesign.families.shuffle.candidates import FOR_PURE, Kind, with_published
-from mechdesign.families.shuffle.choosing import LocallyLimited, protocol_field
+from mechdesign.families.shuffle.choosing import LocallyLimited, protocol_field, protocol_methods
 from mechdesign.families.shuffle.tasks import CountProtocol
 
 KINDS = (
@@ -82,3 +82,7 @@ class ShuffleCounting(LocallyLimited):
         if self.ones is None or not isinstance(protocol, CountProtocol):
             return protocol.mean_messages
         return protocol.messages_at(self.ones)
+
+
+METHODS = protocol_methods(ShuffleCounting)
+"""The best protocol, then each of its kinds."""

@@ -12,7 +12,7 @@ from mechdesign.core.fields import frozen_problem
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle import DistinctParity
 from mechdesign.families.shuffle.candidates import Kind, domain
-from mechdesign.families.shuffle.choosing import Categorised, protocol_field
+from mechdesign.families.shuffle.choosing import Categorised, protocol_field, protocol_methods
 
 KINDS = (
     Kind(
@@ -62,3 +62,7 @@ class ShuffleDistinct(Categorised):
     def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str]:
         """Return the error as a part of all categories."""
         return solution.value / self.categories, "root mean squared error", "share of the categories"
+
+
+METHODS = protocol_methods(ShuffleDistinct)
+"""The best protocol, then each of its kinds."""

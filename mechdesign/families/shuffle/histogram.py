@@ -21,7 +21,7 @@ from mechdesign.families.shuffle import (
     HistRR,
 )
 from mechdesign.families.shuffle.candidates import domain, with_published
-from mechdesign.families.shuffle.choosing import Categorised, LocallyLimited, protocol_field
+from mechdesign.families.shuffle.choosing import Categorised, LocallyLimited, protocol_field, protocol_methods
 from mechdesign.families.shuffle.sketch import MOST_SEED
 
 FAKES = "its shufflers have to add messages, not only to mix"
@@ -102,3 +102,7 @@ class ShuffleHistogram(Categorised, LocallyLimited):
     def drawn(self) -> dict[str, Any]:
         """The seed, where it was given."""
         return {} if self.seed is None else {"seed": self.seed}
+
+
+METHODS = protocol_methods(ShuffleHistogram)
+"""The best protocol, then each of its kinds."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.families.shuffle import RangeTree
 from mechdesign.families.shuffle.candidates import Kind, domain
-from mechdesign.families.shuffle.choosing import Categorised, protocol_field
+from mechdesign.families.shuffle.choosing import Categorised, protocol_field, protocol_methods
 from mechdesign.families.shuffle.range_tree import MOST_CATEGORIES
 
 KINDS = (
@@ -60,3 +60,7 @@ class ShuffleRange(Categorised):
 
     protocol: str = protocol_field('``"best"`` or ``"range-tree"``.', KINDS)
     categories: int = whole("From 2 to 2**16, in their order.", low=2, high=MOST_CATEGORIES)
+
+
+METHODS = protocol_methods(ShuffleRange)
+"""The best protocol, then each of its kinds."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.families.shuffle import RSumDSG, RSumKR, RSumPURE, RSumRM, RSumRR
 from mechdesign.families.shuffle.candidates import FOR_PURE, Kind, ProtocolSetting, steps, with_published
-from mechdesign.families.shuffle.choosing import Limited, protocol_field
+from mechdesign.families.shuffle.choosing import Limited, protocol_field, protocol_methods
 from mechdesign.families.shuffle.tasks import MOST_STEPS
 
 KINDS = (
@@ -73,3 +73,7 @@ class ShuffleSum(Limited):
     def case(self) -> ProtocolSetting:
         """Requirements that protocols must fit."""
         return replace(super().case, size=self.precision or 0)
+
+
+METHODS = protocol_methods(ShuffleSum)
+"""The best protocol, then each of its kinds."""

@@ -29,7 +29,7 @@ from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted
-from mechdesign.core.validation import integer, privacy_delta, privacy_epsilon, user_count
+from mechdesign.core.validation import double_delta, double_epsilon, integer, privacy_epsilon, user_count
 from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
 from mechdesign.data.intake import Intake
@@ -168,7 +168,7 @@ class Survey(SurveyClient):
         delta: float = 0.0,
     ) -> None:
         self.questions = questions if isinstance(questions, Questions) else Questions(questions)
-        self.epsilon, self.delta = privacy_epsilon(epsilon), privacy_delta(delta)
+        self.epsilon, self.delta = double_epsilon(epsilon), double_delta(delta)
         if not designs:
             raise ParameterError("designs", "there are none", "give at least one")
         weights = view_weights(len(designs), shares)
@@ -194,7 +194,7 @@ class Survey(SurveyClient):
         """
         asked = questions if isinstance(questions, Questions) else Questions(questions)
         designs = [[best_part(asked, place, epsilon)] for place in range(len(asked))]
-        return cls(asked, epsilon, designs, shares)
+        return cls(asked, privacy_epsilon(epsilon), designs, shares)
 
     @classmethod
     def of_sets(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.classes import ClassAudit, class_audit
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.validation import privacy_epsilon
+from mechdesign.core.validation import double_epsilon
 from mechdesign.exact.exponential import exp_lower, exp_written
 from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.exact.randomness import BITS, TOTAL
@@ -73,7 +73,7 @@ def audit_patterns(low: Weights, high: Weights, blank: Weights, epsilon: float) 
     >>> audit.holds, round(audit.true_epsilon, 6)
     (False, 1.098612)
     """
-    promised = privacy_epsilon(epsilon)
+    promised = double_epsilon(epsilon)
     bound, holds = exp_lower(promised), True
     pairs = list(zip(low.tolist(), high.tolist(), range(len(low)), strict=True))
     pairs.append((min(blank.tolist()), max(blank.tolist()), len(low)))
