@@ -9,14 +9,18 @@ import pytest
 
 import mechdesign as md
 from mechdesign.collect.base import _sum_of
+from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.operations import Settings
 from mechdesign.collect.promise import Promise
+from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.collect.shuffled import Shuffled, known_randomizer
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.tables import MemoryTable
+from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.mean import AttributeSampling, CensoringInterval, Duchi, Laplace
 from mechdesign.families.shuffle import CntRR
+from tests.support.clients import CLIENTS
 
 PROMISE = Promise(10_000, 0.5, 1e-6)
 
@@ -87,6 +91,26 @@ def test_what_is_known_of_a_randomizer_is_what_it_draws_from():
     # a question whose answers are not all reported is a response on fewer values
     skewed = md.solve(md.RandomizedResponse(prior=[0.6, 0.3, 0.1], epsilon=1.0)).mechanism()
     assert known_randomizer(skewed).size == skewed.weights.kept < 3
+
+
+@pytest.mark.parametrize("kind", sorted(CLIENTS))
+def test_the_epsilon_that_shuffling_amplifies_is_that_of_the_audit(kind):
+    """A smaller one would promise more than is so; rows are those of the channel, exactly."""
+    mechanism = CLIENTS[kind]()
+    facts = mechanism.common_randomizer() if isinstance(mechanism, CollectingMechanism) else None
+    if facts is None:
+        return
+    assert facts.epsilon == mechanism.audit().true_epsilon
+    if facts.rows:
+        channel = mechanism if isinstance(mechanism, FiniteChannel) else mechanism.channel
+        assert [[int(chance * TOTAL) for chance in row] for row in facts.rows] == channel.weights.tolist()
+
+
+def test_shuffling_knows_the_randomizers_that_all_users_run():
+    known = {kind for kind in CLIENTS if isinstance(CLIENTS[kind](), CollectingMechanism)}
+    known = {kind for kind in known if CLIENTS[kind]().common_randomizer() is not None}
+    assert {"kary-response", "finite-channel", "duchi", "grid-mean", "subset-selection"} <= known
+    assert known.isdisjoint({"joint-response", "survey", "shuffled"})
 
 
 def test_a_file_keeps_the_central_guarantee_and_is_audited_again(tmp_path):
