@@ -93,7 +93,7 @@ class Counting:
         self.trials += np.isfinite(low) & np.isfinite(high)
 
     def add_estimate(self, estimate: Any, times: int = 1, level: float = 0.95) -> None:
-        """Count the intervals of an estimate without searching for their ends, for so many equal ones.
+        """Count the intervals of an estimate without searching for their ends, for that many equal estimates.
 
         Those of the first estimate are searched for: what it prints has to agree with what is counted.
         """

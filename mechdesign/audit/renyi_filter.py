@@ -13,8 +13,8 @@ within the limit: whoever is beyond that is within the other one, and so has thi
 Where mechanisms promise pairs of epsilon and delta, the sums of these are a third account. It uses the same
 delta as the filter, so that only one of the two is open to a group: the one in which more collections like
 the first have room, which no result can influence, or the pairs where the filter has no room for the first.
-A collection that needs a delta uses the same delta, too: whoever chose between it and the filter after a look
-at results could use it twice. So a group whose filter is open takes none.
+A collection that needs a delta uses the same delta, too: someone who chose between it and the filter after
+a look at results could use it twice. So a group whose filter is open takes none.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -20,24 +20,18 @@ from mechdesign.data.intake import MISSING_CATEGORY
 from mechdesign.exact.randomness import BitSource, Rng
 
 if TYPE_CHECKING:
-    from mechdesign.audit.shuffled import Randomizer
     from mechdesign.collect.recipes import Answer, Recipe, Steps
 
 
 class CategoryMechanism(CollectingMechanism[EstimateT_co]):
     """A mechanism for answers that are categories."""
 
+    users_alike: ClassVar[bool] = True
     labels: Labels
 
     @abstractmethod
     def forecast(self, users: int = USERS) -> Forecast:
         """Return whether frequencies can be estimated, and the standard error with this many users."""
-
-    def common_randomizer(self) -> Randomizer | None:
-        """Return its true epsilon: all users draw from the same law of their value."""
-        from mechdesign.audit.shuffled import Randomizer
-
-        return Randomizer(self.audit().true_epsilon)
 
     @rng_alone
     def randomize(self, answers: Any, rng: Rng = None, anyway: bool = False) -> NDArray[Any]:

@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -41,9 +41,6 @@ from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BITS, BitSource, Rng
 
-if TYPE_CHECKING:
-    from mechdesign.audit.shuffled import Randomizer
-
 
 class MeanMechanism(CollectingMechanism[MeanEstimate]):
     """A local randomizer of one number in [low, high], with an unbiased estimator of the mean.
@@ -59,6 +56,7 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         The range of the values.
     """
 
+    users_alike: ClassVar[bool] = True
     epsilon: float
     delta: float = 0.0
     domain: Domain
@@ -112,12 +110,6 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
             One user in ``times`` reports.
         """
         return ScoreLimits(self.curves.sampled(times), sums, rounding)
-
-    def common_randomizer(self) -> Randomizer | None:
-        """Return its true epsilon: all users draw from the same law of their value."""
-        from mechdesign.audit.shuffled import Randomizer
-
-        return Randomizer(self.audit().true_epsilon)
 
     # Client
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from numpy.typing import NDArray
 
@@ -23,6 +23,9 @@ class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
 
     It is generic in what its server estimates, such as ``CollectingMechanism[MeanEstimate]``.
     """
+
+    users_alike: ClassVar[bool] = False
+    """Whether all users with the same value draw their reports with the same probabilities."""
 
     @abstractmethod
     def audit(self) -> PrivacyVerdict:
@@ -62,9 +65,13 @@ class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
     def common_randomizer(self) -> Randomizer | None:
         """Return the facts about the randomizer that all users run, from which shuffling amplifies privacy.
 
-        None where users do not all draw their reports from the same law of their value.
+        None unless ``users_alike``; else its true epsilon, and what is known besides in classes derived.
         """
-        return None
+        if not self.users_alike:
+            return None
+        from mechdesign.audit.shuffled import Randomizer
+
+        return Randomizer(self.audit().true_epsilon)
 
     def require_estimable(self) -> None:
         """Raise EstimationError when the forecast shows that its reports do not allow a useful estimate."""

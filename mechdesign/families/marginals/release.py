@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,9 +55,6 @@ from mechdesign.families.marginals.views import (
     require_oracle,
 )
 
-if TYPE_CHECKING:
-    from mechdesign.audit.shuffled import Randomizer
-
 PIECE = 1 << 16
 """Users whose reports are drawn at a time; blocks of files are a multiple of it."""
 
@@ -87,6 +84,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
     True
     """
 
+    users_alike: ClassVar[bool] = True
     type: ClassVar[str] = "marginal-release"
     subject: ClassVar[str] = "a marginal release takes"
 
@@ -278,12 +276,6 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         return float((total / self.attributes.cells(places)) ** 0.5)
 
     # Certificates and file
-
-    def common_randomizer(self) -> Randomizer | None:
-        """Return its true epsilon: all users draw from the same law of their value."""
-        from mechdesign.audit.shuffled import Randomizer
-
-        return Randomizer(self.audit().true_epsilon)
 
     def audit(self) -> ReleaseAudit:
         """Return the exact audit of the least private oracle, which is that of the release."""

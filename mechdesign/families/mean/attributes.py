@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,9 +57,6 @@ from mechdesign.families.mean.attribute_tables import (
 )
 from mechdesign.families.mean.bits import Duchi
 
-if TYPE_CHECKING:
-    from mechdesign.audit.shuffled import Randomizer
-
 MAX_ATTRIBUTES = 1_000_000
 """More attributes are refused: a file of a few bytes must not ask for gigabytes."""
 
@@ -94,6 +91,7 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
     True
     """
 
+    users_alike: ClassVar[bool] = True
     type: ClassVar[str] = "attribute-sampling"
 
     def __init__(
@@ -300,12 +298,6 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         return float(variance) if np.ndim(x) == 0 else variance
 
     # Certificates and file
-
-    def common_randomizer(self) -> Randomizer | None:
-        """Return its true epsilon: all users draw from the same law of their value."""
-        from mechdesign.audit.shuffled import Randomizer
-
-        return Randomizer(self.audit().true_epsilon)
 
     def audit(self) -> ComposedAudit:
         """Return the audit of all k reports of a user together."""

@@ -3,8 +3,9 @@
 **Images.**
 A set of states stands for all its images under exchanges of slots, each equally often. Their mean moment
 matrix is block-diagonal. One block is that of the sums over each kind of states; the other, which counts
-m - 1 times, is that of the sums over the states of a kind that hold so many events in one slot, less their
-mean over the slots. The number of an event in each slot lies in these two, so nothing else is needed.
+m - 1 times, is that of the sums over the states of a kind that hold a given number of events in one
+slot, less their mean over the slots. The number of an event in each slot lies in these two, so nothing else
+is needed.
 
 **One event a user: all patterns, by classes of patterns.**
 A pattern gives a report the probability c E or c for each type: no event, and an event in slot 1 .. m. Slots
