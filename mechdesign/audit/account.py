@@ -18,7 +18,8 @@ from functools import partial
 from typing import Any
 
 from mechdesign.audit.losses import PART, PLACES, Losses, losses_of, no_loss, pure_losses
-from mechdesign.audit.shuffled import Randomizer, profile
+from mechdesign.audit.shuffled import profile
+from mechdesign.collect.reporting import Randomizer
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.validation import in_range, integer

@@ -30,7 +30,8 @@ import numpy as np
 
 from mechdesign.audit.account import LARGEST, PROMISES, Collected, guarantee_of, promised_pair
 from mechdesign.audit.losses import losses_to
-from mechdesign.audit.shuffled import Randomizer, profile
+from mechdesign.audit.shuffled import profile
+from mechdesign.collect.reporting import Randomizer
 from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.values import changed
 from mechdesign.exact.exponential import float_down, float_up

@@ -8,13 +8,12 @@ are in docs/families/shuffle.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 from mechdesign.audit.shuffle_binary import BinaryDivergence
 from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of
 from mechdesign.audit.shuffle_sums import MOST_USERS, Divergence, kary_law
+from mechdesign.collect.reporting import Randomizer, Row
 from mechdesign.exact.binomials import UNIT
 from mechdesign.exact.foreseen import foreseen
 
@@ -34,27 +33,6 @@ PRECISION = 1e-6
 
 MARGIN = 1e-9
 """Part of delta that searches stay below it, so that another processor's rounding does not refuse them."""
-
-Row = tuple[Fraction, ...]
-
-
-@dataclass(frozen=True)
-class Randomizer:
-    """Facts about the local randomizer that all users run.
-
-    Attributes
-    ----------
-    epsilon : float
-        Its local epsilon, with delta 0.
-    size : int
-        k where its reports are those of a k-ary response with this epsilon, else 0.
-    rows : tuple of tuples of Fraction
-        Of a finite channel: Pr[report | input], a row an input; mixtures of rows are allowed as well.
-    """
-
-    epsilon: float
-    size: int = 0
-    rows: tuple[Row, ...] = ()
 
 
 def channel_bound(rows: tuple[Row, ...], users: int, delta: float, epsilon: float) -> float:

@@ -16,6 +16,7 @@ from mechdesign.collect.frequencies import REMEDY, SINGULAR, FrequencyMechanism
 from mechdesign.collect.labels import Codes, Labels
 from mechdesign.collect.plausible import implausible
 from mechdesign.collect.repair import PrivacyTarget, floats_of_weights, make_private
+from mechdesign.collect.reporting import Randomizer
 from mechdesign.collect.written import require_total
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.columns import require_no_mask
@@ -26,7 +27,6 @@ from mechdesign.core.validation import in_range, one_of, user_count
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 
 if TYPE_CHECKING:
-    from mechdesign.audit.shuffled import Randomizer
     from mechdesign.collect.frequency_estimate import FrequencyEstimate
     from mechdesign.collect.frequency_limits import FrequencyLimits
     from mechdesign.collect.recipes import Steps
@@ -108,8 +108,6 @@ class FiniteChannel(FrequencyMechanism):
 
     def common_randomizer(self) -> Randomizer | None:
         """Return its true epsilon and its exact rows."""
-        from mechdesign.audit.shuffled import Randomizer
-
         rows = [tuple(Fraction(weight, TOTAL) for weight in row) for row in self.weights.tolist()]
         return Randomizer(self.audit().true_epsilon, rows=tuple(rows))
 

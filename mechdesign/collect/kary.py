@@ -20,6 +20,7 @@ from mechdesign.collect.labels import Codes, Labels
 from mechdesign.collect.moments import Moments, bernoulli
 from mechdesign.collect.oracle import Oracle, Shares
 from mechdesign.collect.plausible import implausible
+from mechdesign.collect.reporting import Randomizer
 from mechdesign.collect.written import require_total
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
@@ -39,7 +40,6 @@ from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 
 if TYPE_CHECKING:
-    from mechdesign.audit.shuffled import Randomizer
     from mechdesign.collect.frequency_estimate import FrequencyEstimate
     from mechdesign.collect.recipes import Steps
     from mechdesign.show.figure import Figure
@@ -227,8 +227,6 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     def common_randomizer(self) -> Randomizer | None:
         """Return its true epsilon, and its number of reports where it is plain randomized response."""
-        from mechdesign.audit.shuffled import Randomizer
-
         return Randomizer(self.audit().true_epsilon, self.weights.kept if self.weights.own == 0 else 0)
 
     def audit(self) -> PrivacyAudit:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic
 
 from numpy.typing import NDArray
 
@@ -14,8 +16,27 @@ from mechdesign.core.errors import EstimationError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.types import Counter, EstimateT_co, PrivacyVerdict
 
-if TYPE_CHECKING:
-    from mechdesign.audit.shuffled import Randomizer
+Row = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class Randomizer:
+    """Facts about the local randomizer that all users run.
+
+    Attributes
+    ----------
+    epsilon : float
+        Its local epsilon, with delta 0.
+    size : int
+        k where its reports are those of a k-ary response with this epsilon, else 0.
+    rows : tuple of tuples of Fraction
+        Of a finite channel: Pr[report | input], a row an input; mixtures of rows are allowed as well.
+    """
+
+    epsilon: float
+    size: int = 0
+    rows: tuple[Row, ...] = ()
+
 
 
 class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
@@ -69,8 +90,6 @@ class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
         """
         if not self.users_alike:
             return None
-        from mechdesign.audit.shuffled import Randomizer
-
         return Randomizer(self.audit().true_epsilon)
 
     def require_estimable(self) -> None:

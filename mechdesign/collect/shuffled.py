@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.shuffled import Randomizer, proven
+from mechdesign.audit.shuffled import proven
 from mechdesign.collect.about import About
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.collect.collecting import mark_in, mark_of, require_columns
@@ -23,7 +23,7 @@ from mechdesign.collect.generator import rng_alone
 from mechdesign.collect.operations import ANYWAY, Operation, Settings
 from mechdesign.collect.promise import Promise
 from mechdesign.collect.recipes import Answer, Recipe
-from mechdesign.collect.reporting import CollectingMechanism
+from mechdesign.collect.reporting import CollectingMechanism, Randomizer
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import Forecast

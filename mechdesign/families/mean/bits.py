@@ -61,8 +61,9 @@ from mechdesign.exact.draw.heads import FEW, TAIL, Codes, Heads, heads, tails_be
 from mechdesign.exact.exponential import exp_lower, exp_written, float_up
 from mechdesign.exact.randomness import TOTAL, BitSource
 
+from mechdesign.collect.reporting import Randomizer
+
 if TYPE_CHECKING:
-    from mechdesign.audit.shuffled import Randomizer
 
 NANOSECONDS, PIECE = 3, 1 << 14
 """What numpy takes for a bit, about; and how many it makes at a time, in the processor's cache."""
@@ -279,8 +280,6 @@ class CensoringInterval(MeanMechanism):
 
     def common_randomizer(self) -> Randomizer | None:
         """Return its true epsilon; a symmetric interval is randomized response of two answers."""
-        from mechdesign.audit.shuffled import Randomizer
-
         return Randomizer(self.audit().true_epsilon, 2 if self.lo + self.hi == TOTAL else 0)
 
     def audit(self) -> PrivacyAudit:

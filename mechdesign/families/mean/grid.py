@@ -50,7 +50,7 @@ from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 from mechdesign.families.mean.bits import ROUNDING, bias_certificate
 
 if TYPE_CHECKING:
-    from mechdesign.audit.shuffled import Randomizer
+    from mechdesign.collect.reporting import Randomizer
 
 MIDDLE = Fraction(1, 2)
 

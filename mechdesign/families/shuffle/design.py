@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mechdesign.audit.shuffled import MARGIN, MOST_INPUTS, Randomizer, largest_local
+from mechdesign.audit.shuffled import MARGIN, MOST_INPUTS, largest_local
 from mechdesign.collect.promise import Promise
-from mechdesign.collect.reporting import CollectingMechanism
+from mechdesign.collect.reporting import CollectingMechanism, Randomizer
 from mechdesign.collect.shuffled import Shuffled
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.encoding import encode
