@@ -38,7 +38,6 @@ class Randomizer:
     rows: tuple[Row, ...] = ()
 
 
-
 class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
     """A mechanism that collects: users' devices randomize, a server estimates.
 

@@ -29,7 +29,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -41,6 +41,7 @@ from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.means import MeanMechanism
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.collect.repair import PrivacyTarget, make_private
+from mechdesign.collect.reporting import Randomizer
 from mechdesign.collect.score import ScoreLimits
 from mechdesign.collect.tally import CodeTally
 from mechdesign.collect.written import require_total
@@ -60,10 +61,6 @@ from mechdesign.exact.draw.compiled.loops import below_heads
 from mechdesign.exact.draw.heads import FEW, TAIL, Codes, Heads, heads, tails_below
 from mechdesign.exact.exponential import exp_lower, exp_written, float_up
 from mechdesign.exact.randomness import TOTAL, BitSource
-
-from mechdesign.collect.reporting import Randomizer
-
-if TYPE_CHECKING:
 
 NANOSECONDS, PIECE = 3, 1 << 14
 """What numpy takes for a bit, about; and how many it makes at a time, in the processor's cache."""
