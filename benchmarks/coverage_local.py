@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from benchmarks.coverage_cases import BOTH, Counting, Covered, Measure, all_reports, kind_of
 from benchmarks.coverage_frequencies import TAIL, cases, drawn_reports, nearly
 from mechdesign.collect import KaryChannel, KaryResponse
-from mechdesign.collect.promise import Promise
-from mechdesign.collect.shuffled import Shuffled
 from mechdesign.core.errors import MechDesignError
 from mechdesign.families.contract.menu import ContractMenu, Terms
 from mechdesign.families.joint import JointResponse
@@ -32,6 +30,8 @@ from mechdesign.families.marginals.oracles import (
 )
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
 from mechdesign.families.mean import AttributeSampling, Duchi, Harmony, Laplace
+from mechdesign.families.shuffle.promise import Promise
+from mechdesign.families.shuffle.shuffled import Shuffled
 
 FEW = 5
 SIZES = (4, 100)

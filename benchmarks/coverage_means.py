@@ -12,8 +12,6 @@ import mechdesign as md
 from benchmarks.coverage_frequencies import TAIL, nearly
 from mechdesign.collect.curves import ReportSums
 from mechdesign.collect.intervals import Limits
-from mechdesign.collect.means import MeanMechanism
-from mechdesign.collect.tally import CodeTally, FloatTally
 from mechdesign.exact.randomness import BitSource, bit_source
 from mechdesign.families.mean import (
     CensoringInterval,
@@ -25,6 +23,8 @@ from mechdesign.families.mean import (
     Piecewise,
     SquareWave,
 )
+from mechdesign.families.mean.means import MeanMechanism
+from mechdesign.families.mean.tally import CodeTally, FloatTally
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from benchmarks.coverage_means import MEANS, coverage
 from benchmarks.coverage_shuffle import PROTOCOLS, protocol_measure
 from benchmarks.coverage_survey import survey
 from benchmarks.coverage_workload import events, queries
-from mechdesign.collect.means import MeanMechanism
+from mechdesign.families.mean.means import MeanMechanism
 
 NO_ESTIMATE = {
     "online-auction": "pays bidders and allots tasks; what it says of accuracy is a number of reports",

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.coverage_cases import Counting, Covered, Measure
-from mechdesign.collect.promise import Promise
 from mechdesign.core.errors import MechDesignError
 from mechdesign.families import shuffle
 from mechdesign.families.shuffle import Protocol
+from mechdesign.families.shuffle.promise import Promise
 
 DELTA = 1e-4
 

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import rivals
-from mechdesign.collect.means import MeanMechanism
 from mechdesign.core.text import table
 from mechdesign.families.mean import (
     AttributeSampling,
@@ -31,6 +30,7 @@ from mechdesign.families.mean import (
     Piecewise,
     SquareWave,
 )
+from mechdesign.families.mean.means import MeanMechanism
 
 TITLE = "Mean mechanisms: values randomized and aggregated a second, beside diffprivlib and OpenDP"
 

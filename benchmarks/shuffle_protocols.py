@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mechdesign.collect.promise import Promise
 from mechdesign.core.text import table
 from mechdesign.families.shuffle import (
     PRHR,
@@ -26,6 +25,7 @@ from mechdesign.families.shuffle import (
     RSumDSG,
     RSumKR,
 )
+from mechdesign.families.shuffle.promise import Promise
 
 TITLE = "Protocols of the shuffle model, epsilon = 0.9, delta = 1e-6"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
-from mechdesign.audit.empirical import attack
-from mechdesign.collect.promise import Promise
 from mechdesign.families.shuffle import CntBN, HistDump
+from mechdesign.families.shuffle.promise import Promise
+from mechdesign.foreign.black_box import attack
 
 # 20 000 people have one of six browsers; nobody may send more than two messages.
 names = ["Chrome", "Edge", "Firefox", "Opera", "Safari", "none"]

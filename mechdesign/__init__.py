@@ -83,7 +83,6 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
 
     from mechdesign.catalog import Model, load_model, models, sweep
     from mechdesign.collect import CollectingMechanism, Mechanism, load_mechanism
-    from mechdesign.collect.promise import OutOfReachError
     from mechdesign.core.certificate import Certificate
     from mechdesign.core.compare import Comparison, compare
     from mechdesign.core.errors import (
@@ -122,6 +121,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         ShuffleUniformity,
         shuffled,
     )
+    from mechdesign.families.shuffle.promise import OutOfReachError
     from mechdesign.families.spectrum import (
         SpectrumChannel,
         SpectrumCloakDesign,

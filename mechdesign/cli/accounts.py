@@ -12,8 +12,8 @@ from mechdesign.cli.options import FINE, MISMATCH, AddCommand, print_json
 from mechdesign.core.errors import ParameterError
 
 if TYPE_CHECKING:
-    from mechdesign.audit.account import Total
-    from mechdesign.report.ledger import Ledger
+    from mechdesign.ledger.account import Total
+    from mechdesign.ledger.ledger import Ledger
 
 WITHIN = 1e-6
 """The delta of totals, where none is given."""
@@ -85,7 +85,7 @@ def audited(options: argparse.Namespace) -> int | None:
         )
     from mechdesign.collect import load_mechanism
     from mechdesign.core.encoding import encode
-    from mechdesign.report.accounts import account, collected_of
+    from mechdesign.ledger.collections import account, collected_of
 
     times = _times(options.times, paths)
     found = [collected_of(load_mechanism(path), path, each) for path, each in zip(paths, times, strict=True)]
@@ -119,7 +119,7 @@ def _times(given: Sequence[int] | None, paths: Sequence[str]) -> list[int]:
 
 
 def _open(options: argparse.Namespace) -> int:
-    from mechdesign.report.ledger import open_ledger
+    from mechdesign.ledger.ledger import open_ledger
 
     made = open_ledger(
         options.ledger, options.survey, options.epsilon, options.delta, options.shuffled, options.account
@@ -134,8 +134,8 @@ def _open(options: argparse.Namespace) -> int:
 def _collect(options: argparse.Namespace) -> int:
     from mechdesign.collect import load_mechanism
     from mechdesign.core.encoding import encode
-    from mechdesign.report.accounts import collected_of
-    from mechdesign.report.ledger import entry_of, record_collection
+    from mechdesign.ledger.collections import collected_of
+    from mechdesign.ledger.ledger import entry_of, record_collection
 
     mechanism = load_mechanism(options.mechanism)
     entry = entry_of(
@@ -176,7 +176,7 @@ def _collect(options: argparse.Namespace) -> int:
 def _show(options: argparse.Namespace) -> int:
     from mechdesign.core.encoding import encode
     from mechdesign.core.text import table
-    from mechdesign.report.ledger import load_ledger
+    from mechdesign.ledger.ledger import load_ledger
 
     ledger = load_ledger(options.ledger, options.survey)
     if options.json:
@@ -205,8 +205,8 @@ def _show(options: argparse.Namespace) -> int:
 
 def _state(ledger: Ledger, group: str) -> str:
     """Return what decides for a group, with one number: the part of the limit that is used, rounded up."""
-    from mechdesign.audit.renyi_filter import FILTER
-    from mechdesign.report.accounts import said
+    from mechdesign.ledger.collections import said
+    from mechdesign.ledger.renyi_filter import FILTER
 
     used, by = ledger.decided(group)
     many = f"{math.ceil(used * 1000.0 - 1e-9) / 10.0:g}%" if used < math.inf else "more than 100%"
@@ -222,8 +222,8 @@ def _sum(ledger: Ledger, group: str) -> str:
 
 def _fixed(ledger: Ledger, group: str) -> list[str]:
     """Return which account the first collection of a group has fixed, where there is another one."""
-    from mechdesign.audit.account import PROMISES
-    from mechdesign.audit.renyi_filter import FILTER
+    from mechdesign.ledger.account import PROMISES
+    from mechdesign.ledger.renyi_filter import FILTER
 
     account, first = ledger.account(group), ledger.groups[group][0].file
     if account == FILTER:
@@ -235,8 +235,8 @@ def _fixed(ledger: Ledger, group: str) -> list[str]:
 
 def _refusal(ledger: Ledger, group: str, mechanism: str) -> str:
     """Return why the last collection of a group is refused, and what to do."""
-    from mechdesign.audit.renyi_filter import FILTER
-    from mechdesign.report.accounts import said
+    from mechdesign.ledger.collections import said
+    from mechdesign.ledger.renyi_filter import FILTER
 
     entries = ledger.groups[group]
     before = ledger.without_last(group)

@@ -60,7 +60,6 @@ def _output(added: argparse.ArgumentParser) -> None:
 def _count(options: argparse.Namespace) -> int:
     from mechdesign.cli.work import Work
     from mechdesign.collect import load_mechanism
-    from mechdesign.collect.messages import with_messages
     from mechdesign.collect.report_gaps import report_rule
     from mechdesign.core.errors import MechDesignError
     from mechdesign.data.copies import require_different
@@ -69,6 +68,7 @@ def _count(options: argparse.Namespace) -> int:
     from mechdesign.data.suffixes import MECHANISM, require_suffix
     from mechdesign.report.count_file import count_file_of
     from mechdesign.report.counting import counting_operation
+    from mechdesign.report.messages import with_messages
 
     require_suffix(options.output, MECHANISM)
     mechanism = load_mechanism(options.mechanism)

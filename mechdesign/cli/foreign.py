@@ -11,9 +11,9 @@ from mechdesign.core.printable import printable
 from mechdesign.core.text import counted
 
 if TYPE_CHECKING:
-    from mechdesign.audit.foreign import ForeignChannel
-    from mechdesign.audit.foreign_audit import ForeignAudit
-    from mechdesign.audit.rappor import Rappor
+    from mechdesign.families.deployed.rappor_audit import Rappor
+    from mechdesign.foreign.audit import ForeignAudit
+    from mechdesign.foreign.channels import ForeignChannel
 
 RUNS = 20_000
 CONFIDENCE = 0.999
@@ -56,7 +56,7 @@ def audited(options: argparse.Namespace) -> int | None:
         return _audit_program(options)
     if options.mechanism is None:
         raise ParameterError("MECHANISM", "is missing", "give a file, or a command with --program")
-    from mechdesign.report.foreign import is_foreign
+    from mechdesign.foreign.files import is_foreign
 
     if is_foreign(options.mechanism):
         return _audit_file(options)
@@ -69,10 +69,10 @@ def audited(options: argparse.Namespace) -> int | None:
 
 def _audit_program(options: argparse.Namespace) -> int:
     """Run a program and print the lower bound of its epsilon."""
-    from mechdesign.audit.black_box import attack_program
     from mechdesign.exact.exact import epsilon_number
     from mechdesign.exact.exact_text import rounded_text
-    from mechdesign.report.program import run_program
+    from mechdesign.foreign.black_box import attack_program
+    from mechdesign.foreign.program import run_program
 
     if options.mechanism is not None:
         raise ParameterError("--program", f"given together with '{options.mechanism}'", "give one of the two")
@@ -103,9 +103,9 @@ def _audit_program(options: argparse.Namespace) -> int:
 
 def _audit_file(options: argparse.Namespace) -> int:
     """Print the exact epsilon of the mechanism in a file."""
-    from mechdesign.audit.rappor import Rappor
     from mechdesign.exact.exact import epsilon_number
-    from mechdesign.report.foreign import read_foreign
+    from mechdesign.families.deployed.rappor_audit import Rappor
+    from mechdesign.foreign.files import read_foreign
 
     for name in OF_PROGRAMS:
         if getattr(options, name) is not None:
@@ -139,7 +139,7 @@ def _audit_file(options: argparse.Namespace) -> int:
 
 def _audits(mechanism: ForeignChannel | Rappor, reports: int | None) -> list[ForeignAudit]:
     """Return the audit of some reports; by default of one, and for RAPPOR also of any number."""
-    from mechdesign.audit.foreign import ForeignChannel
+    from mechdesign.foreign.channels import ForeignChannel
 
     if isinstance(mechanism, ForeignChannel):
         return [mechanism.audit(1 if reports is None else reports)]

@@ -16,7 +16,6 @@ from mechdesign.cli.results import ResultOutput
 from mechdesign.cli.work import RANDOMIZE, Work
 from mechdesign.collect import Mechanism, load_mechanism
 from mechdesign.collect.door import rule_for
-from mechdesign.collect.messages import with_messages
 from mechdesign.collect.operations import Option, operation_of
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError
@@ -27,6 +26,7 @@ from mechdesign.data.data_set import data_set, opened_data
 from mechdesign.data.outputs import require_output
 from mechdesign.data.suffixes import DATA, RESULTS, require_suffix
 from mechdesign.report.counting import COUNTING
+from mechdesign.report.messages import with_messages
 from mechdesign.report.randomizing import is_folder
 
 

@@ -116,11 +116,11 @@ def _require_results(options: argparse.Namespace) -> None:
 def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.Namespace) -> Any:
     """Return the result of the mechanism's own operation for files of reports."""
     from mechdesign.collect.door import rule_for
-    from mechdesign.collect.messages import with_messages
     from mechdesign.collect.operations import operation_of
     from mechdesign.core.errors import MechDesignError
     from mechdesign.data.copies import Copies, require_different
     from mechdesign.data.reader import open_table
+    from mechdesign.report.messages import with_messages
     from mechdesign.report.page import Estimation
 
     names = [operation.name for operation in mechanism.operations()]

@@ -161,7 +161,7 @@ class Mechanism(Explained, WithTables, WithAbout):
 
     def figures(self) -> list[Figure]:
         """Return pictures of it, for ``plot``; by default its errors over the number of users, if any."""
-        from mechdesign.collect.figures import forecast_figures
+        from mechdesign.show.panels import forecast_figures
 
         return forecast_figures(repr(self), self.forecast)
 

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.frequency_estimate import FrequencyEstimate
-from mechdesign.collect.interval_figures import table_figures
 from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted, table
 from mechdesign.data.tidy import Columns, Tidy, cross_layout, stacked, with_question
 from mechdesign.show.figure import Figure
+from mechdesign.show.panels import table_figures
 
 Array = NDArray[np.float64]
 

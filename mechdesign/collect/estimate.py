@@ -154,7 +154,7 @@ class ListedEstimate(Estimated):
 
     def _drawn(self, title: str, thing: str, quantity: str, **options: Any) -> list[Figure]:
         """Return the estimates with their intervals; the options are those of :func:`interval_figures`."""
-        from mechdesign.collect.interval_figures import interval_figures
+        from mechdesign.show.panels import interval_figures
 
         return interval_figures(title, self._names(), self.value, self.interval(), thing, quantity, **options)
 

@@ -254,7 +254,7 @@ class FiniteChannel(FrequencyMechanism):
 
     def figures(self) -> list[Figure]:
         """Return the channel as coloured cells, and the errors over the number of users."""
-        from mechdesign.collect.figures import channel_figures
+        from mechdesign.show.panels import channel_figures
 
         cells = channel_figures(self.channel, self.labels.shown(), self.report_labels.shown())
         return cells + super().figures()

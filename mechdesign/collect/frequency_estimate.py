@@ -76,7 +76,7 @@ class FrequencyEstimate(ListedEstimate):
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals; the shares among the reports are faint next to them."""
-        from mechdesign.collect.interval_figures import SHARE
+        from mechdesign.show.panels import SHARE
 
         title = f"Estimated shares of {counted(self.users, 'report')}"
         return self._drawn(title, "answer", "share", naive=self.reported, possible=SHARE)

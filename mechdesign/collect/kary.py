@@ -360,7 +360,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     def figures(self) -> list[Figure]:
         """Return the channel as coloured cells, and the errors over the number of users."""
-        from mechdesign.collect.figures import MOST_HEAT, channel_figures
+        from mechdesign.show.panels import MOST_HEAT, channel_figures
 
         shown = self.labels.shown() if self.weights.size <= MOST_HEAT else []
         return (channel_figures(self.channel, shown, shown) if shown else []) + super().figures()

@@ -29,7 +29,7 @@ from mechdesign.exact.numbers import plain, shown
 from mechdesign.exact.randomness import TOTAL, Rng, bit_source, numpy_generator
 
 if TYPE_CHECKING:
-    from mechdesign.collect.means import MeanMechanism
+    from mechdesign.families.mean.means import MeanMechanism
 
 Array = NDArray[np.float64]
 Client = Callable[[Array, Array, Rng], Array]

@@ -61,7 +61,7 @@ class OnSimplex(Tidy):
 
     def figures(self) -> list[Figure]:
         """Return the projection as bars, with the confidence intervals of the unbiased estimate."""
-        from mechdesign.collect.interval_figures import SHARE, UNBIASED, interval_figures
+        from mechdesign.show.panels import SHARE, UNBIASED, interval_figures
 
         title = f"Estimated shares of {counted(self.estimate.users, 'report')}, none below 0"
         names, interval = self.estimate.categories, self.estimate.interval()

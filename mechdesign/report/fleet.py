@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.collect.base import Mechanism, mechanism_of
-from mechdesign.collect.messages import with_messages
 from mechdesign.collect.operations import Settings, operation_of
 from mechdesign.collect.saved_counts import SavedCounts
 from mechdesign.core.errors import ParameterError
@@ -24,6 +23,7 @@ from mechdesign.data.data_set import STANDARD_INPUT
 from mechdesign.data.missing import MissingRule
 from mechdesign.data.reader import open_table
 from mechdesign.report.counting import Counting, count_one, server_of
+from mechdesign.report.messages import with_messages
 from mechdesign.report.randomizing import randomize_one, seeded
 from mechdesign.work.cluster import merge_pieces, run_pieces
 from mechdesign.work.watch import Watch

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.account import Collected
 from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
-from mechdesign.collect.promise import Promise
-from mechdesign.collect.shuffled import Shuffled
 from mechdesign.families.mean import Duchi
-from mechdesign.report.ledger import entry_of, load_ledger, open_ledger, record_collection
+from mechdesign.families.shuffle.promise import Promise
+from mechdesign.families.shuffle.shuffled import Shuffled
+from mechdesign.ledger.account import Collected
+from mechdesign.ledger.ledger import entry_of, load_ledger, open_ledger, record_collection
 from tests.meta.test_shown import MECHANISMS
 from tests.support.processes import started
 
@@ -139,8 +139,8 @@ def test_a_ledger_that_does_not_fit(capsys):
 LOOP = """
 import sys
 import mechdesign as md
-from mechdesign.audit.account import Collected
-from mechdesign.report.ledger import entry_of, record_collection
+from mechdesign.ledger.account import Collected
+from mechdesign.ledger.ledger import entry_of, record_collection
 for number in range(int(sys.argv[2])):
     record_collection("l.json", sys.argv[1], entry_of(Collected("m.json", 0.001), "0", "m.json"))
     print(number + 1, flush=True)

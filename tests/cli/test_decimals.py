@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.account import total
 from mechdesign.cli import main
 from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.base import mechanism_of
@@ -27,8 +26,9 @@ from mechdesign.families.marginals.oracles import (
 )
 from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Harmony, Laplace
 from mechdesign.families.survey import Question, Survey
-from mechdesign.report import ledger as ledgers
-from mechdesign.report.accounts import collected_of
+from mechdesign.ledger import ledger as ledgers
+from mechdesign.ledger.account import total
+from mechdesign.ledger.collections import collected_of
 
 ASKED = [Question("a", labels=("x", "y", "z")), Question("n", "number", low=0, high=1)]
 ROWS = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])

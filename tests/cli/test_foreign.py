@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.report import program
+from mechdesign.foreign import program
 
 CLIENT = """
 import random, sys

@@ -13,10 +13,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from mechdesign.audit.black_box import attack_program
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError
-from mechdesign.report import process_group, program
+from mechdesign.foreign import program, program as process_group
+from mechdesign.foreign.black_box import attack_program
 
 Capture = pytest.CaptureFixture[str]
 

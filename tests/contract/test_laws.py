@@ -16,16 +16,16 @@ from scipy import signal, stats
 
 from benchmarks.coverage_shuffle import again
 from mechdesign.collect import FiniteChannel, KaryResponse
-from mechdesign.collect.count_limits import Sum
-from mechdesign.collect.means import FormulaMechanism
 from mechdesign.exact.randomness import TOTAL, bit_source
 from mechdesign.families.contract import ContractMenu
 from mechdesign.families.location import PlanarLaplace, PlanarLattice
 from mechdesign.families.location.lattice_noise import spline_weights
 from mechdesign.families.marginals.oracles import SupportOracle
 from mechdesign.families.mean import CensoringInterval, GridMean
+from mechdesign.families.mean.means import FormulaMechanism
 from mechdesign.families.shuffle import Protocol
 from mechdesign.families.shuffle.batches import BatchShuffler
+from mechdesign.families.shuffle.count_limits import Sum
 from mechdesign.families.spectrum.user import SpectrumUser
 from mechdesign.families.workload import WorkloadRelease
 from mechdesign.families.workload.event_release import EventRelease

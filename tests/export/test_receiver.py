@@ -11,7 +11,6 @@ import pytest
 
 from mechdesign.collect import FiniteChannel
 from mechdesign.collect.door import missing_rule, rule_for
-from mechdesign.collect.messages import with_messages
 from mechdesign.collect.operations import operation_of
 from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.collect.server import new_server
@@ -21,6 +20,7 @@ from mechdesign.export import Receiver
 from mechdesign.export.vectors import self_check
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import DiscretePiecewise
+from mechdesign.report.messages import with_messages
 from tests.support.clients import CLIENTS, MESSAGES
 
 

@@ -10,14 +10,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mechdesign.audit.account import PROMISES, Collected, total
-from mechdesign.audit.losses import losses_of, no_loss, pure_losses
-from mechdesign.audit.renyi_filter import FILTER, THE_SUM, decided, filter_of, pure_cost, shuffled_cost, used
-from mechdesign.audit.shuffled import profile, proven
 from mechdesign.collect.reporting import Randomizer
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.values import changed
 from mechdesign.exact.exponential import exp_lower
+from mechdesign.families.shuffle.amplification_bounds import profile, proven
+from mechdesign.ledger.account import PROMISES, Collected, total
+from mechdesign.ledger.losses import losses_of, no_loss, pure_losses
+from mechdesign.ledger.renyi_filter import FILTER, THE_SUM, decided, filter_of, pure_cost, shuffled_cost, used
 
 
 def exact_delta(epsilons: list[float], epsilon: float) -> float:

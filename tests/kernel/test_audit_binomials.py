@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechdesign.audit.excess import CELLS, Excess
 from mechdesign.exact.binomials import binomial_window
+from mechdesign.families.shuffle.sum_divergence import CELLS, Excess
 
 CASES = [
     (1, 1.0),

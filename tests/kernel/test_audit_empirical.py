@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechdesign.audit.empirical import attack
-from mechdesign.collect.promise import Promise
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.shuffle import CntBN, HistDump
+from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.secure import visible_noise_delta
 from mechdesign.families.shuffle.secure_sums import polya_table, split
+from mechdesign.foreign.black_box import attack
 
 RUNS = 20_000
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechdesign.audit.black_box import attack_program
-from mechdesign.audit.foreign import ForeignChannel
-from mechdesign.audit.foreign_sums import exact_sums
-from mechdesign.audit.rappor import Rappor
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
+from mechdesign.families.deployed.rappor_audit import Rappor
+from mechdesign.foreign.audit import exact_sums
+from mechdesign.foreign.black_box import attack_program
+from mechdesign.foreign.channels import ForeignChannel
 
 
 def brute_ratio(rows: list[list[Fraction]]) -> Fraction:

@@ -12,13 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mechdesign.audit import rappor
-from mechdesign.audit.foreign import ForeignChannel
-from mechdesign.audit.foreign_audit import ForeignAudit
-from mechdesign.audit.rappor import Rappor
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.exact.magnitude import log_interval, power, power_above, power_below
-from mechdesign.report.foreign import read_foreign
+from mechdesign.families.deployed import rappor_audit as rappor
+from mechdesign.families.deployed.rappor_audit import Rappor
+from mechdesign.foreign.audit import ForeignAudit, log_interval, power, power_above, power_below
+from mechdesign.foreign.channels import ForeignChannel
+from mechdesign.foreign.files import read_foreign
 
 MANY = Context(prec=400, Emin=-(10**9), Emax=10**9)
 

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
-from mechdesign.audit.incentives import (
+from mechdesign.collect.base import mechanism_of
+from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.families.contract.incentives import (
     audit_menu,
     incentive_compatibility,
     menu_numbers,
@@ -17,8 +19,6 @@ from mechdesign.audit.incentives import (
     upper_envelope,
     within_budget,
 )
-from mechdesign.collect.base import mechanism_of
-from mechdesign.core.errors import CertificateError, ParameterError
 
 EIGHTHS = st.integers(0, 40).map(lambda n: n / 8)
 MENUS = st.lists(

@@ -12,12 +12,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechdesign.audit.shuffle_binary import BinaryDivergence, Composition
-from mechdesign.audit.shuffle_lattice import LatticeDivergence, kary_atoms
-from mechdesign.audit.shuffle_sums import Divergence, clones_law, groups, kary_law
 from mechdesign.exact.binomials import binomial_window
 from mechdesign.exact.exponential import exp_upper
 from mechdesign.families.shuffle.attacks import ShuffleAttack, kary_attacks
+from mechdesign.families.shuffle.kary_divergence import (
+    BinaryDivergence,
+    Composition,
+    LatticeDivergence,
+    kary_atoms,
+)
+from mechdesign.families.shuffle.sum_divergence import Divergence, clones_law, groups, kary_law
 
 SLACK = 1e-9
 

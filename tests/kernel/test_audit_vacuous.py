@@ -11,7 +11,6 @@ from mechdesign.audit.classes import ReportClass, audit_classes
 from mechdesign.audit.composition import composed, weakest
 from mechdesign.audit.density import audit_density
 from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
-from mechdesign.collect.promise import Promise
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.guarantee import VACUOUS, Guarantee, Proof
@@ -26,6 +25,7 @@ from mechdesign.families.marginals.oracles import (
     UnaryEncoding,
 )
 from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Laplace
+from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.survey import Question, Survey
 from mechdesign.families.workload.weights import audit_patterns
 

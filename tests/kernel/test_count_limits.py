@@ -12,8 +12,15 @@ import pytest
 from scipy import stats
 
 from mechdesign.audit.mass import binomial_mass
-from mechdesign.collect.count_limits import CountLimits, Group, NoiseLimits, Sum, quantiles_of, two_kinds
 from mechdesign.collect.sum_limits import WorstLimits, response_cumulants
+from mechdesign.families.shuffle.count_limits import (
+    CountLimits,
+    Group,
+    NoiseLimits,
+    Sum,
+    quantiles_of,
+    two_kinds,
+)
 from mechdesign.families.shuffle.sketch import LeastOfRows
 
 LEVEL, TAIL = 0.95, 0.025

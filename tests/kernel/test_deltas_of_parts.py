@@ -12,17 +12,17 @@ import pytest
 import mechdesign as md
 from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.base import digest, mechanism_of
-from mechdesign.collect.promise import Promise
-from mechdesign.collect.shuffled import Shuffled
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.mean import AttributeSampling, Duchi
 from mechdesign.families.mean.grid import GridMean
+from mechdesign.families.shuffle.promise import Promise
+from mechdesign.families.shuffle.shuffled import Shuffled
 from mechdesign.families.survey.parts import NumberPart, TablePart
 from mechdesign.families.survey.questions import Question, Questions
 from mechdesign.families.survey.survey import Survey
-from mechdesign.report.accounts import account, collected_of
+from mechdesign.ledger.collections import account, collected_of
 
 DELTA = 0.25
 ASKED = Questions([Question("a", labels=("x", "y")), Question("n", "number", low=0, high=1)])

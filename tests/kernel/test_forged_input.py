@@ -16,12 +16,12 @@ from mechdesign.collect import Aggregator, FiniteChannel, KaryResponse, PrivacyT
 from mechdesign.collect.base import FORMAT, VERSION, load_mechanism
 from mechdesign.collect.domain import as_floats
 from mechdesign.collect.labels import Labels
-from mechdesign.collect.means import MeanAggregator
 from mechdesign.collect.written import digest
 from mechdesign.core.errors import DataError, ModelFileError, ParameterError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi, Harmony, Laplace, SquareWave
 from mechdesign.families.mean.attribute_tables import AttributeAggregator
+from mechdesign.families.mean.means import MeanAggregator
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import random
 import pytest
 
 from mechdesign.collect.base import _sum_of, load_mechanism
-from mechdesign.collect.promise import Promise
 from mechdesign.core.errors import MechDesignError
 from mechdesign.families.shuffle import CntSGM
+from mechdesign.families.shuffle.promise import Promise
 from tests.meta.test_shown import MECHANISMS
 
 FORGED = (0, -1, 1e308, 5e-324, 10**40, 2**62, 2**63, 0.5, "0/0", "1/0", None, [], [1, 2], True)

@@ -10,13 +10,13 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.collect.interval_figures import cut_ends, interval_figures, table_figures
 from mechdesign.collect.simplex import OnSimplex
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.mean import Duchi
 from mechdesign.report.plot import figures_of
 from mechdesign.show.marks import Bars, Intervals, Points
+from mechdesign.show.panels import cut_ends, interval_figures, table_figures
 
 
 @pytest.fixture(scope="module")

@@ -11,15 +11,15 @@ import mechdesign as md
 from mechdesign.collect.base import _sum_of
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.operations import Settings
-from mechdesign.collect.promise import Promise
 from mechdesign.collect.reporting import CollectingMechanism
-from mechdesign.collect.shuffled import Shuffled, known_randomizer
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.tables import MemoryTable
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.mean import AttributeSampling, CensoringInterval, Duchi, Laplace
 from mechdesign.families.shuffle import CntRR
+from mechdesign.families.shuffle.promise import Promise
+from mechdesign.families.shuffle.shuffled import Shuffled, known_randomizer
 from tests.support.clients import CLIENTS
 
 PROMISE = Promise(10_000, 0.5, 1e-6)

@@ -14,13 +14,13 @@ import pytest
 import mechdesign as md
 from mechdesign.audit.channel import PrivacyAudit
 from mechdesign.collect.labels import Labels
-from mechdesign.collect.promise import Promise
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.problem import Problem
 from mechdesign.data.intake import Intake
 from mechdesign.families.auction import OnlineAuction
 from mechdesign.families.mean import Duchi, Laplace, Piecewise
 from mechdesign.families.shuffle import RSumRM
+from mechdesign.families.shuffle.promise import Promise
 from tests.meta.test_shown import MECHANISMS
 
 COLUMNS = {"planar-laplace": ("x", "y"), "planar-lattice": ("x", "y")}

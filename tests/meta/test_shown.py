@@ -12,8 +12,6 @@ import mechdesign as md
 from mechdesign.catalog import load_model, models
 from mechdesign.collect import FiniteChannel
 from mechdesign.collect.base import Mechanism, mechanism_types
-from mechdesign.collect.promise import Promise
-from mechdesign.collect.shuffled import Shuffled
 from mechdesign.core.text import counted
 from mechdesign.families import exported_names
 from mechdesign.families.auction import OnlineAuction
@@ -41,6 +39,8 @@ from mechdesign.families.mean import (
     SquareWave,
 )
 from mechdesign.families.shuffle import BatchShuffler
+from mechdesign.families.shuffle.promise import Promise
+from mechdesign.families.shuffle.shuffled import Shuffled
 from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumUser
 from mechdesign.families.survey import Question, Survey
 from tests.support.failures import assert_each

@@ -12,9 +12,7 @@ import numpy as np
 import mechdesign as md
 from mechdesign.collect import FiniteChannel, KaryResponse
 from mechdesign.collect.kary import KaryChannel
-from mechdesign.collect.promise import Promise
 from mechdesign.collect.repair import PrivacyTarget
-from mechdesign.collect.shuffled import Shuffled
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export, vectors
@@ -30,6 +28,8 @@ from mechdesign.families.marginals.oracles import (
 )
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse
 from mechdesign.families.mean import AttributeSampling, CensoringInterval, DiscretePiecewise, Duchi, Harmony
+from mechdesign.families.shuffle.promise import Promise
+from mechdesign.families.shuffle.shuffled import Shuffled
 from mechdesign.families.survey import Question, Survey
 from mechdesign.families.survey.ordered_part import OrderedPart
 from mechdesign.families.survey.parts import NumberPart, SetPart, TablePart

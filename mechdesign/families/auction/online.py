@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.means import MeanMechanism
 from mechdesign.collect.noise import randomizer
 from mechdesign.collect.operations import Operation
 from mechdesign.core.certificate import Certificate
@@ -39,6 +38,7 @@ from mechdesign.families.auction.slot_rules import (
     units_above,
     units_below,
 )
+from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.show.figure import Figure
 
 

@@ -11,10 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.incentives import audit_menu
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.generator import rng_alone
-from mechdesign.collect.means import MeanMechanism
 from mechdesign.collect.noise import noise_of, randomizer
 from mechdesign.collect.operations import Operation
 from mechdesign.core.certificate import WITHIN, Certificate
@@ -28,6 +26,7 @@ from mechdesign.core.validation import finite_array, in_range, integer, one_of, 
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import Rng
+from mechdesign.families.contract.incentives import audit_menu
 from mechdesign.families.contract.menu_bound import Sellers, least_menu_error, least_payment
 from mechdesign.families.contract.menu_tables import (
     ContractAverage,
@@ -35,6 +34,7 @@ from mechdesign.families.contract.menu_tables import (
     menu_figures,
     menu_operations,
 )
+from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]

@@ -21,7 +21,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.incentives import scaled
+from mechdesign.families.contract.incentives import scaled
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

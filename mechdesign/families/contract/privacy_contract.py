@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.incentives import audit_menu
 from mechdesign.collect.noise import NumberNoise, noise_of
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
@@ -23,6 +22,7 @@ from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.types import Vector
 from mechdesign.families.contract.allocation import EpsilonLimits, shadow_prices
+from mechdesign.families.contract.incentives import audit_menu
 from mechdesign.families.contract.menu import ContractMenu, Terms
 from mechdesign.families.contract.menu_tables import menu_figures
 from mechdesign.families.contract.population import (

@@ -19,7 +19,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.incentives import audit_menu
 from mechdesign.collect.noise import NumberNoise, noise_of
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
@@ -29,6 +28,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS
 from mechdesign.families.contract.allocation import ROUNDING, UNIT, Costs, EpsilonLimits
 from mechdesign.families.contract.densities import Density, Piece, density_of
+from mechdesign.families.contract.incentives import audit_menu
 from mechdesign.families.contract.menu import ContractMenu, Terms
 from mechdesign.families.contract.menu_tables import menu_figures
 from mechdesign.families.contract.population import Population, checked_amount, checked_floor, checked_noise

@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.cross_table import CrossTable
-from mechdesign.collect.figures import MOST_PANELS, together
 from mechdesign.collect.frequency_limits import few_users
-from mechdesign.collect.interval_figures import table_figures
 from mechdesign.collect.intervals import Limits, tail_of
 from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import EstimationError, ParameterError
@@ -40,6 +38,7 @@ from mechdesign.families.joint.penalized import (
 )
 from mechdesign.families.joint.repeated import sequence_chances
 from mechdesign.show.figure import Figure
+from mechdesign.show.panels import MOST_PANELS, table_figures, together
 
 if TYPE_CHECKING:
     from mechdesign.families.joint.response import JointResponse

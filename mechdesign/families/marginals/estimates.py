@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.cross_table import CrossTables
-from mechdesign.collect.figures import in_pictures
 from mechdesign.collect.labels import Codes
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
@@ -31,6 +30,7 @@ from mechdesign.families.marginals.penalized import PENALTY, Fold, PenalizedTabl
 from mechdesign.families.marginals.synthetic import SyntheticModel
 from mechdesign.families.marginals.views import MOST_CELLS, effect_variance, require_cells, residual
 from mechdesign.show.figure import Figure
+from mechdesign.show.panels import in_pictures
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.release import MarginalRelease

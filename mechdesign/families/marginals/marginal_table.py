@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from mechdesign.collect.cross_table import CountedTable, CrossTable
 from mechdesign.collect.frequency_estimate import FrequencyEstimate
 from mechdesign.collect.frequency_limits import AverageLimits, cumulants, few_users
-from mechdesign.collect.interval_figures import UNBIASED, table_figures
 from mechdesign.collect.moments import Moments
 from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.plausible import implausible
@@ -40,6 +39,7 @@ from mechdesign.data.tidy import Columns, tidy_columns
 from mechdesign.exact.digits import to_error
 from mechdesign.exact.numbers import frozen
 from mechdesign.show.figure import Figure
+from mechdesign.show.panels import UNBIASED, table_figures
 
 Array = NDArray[np.float64]
 

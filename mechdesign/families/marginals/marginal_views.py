@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.figures import axis_names
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
@@ -49,6 +48,7 @@ from mechdesign.families.marginals.view_workload import (
 )
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Bars
+from mechdesign.show.panels import axis_names
 
 
 def release(problem: MarginalViews, solution: Solution[Any]) -> MarginalRelease:

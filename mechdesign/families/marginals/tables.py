@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from mechdesign.collect.collecting import collect, marked
 from mechdesign.collect.cross_table import AskedTables
 from mechdesign.collect.door import in_python
-from mechdesign.collect.figures import in_pictures
 from mechdesign.collect.operations import (
     ANYWAY,
     COLUMN,
@@ -40,6 +39,7 @@ from mechdesign.families.marginals.penalized import FOLDS, draw_folds, read_pena
 from mechdesign.families.marginals.server import REPORT, VIEW, Drawn
 from mechdesign.families.marginals.views import MOST_CELLS
 from mechdesign.show.figure import Figure
+from mechdesign.show.panels import in_pictures
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.release import MarginalRelease

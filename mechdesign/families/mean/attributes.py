@@ -33,12 +33,10 @@ from mechdesign.collect.generator import rng_alone
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.labels import Labels
 from mechdesign.collect.mean_estimates import AttributeMeans
-from mechdesign.collect.means import MeanMechanism
 from mechdesign.collect.operations import Operation
 from mechdesign.collect.recipes import Answer, AskedNumber, Recipe
 from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.collect.score import ScoreLimits
-from mechdesign.collect.tally import Moments
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
@@ -56,6 +54,8 @@ from mechdesign.families.mean.attribute_tables import (
     draw_attributes,
 )
 from mechdesign.families.mean.bits import Duchi
+from mechdesign.families.mean.means import MeanMechanism
+from mechdesign.families.mean.tally import Moments
 
 MAX_ATTRIBUTES = 1_000_000
 """More attributes are refused: a file of a few bytes must not ask for gigabytes."""

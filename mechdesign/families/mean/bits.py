@@ -38,12 +38,10 @@ from mechdesign.audit.channel import PrivacyAudit, audit_channel
 from mechdesign.collect.curves import Curves, ReportSums
 from mechdesign.collect.domain import Array, Domain
 from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.means import MeanMechanism
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.collect.repair import PrivacyTarget, make_private
 from mechdesign.collect.reporting import Randomizer
 from mechdesign.collect.score import ScoreLimits
-from mechdesign.collect.tally import CodeTally
 from mechdesign.collect.written import require_total
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -61,6 +59,8 @@ from mechdesign.exact.draw.compiled.loops import below_heads
 from mechdesign.exact.draw.heads import FEW, TAIL, Codes, Heads, heads, tails_below
 from mechdesign.exact.exponential import exp_lower, exp_written, float_up
 from mechdesign.exact.randomness import TOTAL, BitSource
+from mechdesign.families.mean.means import MeanMechanism
+from mechdesign.families.mean.tally import CodeTally
 
 NANOSECONDS, PIECE = 3, 1 << 14
 """What numpy takes for a bit, about; and how many it makes at a time, in the processor's cache."""

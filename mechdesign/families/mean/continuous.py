@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from mechdesign.audit.density import DensityAudit, audit_density
 from mechdesign.collect.curves import Curves, centred_grid
 from mechdesign.collect.domain import Array
-from mechdesign.collect.means import FormulaMechanism, uniform_numbers
-from mechdesign.collect.tally import FloatTally
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 from mechdesign.families.mean import variance as formulas
+from mechdesign.families.mean.means import FormulaMechanism, uniform_numbers
+from mechdesign.families.mean.tally import FloatTally
 
 LARGEST_NOISE = BITS * math.log(2.0)
 """The largest noise that can be drawn, in units of the scale: -ln(2**-62)."""

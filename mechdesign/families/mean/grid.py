@@ -35,11 +35,9 @@ from mechdesign.collect.curves import Curves, ReportSums
 from mechdesign.collect.domain import Array, Domain
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.means import MeanMechanism
 from mechdesign.collect.recipes import Steps
 from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.collect.score import ScoreLimits
-from mechdesign.collect.tally import CodeTally
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.text import counted
@@ -48,6 +46,8 @@ from mechdesign.exact.exponential import float_up
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 from mechdesign.families.mean.bits import ROUNDING, bias_certificate
+from mechdesign.families.mean.means import MeanMechanism
+from mechdesign.families.mean.tally import CodeTally
 
 if TYPE_CHECKING:
     from mechdesign.collect.reporting import Randomizer

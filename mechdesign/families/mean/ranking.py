@@ -18,12 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.audit.shuffled import largest_local
 from mechdesign.collect.domain import Domain
-from mechdesign.collect.means import MeanMechanism
-from mechdesign.collect.promise import Promise
 from mechdesign.collect.reporting import CollectingMechanism
-from mechdesign.collect.shuffled import Shuffled
 from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.notebook import html_table
@@ -40,8 +36,12 @@ from mechdesign.families.mean import (
 )
 from mechdesign.families.mean.attributes import epsilon_share
 from mechdesign.families.mean.discrete import best_shape
+from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.optimal_channel import best_mechanism, best_variance
 from mechdesign.families.mean.variance import WORST_VARIANCES, hybrid_mixing
+from mechdesign.families.shuffle.amplification_bounds import largest_local
+from mechdesign.families.shuffle.promise import Promise
+from mechdesign.families.shuffle.shuffled import Shuffled
 from mechdesign.solvers.bisection import sign_change
 
 MAX_USERS, MAX_ATTRIBUTES = 10**18, 1_000_000

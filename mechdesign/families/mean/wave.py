@@ -21,13 +21,13 @@ from mechdesign.audit.density import DensityAudit, audit_density
 from mechdesign.collect.counts import whole_rows
 from mechdesign.collect.curves import Curves, centred_grid
 from mechdesign.collect.domain import Array, Domain
-from mechdesign.collect.means import FormulaMechanism, MeanAggregator, uniform_numbers
-from mechdesign.collect.tally import PIECE, Codes, FloatTally
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, one_of
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.mean import variance as formulas
+from mechdesign.families.mean.means import FormulaMechanism, MeanAggregator, uniform_numbers
+from mechdesign.families.mean.tally import PIECE, Codes, FloatTally
 
 BUCKETS = 256
 """Buckets of the histogram of reports."""

@@ -205,7 +205,7 @@ METHODS = (
 
 def figures(problem: RandomizedResponse, solution: Solution[Any]) -> list[Figure]:
     """Return the polygon with the optimum and its level line where it is one, and the channel as cells."""
-    from mechdesign.collect.figures import MOST_HEAT, channel_figures
+    from mechdesign.show.panels import MOST_HEAT, channel_figures
 
     if max(problem.size, problem.reports) > MOST_HEAT:
         return []

@@ -18,9 +18,16 @@ from itertools import accumulate, product
 
 import numpy as np
 
-from mechdesign.audit.excess import Excess
-from mechdesign.audit.shuffle_sums import CHEAP, GROUPS, MANY_GROUPS, MOST_USERS, deviation, groups
 from mechdesign.exact.binomials import UNIT, binomial_window
+from mechdesign.families.shuffle.sum_divergence import (
+    CHEAP,
+    GROUPS,
+    MANY_GROUPS,
+    MOST_USERS,
+    Excess,
+    deviation,
+    groups,
+)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.shuffle import Protocol
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 
 BEST = "best"
 

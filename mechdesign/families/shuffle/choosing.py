@@ -14,14 +14,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from mechdesign.collect.labels import Labels
-from mechdesign.collect.promise import (
-    LARGEST_EPSILON,
-    LEAST_DELTA,
-    LEAST_EPSILON,
-    MOST_USERS,
-    Promise,
-    checked_delta,
-)
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, choice, flag, frozen_problem, real, related, whole
@@ -32,6 +24,14 @@ from mechdesign.core.validation import privacy_epsilon
 from mechdesign.exact.numbers import shown
 from mechdesign.families.shuffle import Protocol
 from mechdesign.families.shuffle.candidates import BEST, Kind, ProtocolSetting, Reason, fitted, most_bits
+from mechdesign.families.shuffle.promise import (
+    LARGEST_EPSILON,
+    LEAST_DELTA,
+    LEAST_EPSILON,
+    MOST_USERS,
+    Promise,
+    checked_delta,
+)
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES
 
 

@@ -11,17 +11,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.count_limits import CountLimits, two_kinds
-from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 from mechdesign.families.shuffle.client import bits, part
+from mechdesign.families.shuffle.count_limits import CountLimits, two_kinds
 from mechdesign.families.shuffle.dummies import MOST_TRIALS, Dummies
 from mechdesign.families.shuffle.estimates import HistogramEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, fewest_dummies, too_few
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.tasks import Array, HistogramProtocol
 
 MOST_CODEWORDS = 1 << 13

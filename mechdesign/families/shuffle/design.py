@@ -14,10 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mechdesign.audit.shuffled import MARGIN, MOST_INPUTS, largest_local
-from mechdesign.collect.promise import Promise
 from mechdesign.collect.reporting import CollectingMechanism, Randomizer
-from mechdesign.collect.shuffled import Shuffled
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, MechDesignError, MethodError, ParameterError
@@ -27,7 +24,10 @@ from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.values import changed
+from mechdesign.families.shuffle.amplification_bounds import MARGIN, MOST_INPUTS, largest_local
 from mechdesign.families.shuffle.judge import bracket
+from mechdesign.families.shuffle.promise import Promise
+from mechdesign.families.shuffle.shuffled import Shuffled
 
 LARGEST = 40.0
 """Larger local epsilons are not looked at."""

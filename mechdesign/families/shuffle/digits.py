@@ -11,7 +11,6 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.promise import OutOfReachError, Promise, least_within
 from mechdesign.collect.recipes import Steps
 from mechdesign.collect.sum_limits import Cumulants, WorstLimits, response_cumulants
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
@@ -24,6 +23,7 @@ from mechdesign.families.shuffle.client import checked_weight, levels_part
 from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, listed_wholes
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within
 from mechdesign.families.shuffle.responses import most_other, responses, worst_variance
 from mechdesign.families.shuffle.tasks import Array, SumProtocol
 

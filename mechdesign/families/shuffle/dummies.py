@@ -10,17 +10,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.count_limits import Group, NoiseLimits, Sum
-from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.values import frozen_value, kept, kept_after
 from mechdesign.exact.draw.draws import below
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import bits, dummies_part
+from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, rows_attack
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, fewest_dummies, too_few
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.tasks import Array, CountProtocol, HistogramProtocol
 
 MOST_TRIALS = 1 << 12

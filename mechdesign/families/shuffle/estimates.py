@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import Estimated, ListedEstimate
-from mechdesign.collect.interval_figures import ANYTHING, interval_figures
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.encoding import json_object
 from mechdesign.core.text import counted, table
 from mechdesign.data.tidy import Columns, tidy_columns
 from mechdesign.exact.digits import to_error
 from mechdesign.show.figure import Figure
+from mechdesign.show.panels import ANYTHING, interval_figures
 
 Array = NDArray[np.float64]
 

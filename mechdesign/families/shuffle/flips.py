@@ -11,9 +11,6 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.shuffle_binary import BinaryDivergence
-from mechdesign.collect.count_limits import CountLimits, Group, two_kinds
-from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.collect.recipes import Steps
 from mechdesign.collect.sum_limits import WorstLimits
 from mechdesign.core.errors import ParameterError
@@ -22,9 +19,12 @@ from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import flags, flips_part
+from mechdesign.families.shuffle.count_limits import CountLimits, Group, two_kinds
 from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, group_divergence
+from mechdesign.families.shuffle.kary_divergence import BinaryDivergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, least_weight
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.tasks import CountProtocol, SumProtocol
 
 MOST_FLIP = TOTAL // 2 - (1 << 20)

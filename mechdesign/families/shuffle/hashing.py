@@ -11,8 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.count_limits import CountLimits, Group, Sum, two_kinds
-from mechdesign.collect.promise import MOST_USERS, OutOfReachError, Promise
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import DataError
 from mechdesign.core.validation import integer
@@ -23,9 +21,11 @@ from mechdesign.exact.exponential import float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng
 from mechdesign.families.shuffle.client import part, response_ends
+from mechdesign.families.shuffle.count_limits import CountLimits, Group, Sum, two_kinds
 from mechdesign.families.shuffle.estimates import HistogramEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, crowd_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, NoiseClass, chance, least_weight
+from mechdesign.families.shuffle.promise import MOST_USERS, OutOfReachError, Promise
 from mechdesign.families.shuffle.responses import least_other, most_other, responses
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramProtocol
 

@@ -7,13 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from mechdesign.audit.shuffle_binary import BinaryDivergence
-from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of, kary_atoms
-from mechdesign.audit.shuffle_sums import MOST_USERS, Divergence, clones_law, kary_law
 from mechdesign.exact.exponential import exp_upper
-from mechdesign.exact.foreseen import foreseen
+from mechdesign.families.shuffle.amplification_bounds import foreseen
 from mechdesign.families.shuffle.attacks import Kinds, ShuffleAttack, channel_attacks, kary_attacks
+from mechdesign.families.shuffle.kary_divergence import (
+    BinaryDivergence,
+    LatticeDivergence,
+    atoms_of,
+    kary_atoms,
+)
 from mechdesign.families.shuffle.randomizers import KnownRandomizer
+from mechdesign.families.shuffle.sum_divergence import MOST_USERS, Divergence, clones_law, kary_law
 from mechdesign.families.shuffle.theorems import LARGEST, TheoremSetting
 
 Curve = Callable[[float], float]

@@ -15,8 +15,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mechdesign.collect import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
-from mechdesign.collect.promise import Promise
-from mechdesign.collect.shuffled import Shuffled
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.fields import checked, frozen_problem
@@ -32,7 +30,9 @@ from mechdesign.families.shuffle.judge import (
     local_bracket,
     refuted_local,
 )
+from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.randomizers import KnownRandomizer, randomizer_of
+from mechdesign.families.shuffle.shuffled import Shuffled
 from mechdesign.families.shuffle.shuffling import (
     ATTACK_WITHIN,
     Shuffling,

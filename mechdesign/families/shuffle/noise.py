@@ -13,8 +13,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.count_limits import Group
-from mechdesign.collect.promise import OutOfReachError, Promise, least_passing, least_within, remedy
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.validation import integer
@@ -22,6 +20,8 @@ from mechdesign.core.values import frozen_value
 from mechdesign.exact.numbers import wholes
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import checked_weight
+from mechdesign.families.shuffle.count_limits import Group
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, least_within, remedy
 
 Messages = NDArray[np.int64]
 """One row a message, one column per part of it."""

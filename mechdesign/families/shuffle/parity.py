@@ -11,8 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.count_limits import CountLimits, two_kinds
-from mechdesign.collect.promise import OutOfReachError, Promise, least_passing, remedy
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.forecast import Forecast
@@ -21,9 +19,11 @@ from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import flags, part
+from mechdesign.families.shuffle.count_limits import CountLimits, two_kinds
 from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.flips import MOST_FLIP, require_sent
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 from mechdesign.families.shuffle.secure_sums import LEAST_SHARES, MOST_SHARES, parity_distance
 from mechdesign.families.shuffle.tasks import Array, HistogramProtocol
 

@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import binomial_mass, pair_divergence, shift_divergence
-from mechdesign.collect.count_limits import Group, NoiseLimits, Sum
-from mechdesign.collect.promise import OutOfReachError, Promise, least_within, remedy
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import bits, part
+from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
 from mechdesign.families.shuffle.tasks import Array, CountProtocol, HistogramProtocol
 
 

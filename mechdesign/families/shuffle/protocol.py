@@ -11,10 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.count_limits import Sum
 from mechdesign.collect.door import on_table, run_on_tables
 from mechdesign.collect.operations import Operation
-from mechdesign.collect.promise import OutOfReachError, Promise, calibration_name
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.columns import array_of
 from mechdesign.core.errors import CertificateError, DataError, RowError
@@ -24,8 +22,10 @@ from mechdesign.data.frames import is_table
 from mechdesign.exact.numbers import wholes
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.shuffle.client import ProtocolClient
+from mechdesign.families.shuffle.count_limits import Sum
 from mechdesign.families.shuffle.message_tables import MessageCounter, protocol_operations
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, NoiseClass
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, calibration_name
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Bars
 

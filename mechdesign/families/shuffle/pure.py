@@ -12,8 +12,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.count_limits import CountLimits, Group
-from mechdesign.collect.promise import OutOfReachError, Promise, least_passing, remedy
 from mechdesign.collect.recipes import Steps, row_hex
 from mechdesign.collect.sum_limits import Cumulants
 from mechdesign.core.certificate import Certificate
@@ -23,8 +21,10 @@ from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import part
+from mechdesign.families.shuffle.count_limits import CountLimits, Group
 from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 from mechdesign.families.shuffle.sum_ratio import LARGEST, pure_epsilon
 from mechdesign.families.shuffle.tasks import CountProtocol, TotalProtocol
 

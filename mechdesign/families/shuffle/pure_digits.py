@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.collect.recipes import Steps
 from mechdesign.collect.sum_limits import Cumulants, WorstLimits
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
@@ -20,6 +19,7 @@ from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, listed_wholes
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.pure import PureNoise, PureProtocol
 from mechdesign.families.shuffle.tasks import SumProtocol
 

@@ -16,9 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.count_limits import Group, NoiseLimits, Sum
 from mechdesign.collect.estimate import ListedEstimate
-from mechdesign.collect.interval_figures import interval_figures
 from mechdesign.collect.intervals import Limits, tail_of
 from mechdesign.collect.operations import UNMARKED, Operation, Option, Settings
 from mechdesign.collect.recipes import Steps
@@ -27,9 +25,11 @@ from mechdesign.core.forecast import Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value
+from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
 from mechdesign.families.shuffle.estimates import TotalEstimate, count_table
 from mechdesign.families.shuffle.rows import Rows, RowsProtocol
 from mechdesign.show.figure import Figure
+from mechdesign.show.panels import interval_figures
 
 Array = NDArray[np.float64]
 
@@ -283,7 +283,7 @@ class RangeTree(RowsProtocol):
 
     Examples
     --------
-    >>> from mechdesign.collect.promise import Promise
+    >>> from mechdesign.families.shuffle.promise import Promise
     >>> protocol = RangeTree.calibrated(Promise(10_000, 1.0, 1e-6), 64)
     >>> protocol.noise.rows, round(protocol.rmse, 1), round(protocol.mean_messages, 2)
     (6, 46.5, 8.75)

@@ -10,8 +10,6 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.count_limits import CountLimits, two_kinds
-from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.collect.recipes import Steps
 from mechdesign.collect.sum_limits import WorstLimits, response_cumulants
 from mechdesign.core.values import frozen_value, kept
@@ -19,9 +17,11 @@ from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import part, response_ends
+from mechdesign.families.shuffle.count_limits import CountLimits, two_kinds
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, least_weight
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.tasks import Array, HistogramProtocol, SumProtocol
 
 FINEST = 1 << 12

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass, binomial_mass
-from mechdesign.collect.count_limits import Group
-from mechdesign.collect.promise import Promise
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted
@@ -20,9 +18,11 @@ from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import dummies_part
+from mechdesign.families.shuffle.count_limits import Group
 from mechdesign.families.shuffle.dummies import MOST_TRIALS, with_dummies
 from mechdesign.families.shuffle.fair_coins import rows_attack, rows_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, fewest_dummies, too_few
+from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.tasks import HistogramProtocol
 
 

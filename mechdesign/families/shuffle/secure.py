@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass
-from mechdesign.collect.count_limits import Group, Listed, NoiseLimits, Sum
-from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.values import frozen_value, kept
@@ -21,8 +19,10 @@ from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import part
+from mechdesign.families.shuffle.count_limits import Group, Listed, NoiseLimits, Sum
 from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.secure_sums import (
     DEEPEST,
     LEAST_SHARES,

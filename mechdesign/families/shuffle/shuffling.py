@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from mechdesign.audit.shuffle_sums import MOST_USERS
 from mechdesign.core.certificate import Certificate, optimality as closeness
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, frozen_problem, real, whole
@@ -29,6 +28,7 @@ from mechdesign.families.shuffle.judge import (
     why_not_binary,
 )
 from mechdesign.families.shuffle.randomizers import frozen_parameter
+from mechdesign.families.shuffle.sum_divergence import MOST_USERS
 from mechdesign.families.shuffle.theorems import LARGEST
 
 MOST = 10**15

@@ -13,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass
-from mechdesign.collect.count_limits import NoiseLimits
-from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_from
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import SystemSource
+from mechdesign.families.shuffle.count_limits import NoiseLimits
 from mechdesign.families.shuffle.dummies import MOST_TRIALS
 from mechdesign.families.shuffle.estimates import HistogramEstimate
 from mechdesign.families.shuffle.noise import Allowed
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.rows import Rows, RowsProtocol
 from mechdesign.families.shuffle.tasks import Array
 

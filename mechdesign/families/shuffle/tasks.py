@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from mechdesign.collect.domain import as_floats
 from mechdesign.collect.intervals import Limits
 from mechdesign.collect.labels import Labels
-from mechdesign.collect.promise import Promise
 from mechdesign.core.columns import array_of
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.forecast import Forecast
@@ -22,6 +21,7 @@ from mechdesign.core.validation import integer
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
+from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.protocol import Protocol
 
 Array = NDArray[np.float64]

@@ -22,13 +22,13 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.promise import LEAST_DELTA, LEAST_EPSILON, OutOfReachError, Promise
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.values import changed, frozen_value, kept
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
+from mechdesign.families.shuffle.promise import LEAST_DELTA, LEAST_EPSILON, OutOfReachError, Promise
 from mechdesign.families.shuffle.rows import Rows, RowsProtocol
 from mechdesign.families.shuffle.secure import SecureNoise
 from mechdesign.families.shuffle.tasks import Array

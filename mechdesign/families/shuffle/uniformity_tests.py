@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.promise import OutOfReachError, Promise, remedy
 from mechdesign.core.encoding import json_object
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.notebook import TextInNotebooks
@@ -25,6 +24,7 @@ from mechdesign.core.values import frozen_value
 from mechdesign.families.shuffle.dummies import Dummies
 from mechdesign.families.shuffle.flips import require_sent
 from mechdesign.families.shuffle.noise import Allowed
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, remedy
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramProtocol
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Bars, Mark, Reference

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import Mass, binomial_mass, mixture, pair_divergence
-from mechdesign.collect.count_limits import CountLimits, two_kinds
-from mechdesign.collect.promise import OutOfReachError, Promise, least_within, remedy
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted
@@ -22,11 +20,13 @@ from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import flags, flips_part, part
+from mechdesign.families.shuffle.count_limits import CountLimits, two_kinds
 from mechdesign.families.shuffle.dummies import require_trials
 from mechdesign.families.shuffle.estimates import HistogramEstimate
 from mechdesign.families.shuffle.fair_coins import rows_divergence
 from mechdesign.families.shuffle.flips import MOST_FLIP, BitFlips, Flips, require_sent
 from mechdesign.families.shuffle.noise import Allowed, Messages, least_weight
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
 from mechdesign.families.shuffle.tasks import Array, HistogramProtocol
 
 WORD = 32

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.figures import MOST_NAMES, MOST_PANELS, axis_names
 from mechdesign.collect.frequency_estimate import FrequencyEstimate
 from mechdesign.core.forecast import USERS
 from mechdesign.core.printable import printable
 from mechdesign.core.text import counted
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Bars, Heat, Line, Mark, Polygon
+from mechdesign.show.panels import MOST_NAMES, MOST_PANELS, axis_names
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.survey import Survey

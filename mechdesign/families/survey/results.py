@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import ListedEstimate
-from mechdesign.collect.figures import in_pictures
 from mechdesign.collect.frequency_estimate import FrequencyEstimate
 from mechdesign.collect.mean_estimates import AttributeMeans, MeanEstimate
 from mechdesign.core.errors import UnknownNameError, suggestion
@@ -21,6 +20,7 @@ from mechdesign.data.tidy import TIDY, Columns, Tidy
 from mechdesign.families.survey.figures import Axes, cross_figures
 from mechdesign.families.survey.requested_results import Wanted
 from mechdesign.show.figure import Figure
+from mechdesign.show.panels import in_pictures
 
 Array = NDArray[np.float64]
 

@@ -38,8 +38,8 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
-from mechdesign.exact.enclosure import UNIT, Enclosure, is_positive, least_eigenvalue
 from mechdesign.exact.exponential import exp_upper, float_up
+from mechdesign.families.workload.enclosure import UNIT, Enclosure, is_positive, least_eigenvalue
 
 Array = NDArray[np.float64]
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.interval_figures import ANYTHING, SHARE, cut_ends
 from mechdesign.core.printable import printable
 from mechdesign.exact.digits import decimals_of
 from mechdesign.report.page.mechanism import certificate_rows, drawn_figures
 from mechdesign.report.page.render import rendered
 from mechdesign.report.page.words import limits_in_words, privacy_in_words
 from mechdesign.show.figure import Figure
+from mechdesign.show.panels import ANYTHING, SHARE, cut_ends
 
 MOST_ROWS = 300
 """Rows of a table on the page."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from mechdesign.audit.incentives import audit_menu
+from mechdesign.families.contract.incentives import audit_menu
 from mechdesign.families.contract.payments import Rules, post, post_enough, post_within_budget
 
 SIZES = st.integers(1, 30)

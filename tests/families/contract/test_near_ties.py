@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
-from mechdesign.audit.incentives import audit_menu
 from mechdesign.families.contract import PrivacyContract
 from mechdesign.families.contract.allocation import ironed_costs
+from mechdesign.families.contract.incentives import audit_menu
 from mechdesign.families.contract.payments import Rules, post
 
 

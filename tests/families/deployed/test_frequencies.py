@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.foreign import ForeignChannel
 from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.deployed.systems import filter_variance
+from mechdesign.foreign.channels import ForeignChannel
 
 RAPPOR = {"name": "rappor", "bits": 6, "hashes": 2, "cohorts": 4, "p": 0.25, "q": 0.75, "f": 0.25}
 SKETCH = {"name": "count-mean-sketch", "given_epsilon": 2.0, "hashes": 64, "width": 8}

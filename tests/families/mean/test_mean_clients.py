@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from mechdesign.collect import load_mechanism
-from mechdesign.collect.means import MeanAggregator
-from mechdesign.collect.tally import FloatTally
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.exact.randomness import SystemSource
 from mechdesign.families.mean import (
@@ -22,6 +20,8 @@ from mechdesign.families.mean import (
     Piecewise,
     SquareWave,
 )
+from mechdesign.families.mean.means import MeanAggregator
+from mechdesign.families.mean.tally import FloatTally
 from tests.support.statistics import ends_are_where_the_reach_ends, reaches, surveys
 
 KINDS = [Laplace, Duchi, Piecewise, Hybrid, SquareWave, DiscretePiecewise, CensoringInterval.symmetric]

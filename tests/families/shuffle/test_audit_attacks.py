@@ -11,7 +11,6 @@ from hypothesis import given, settings, strategies as st
 
 from mechdesign.audit import audit_channel, audit_menu
 from mechdesign.audit.channel import channel_holds, entry_wise_delta, set_wise_delta, true_epsilon
-from mechdesign.audit.incentives import monotonicity
 from mechdesign.audit.kary import KaryWeights, representative
 from mechdesign.audit.metric import MetricChannel
 from mechdesign.audit.pairs import needed_pairs
@@ -19,6 +18,7 @@ from mechdesign.collect import PrivacyTarget
 from mechdesign.core.errors import MechDesignError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
+from mechdesign.families.contract.incentives import monotonicity
 from tests.support.attacks import (
     NO_NUMBERS,
     LyingArray,

@@ -8,9 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechdesign.audit.shuffle_binary import BinaryDivergence, cells
-from mechdesign.audit.shuffle_lattice import LatticeDivergence, atoms_of, kary_atoms
-from mechdesign.audit.shuffle_sums import Divergence, clones_law, kary_law
 from mechdesign.exact.exponential import exp_lower, exp_upper
 from mechdesign.families.shuffle.attacks import Kinds, ShuffleAttack, channel_attacks, kary_attacks
 from mechdesign.families.shuffle.enumeration import (
@@ -20,6 +17,14 @@ from mechdesign.families.shuffle.enumeration import (
     shuffled_divergence,
     worst_divergence,
 )
+from mechdesign.families.shuffle.kary_divergence import (
+    BinaryDivergence,
+    LatticeDivergence,
+    atoms_of,
+    cells,
+    kary_atoms,
+)
+from mechdesign.families.shuffle.sum_divergence import Divergence, clones_law, kary_law
 
 VECTORS = [
     # size, users, local, central, blanket delta: computed by other code

@@ -8,7 +8,6 @@ from math import comb
 
 import pytest
 
-from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle import (
     PUCM,
     RangeTree,
@@ -17,6 +16,7 @@ from mechdesign.families.shuffle import (
     rows as protocol_rows,
 )
 from mechdesign.families.shuffle.fair_coins import rows_attack, rows_divergence
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 
 
 @pytest.mark.parametrize("seed", range(25))

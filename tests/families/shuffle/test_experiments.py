@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect.promise import Promise
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.simulate import simulate
 from mechdesign.families.shuffle import Cnt2M, CntRR, HistMM
@@ -25,6 +24,7 @@ from mechdesign.families.shuffle.papers.sum import (
     unary_rmse,
 )
 from mechdesign.families.shuffle.presence import truncated_rmse, truncated_squares
+from mechdesign.families.shuffle.promise import Promise
 
 USERS = 2000
 COUNTING = {"users": USERS, "epsilon": 1.0, "delta": 1e-5}

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from mechdesign.collect.promise import Promise
 from mechdesign.core.errors import DataError
 from mechdesign.exact.draw.draws import below
 from mechdesign.families.joint import JointResponse
+from mechdesign.families.shuffle.promise import Promise
 from tests.support.protocols import PROTOCOLS, made
 
 

@@ -255,7 +255,7 @@ def test_limits_that_are_none_are_refused(make, given, why):
     ids=lambda given: getattr(given, "protocol", None),
 )
 def test_what_is_out_of_reach_says_the_least_users_that_would_do(problem, text, monkeypatch):
-    monkeypatch.setattr("mechdesign.collect.promise.PATIENCE", math.inf)
+    monkeypatch.setattr("mechdesign.families.shuffle.promise.PATIENCE", math.inf)
     found = md.solve(problem)
     assert found.status == "infeasible"
     assert found.message.endswith(text)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from mechdesign.collect import load_mechanism
-from mechdesign.collect.promise import Promise
 from mechdesign.core.errors import MechDesignError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import Cnt2M, CntBN, CntRR, HistDump, HistKR, RSumRR
+from mechdesign.families.shuffle.promise import Promise
 from tests.support.protocols import PROTOCOLS, law_of, made, worst_divergence
 
 PROMISE = Promise(300, 1.0, 1e-4)

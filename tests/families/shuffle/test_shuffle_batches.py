@@ -9,12 +9,12 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.collect import load_mechanism
-from mechdesign.collect.promise import Promise
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL, bit_source
 from mechdesign.families.shuffle import MURS, BatchShuffler
 from mechdesign.families.shuffle.batches import dropped
+from mechdesign.families.shuffle.promise import Promise
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 1e-3), (1.0, 1e-6), (4.0, 1e-9)])

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import DataError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import MURS, SOLH, HistRR, RSumRM, RSumRR
 from mechdesign.families.shuffle.papers.histogram import fakes_rmse
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 
 
 def ones_of(bits: list[int], flip: Fraction) -> list[Fraction]:

@@ -18,7 +18,6 @@ from benchmarks.coverage_cases import Counting
 from benchmarks.coverage_registry import MEASURED, NO_ESTIMATE, NO_INTERVALS
 from mechdesign.collect import load_mechanism
 from mechdesign.collect.base import mechanism_types
-from mechdesign.collect.promise import Promise
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import (
     PUCM,
@@ -32,6 +31,7 @@ from mechdesign.families.shuffle import (
     HistMM,
     RangeTree,
 )
+from mechdesign.families.shuffle.promise import Promise
 
 PROMISED, ERROR = 0.93, 1e-6
 

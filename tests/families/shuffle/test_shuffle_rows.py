@@ -14,13 +14,13 @@ import pytest
 import mechdesign as md
 from mechdesign.audit.mass import binomial_mass
 from mechdesign.cli import main
-from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.exact.draw.affine_family import collision
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import PUCM, HistDump, RangeTree
 from mechdesign.families.shuffle.fair_coins import rows_divergence
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.range_tree import RangeEstimate, dyadic, most_parts
 from mechdesign.families.shuffle.sketch import minimum_moments, upper_square
 from tests.support.protocols import law_of, worst_divergence

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from mechdesign.collect import load_mechanism
-from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.exact.randomness import TOTAL, bit_source
 from mechdesign.families.shuffle import RSumDSG, RSumKR, RSumRM, RSumRR
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.responses import best_precision, worst_variance
 from tests.support.protocols import law_of, worst_divergence
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect.promise import OutOfReachError, Promise
 from mechdesign.core.errors import DataError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import AUT, PUT
+from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.uniformity_tests import null_variance
 
 KINDS = {"aut": AUT, "put": PUT}

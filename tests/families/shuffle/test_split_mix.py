@@ -11,8 +11,8 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from mechdesign.collect.promise import Promise
 from mechdesign.families.shuffle import CntSGM, RSumDSG
+from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.secure_sums import least_shares, mixing_distance, proven_distance
 
 Counts = tuple[int, ...]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.exact.enclosure import Enclosure
+from mechdesign.families.workload.enclosure import Enclosure
 from mechdesign.families.workload.few_queries import few_queries
 from mechdesign.families.workload.pricing import DualPrices, Reflections, cell_patterns
 from mechdesign.families.workload.workload_bound import WorkloadBound, largest_excess, patterns_from

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from mechdesign.collect.cell_counts import CellCounts
 from mechdesign.collect.collecting import estimated, marked
 from mechdesign.collect.cross_table import AskedTables, CountedTable, CrossTables
-from mechdesign.collect.figures import MOST_PANELS, together
 from mechdesign.collect.frequency_estimate import FrequencyEstimate
 from mechdesign.collect.frequency_limits import FrequencyLimits, few_users
 from mechdesign.collect.labels import Codes
@@ -41,6 +40,7 @@ from mechdesign.exact.draw.packed import as_texts
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.marginals.sets.scores import CellScore, ProductScore, TableScore
 from mechdesign.show.figure import Figure
+from mechdesign.show.panels import MOST_PANELS, together
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.sets.response import SetResponse

@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.means import MeanMechanism
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.method import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import in_range
 from mechdesign.families.mean import Piecewise
 from mechdesign.families.mean.interval import MeanInterval, least_offset, value_at, worst_value
+from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.papers import (
     printed_tables,
 )

@@ -12,7 +12,6 @@ import numpy as np
 
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.cross_table import CrossTable, CrossTables
-from mechdesign.collect.figures import MOST_PANELS, together
 from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import listed, table
@@ -29,6 +28,7 @@ from mechdesign.families.marginals.papers.rivals.encoded import DecodedMarginals
 from mechdesign.families.marginals.papers.rivals.expectation import ProductReports
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Bars
+from mechdesign.show.panels import MOST_PANELS, together
 
 SHOWN = 60
 """Cells that are printed."""

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from mechdesign.audit.account import Collected, Total, total
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.shuffled import Shuffled
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.guarantee import Exact, Guarantee, Proof
 from mechdesign.core.values import changed
 from mechdesign.exact.exact import probability_text, written_number
+from mechdesign.families.shuffle.shuffled import Shuffled
+from mechdesign.ledger.account import Collected, Total, total
 
 PROPERTY = "privacy"
 

@@ -14,14 +14,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.shuffled import proven
 from mechdesign.collect.about import About
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.collect.collecting import mark_in, mark_of, require_columns
 from mechdesign.collect.damage import damage_refused
 from mechdesign.collect.generator import rng_alone
 from mechdesign.collect.operations import ANYWAY, Operation, Settings
-from mechdesign.collect.promise import Promise
 from mechdesign.collect.recipes import Answer, Recipe
 from mechdesign.collect.reporting import CollectingMechanism, Randomizer
 from mechdesign.core.certificate import Certificate
@@ -32,6 +30,8 @@ from mechdesign.core.text import counted
 from mechdesign.core.types import Counter, Estimate, PrivacyVerdict
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BitSource
+from mechdesign.families.shuffle.amplification_bounds import proven
+from mechdesign.families.shuffle.promise import Promise
 
 OTHERWISE, TAKE = (
     "a {} is none in which all users draw reports in the same way",

@@ -1,4 +1,4 @@
-r"""A limit for collections that are chosen one after the other, epsilons included, after a look at results.
+"""A limit for collections that are chosen one after the other, epsilons included, after a look at results.
 
 The law of the sum of privacy losses holds for epsilons that are fixed beforehand. Where the next epsilon, or
 whether there is one, depends on earlier reports, a Renyi filter holds (Feldman, Zrnic 2021):
@@ -28,13 +28,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from mechdesign.audit.account import LARGEST, PROMISES, Collected, guarantee_of, promised_pair
-from mechdesign.audit.losses import losses_to
-from mechdesign.audit.shuffled import profile
 from mechdesign.collect.reporting import Randomizer
 from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.values import changed
 from mechdesign.exact.exponential import float_down, float_up
+from mechdesign.families.shuffle.amplification_bounds import profile
+from mechdesign.ledger.account import LARGEST, PROMISES, Collected, guarantee_of, promised_pair
+from mechdesign.ledger.losses import losses_to
 
 DIGITS = 40
 """Significant digits of divergences and budgets; the last one is rounded up, or down."""

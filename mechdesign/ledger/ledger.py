@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mechdesign.audit.account import PROMISES, Collected, Total, total
-from mechdesign.audit.renyi_filter import FILTER, account_of, decided
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, ParameterError, unread
 from mechdesign.core.guarantee import Exact, Guarantee, exact_text, precise_text
 from mechdesign.core.validation import one_of
 from mechdesign.exact.exact import delta_number, epsilon_number
+from mechdesign.ledger.account import PROMISES, Collected, Total, total
+from mechdesign.ledger.renyi_filter import FILTER, account_of, decided
 from mechdesign.work.files import one_at_a_time, read_text, whole_file
 
 FORMAT = "mechdesign-ledger"

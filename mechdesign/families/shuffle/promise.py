@@ -13,7 +13,7 @@ from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import in_range, integer, number, one_of
 from mechdesign.core.values import changed, frozen_value, kept
-from mechdesign.exact.foreseen import foreseen
+from mechdesign.families.shuffle.amplification_bounds import foreseen
 
 MOST_USERS = 1_000_000_000
 """More users are refused: the certificates' sums would take minutes."""

@@ -1,4 +1,4 @@
-r"""Laws of privacy losses that bound those of mechanisms, and their sums: what several collections reveal.
+"""Laws of privacy losses that bound those of mechanisms, and their sums: what several collections reveal.
 
 A law of losses puts mass P(l) on l = ln P/Q, and dominates a mechanism when
 

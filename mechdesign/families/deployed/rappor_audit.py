@@ -19,14 +19,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mechdesign.audit.foreign_audit import ForeignAudit, report_count
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.exact_text import rounded_text
-from mechdesign.exact.magnitude import (
+from mechdesign.exact.numbers import plain_int, rational
+from mechdesign.foreign.audit import (
     MOST_BITS,
     ONE,
+    ForeignAudit,
     Interval,
     Magnitude,
     log_interval,
@@ -34,8 +35,8 @@ from mechdesign.exact.magnitude import (
     power_above,
     power_below,
     product,
+    report_count,
 )
-from mechdesign.exact.numbers import plain_int, rational
 
 HALF = Fraction(1, 2)
 MOST_HASHES = 4096

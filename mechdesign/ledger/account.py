@@ -2,9 +2,9 @@
 
 For epsilon with delta 0 the total is the sum, which no proof can improve. For a total delta above 0 it is
 the least of what is proven: the sum, or the law of the sum of all privacy losses (see
-:mod:`mechdesign.audit.losses`). Each collection may be chosen with a look at what the earlier ones gave; for
+:mod:`mechdesign.ledger.losses`). Each collection may be chosen with a look at what the earlier ones gave; for
 the law of the sum their number and epsilons have to be fixed beforehand, for the sum not even these. Where
-they are not, see :mod:`mechdesign.audit.renyi_filter`.
+they are not, see :mod:`mechdesign.ledger.renyi_filter`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from mechdesign.audit.losses import PART, PLACES, Losses, losses_of, no_loss, pure_losses
-from mechdesign.audit.shuffled import profile
 from mechdesign.collect.reporting import Randomizer
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Exact, Guarantee
@@ -26,6 +24,8 @@ from mechdesign.core.validation import in_range, integer
 from mechdesign.core.values import changed, frozen_value, kept
 from mechdesign.exact.exact import delta_number
 from mechdesign.exact.exponential import float_up
+from mechdesign.families.shuffle.amplification_bounds import profile
+from mechdesign.ledger.losses import PART, PLACES, Losses, losses_of, no_loss, pure_losses
 
 NOTHING = "no report"
 PROMISES = "the sum of what is promised"

@@ -30,7 +30,6 @@ from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, Steps, no_re
 from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.collect.score import ScoreLimits, few_reports
 from mechdesign.collect.server import Server
-from mechdesign.collect.tally import Moments, Tally
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
@@ -40,6 +39,7 @@ from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BITS, BitSource, Rng
+from mechdesign.families.mean.tally import Moments, Tally
 
 
 class MeanMechanism(CollectingMechanism[MeanEstimate]):

@@ -22,13 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.foreign_audit import Defect, ForeignAudit, report_count
-from mechdesign.audit.foreign_sums import exact_sums
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted
 from mechdesign.exact.exact_text import rounded_text, short_text
-from mechdesign.exact.magnitude import power
 from mechdesign.exact.numbers import EXACT_BELOW, doubles, rational
+from mechdesign.foreign.audit import Defect, ForeignAudit, exact_sums, power, report_count
 
 MARGIN = 2.0**-46
 """Of a logarithm, per unit of the largest one; doubles err by less than a tenth of it."""

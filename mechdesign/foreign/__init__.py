@@ -1,0 +1,1 @@
+"""Mechanisms of others: their files and programs, read exactly and judged."""

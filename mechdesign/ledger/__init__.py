@@ -1,0 +1,1 @@
+"""The ledger: what the collections of one group of people add up to, exactly."""
