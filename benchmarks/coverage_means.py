@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import mechdesign as md
 from benchmarks.coverage_frequencies import TAIL, nearly
-from mechdesign.collect.curves import ReportSums
 from mechdesign.collect.intervals import Limits
+from mechdesign.collect.score import ReportSums
 from mechdesign.exact.randomness import BitSource, bit_source
 from mechdesign.families.mean import (
     CensoringInterval,

@@ -19,8 +19,7 @@ from typing import Any, TypeAlias
 from benchmarks.defaults_grid import GRID, catalog_problems, problems
 from mechdesign.core.certificate import OPTIMALITY
 from mechdesign.core.errors import UnknownNameError, suggestion
-from mechdesign.core.method import Method
-from mechdesign.core.problem import Problem
+from mechdesign.core.problem import Method, Problem
 from mechdesign.core.solve import applicable_methods, solve
 from mechdesign.core.text import table
 from mechdesign.families import problem_classes

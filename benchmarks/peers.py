@@ -31,8 +31,8 @@ from benchmarks.rivals import (
     multi_freq_ldpy_oracle,
     pure_ldp_oracle,
 )
+from mechdesign.core.extensions import installed_version
 from mechdesign.core.text import table
-from mechdesign.core.version import installed_version
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.mean import Duchi
 

@@ -70,7 +70,7 @@ class _FormerNames:
         """Return how to load a module of this package by a former name, or None."""
         if not name.startswith("mechdesign."):
             return None
-        from mechdesign.core.former_names import FormerNames
+        from mechdesign.core.extensions import FormerNames
 
         return FormerNames.find_spec(name)
 
@@ -98,8 +98,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         SealedError,
         UnknownNameError,
     )
-    from mechdesign.core.method import Method, Outcome
-    from mechdesign.core.problem import Problem
+    from mechdesign.core.problem import Method, Outcome, Problem
     from mechdesign.core.solution import Solution
     from mechdesign.core.solve import methods_of, solve
     from mechdesign.families.auction import AuctionHorizon, AuctionSlot
@@ -260,7 +259,7 @@ if not TYPE_CHECKING:  # a type checker would take every unknown name for known
         from importlib import import_module
 
         if name == "__version__":
-            version: str = import_module("mechdesign.core.version").installed_version()
+            version: str = import_module("mechdesign.core.extensions").installed_version()
             return version
         if name in _HOMES:
             value = getattr(import_module(f"mechdesign.{_HOMES[name]}"), name)

@@ -1,6 +1,6 @@
 """Exact judges: they know no algorithm, only the integers a mechanism samples from."""
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,6 +6,13 @@ A channel is an integer matrix W: row x holds the weights of the reports of inpu
 Set-wise delta for a pair (x, x') is the sum over reports y of max(0, w_xy - e^eps w_x'y). As w_xy is
 an integer, w_xy > E w_x'y exactly when w_xy > floor(E w_x'y): the set that attains the sum is found
 with 64-bit comparisons, and only the totals over that set need large integers.
+
+The exact audit of a k-ary response on a huge alphabet, without forming its matrix.
+
+The rows of such a channel differ only in a few reports: the answer itself, its delegate and the
+delegate of the other answer. Every pair of answers is therefore represented by a pair in a small
+channel with at most three kept answers and two others, in which the kept reports that are alike for
+all answers are lumped together (equal entries: ratio 1, no hockey-stick excess for epsilon >= 0).
 """
 
 from __future__ import annotations
@@ -18,25 +25,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.verdict import PrivacyAudit
-from mechdesign.core.errors import ParameterError
+from mechdesign.audit.finding import PrivacyAudit
+from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import double_delta, double_epsilon, one_of
+from mechdesign.core.values import frozen_value, kept as checked
 from mechdesign.exact.exponential import exp_lower, exp_written, float_up, log_ratio, true_bound
-from mechdesign.exact.numbers import rational, shown
-from mechdesign.exact.randomness import TOTAL
-from mechdesign.exact.weights import Weights, require_channel, weight_matrix
-
-__all__ = [
-    "FORMER_NOTIONS",
-    "NOTIONS",
-    "PrivacyAudit",
-    "Weights",
-    "audit_channel",
-    "channel_holds",
-    "ordered_pairs",
-    "require_channel",
-]
+from mechdesign.exact.numbers import plain_int, rational, shown
+from mechdesign.exact.randomness import TOTAL, Weights, require_channel, weight_matrix
 
 NOTIONS = ("ldp", "entry-wise")
 """The two readings of delta: over sets of reports, which is (epsilon, delta)-LDP, and entry by entry."""
@@ -217,3 +213,67 @@ def set_wise_delta(weights: Weights, exponential: Fraction) -> tuple[Fraction, d
     if len(reports) > SHOWN_SET:
         witness["and_more_reports"] = len(reports) - SHOWN_SET
     return best / TOTAL, witness
+
+
+def _weight(name: str, value: object) -> int:
+    return plain_int(f"channel: {name}", value)
+
+
+@frozen_value()
+class KaryWeights:
+    """Integer weights of a k-ary response: own + high + (kept - 1) low = 2**62.
+
+    They are Python integers whatever they are made of: numpy's overflow, Python's do not.
+
+    An answer i reports itself with ``own``, its delegate with a further ``high``, and every other
+    kept answer with a further ``low``. A kept answer is its own delegate; the others share one.
+    """
+
+    size: int = checked(_weight)
+    kept: int = checked(_weight)
+    own: int = checked(_weight)
+    high: int = checked(_weight)
+    low: int = checked(_weight)
+
+    @classmethod
+    def of(cls, weights: KaryWeights) -> KaryWeights:
+        """Return plain weights of these values, each read once and checked; see :meth:`require`."""
+        own = KaryWeights(weights.size, weights.kept, weights.own, weights.high, weights.low)
+        own.require()
+        return own
+
+    def require(self) -> None:
+        """Raise CertificateError unless these are the weights of a channel that can be sampled."""
+        if not 1 <= self.kept <= self.size:
+            raise CertificateError("channel", f"{self.kept} kept answers of {self.size}")
+        if min(self.own, self.high, self.low) < 0 or self.high < self.low:
+            raise CertificateError("channel", "a weight is negative, or the delegate's below the others'")
+        total = self.own + self.high + (self.kept - 1) * self.low
+        if total != TOTAL:
+            raise CertificateError("channel", f"the rows sum to {total}, not 2**62 = {TOTAL}")
+
+
+def representative(weights: KaryWeights) -> tuple[Weights, list[int], list[int]]:
+    """Return a small channel whose pairs of rows represent all pairs.
+
+    Returns
+    -------
+    weights : (r, c) array
+    kept_columns : list of int
+        Columns of representative kept answers, the shared delegate first.
+    other_columns : list of int
+        Columns of representative answers that are not kept.
+    """
+    weights = KaryWeights.of(weights)
+    kept = min(weights.kept, 3)
+    others = min(weights.size - weights.kept, 2)
+    lumped = weights.kept - kept
+    rows = kept + others
+    matrix = np.zeros((rows, rows + (1 if lumped else 0)), dtype=np.int64)
+    matrix[:, :kept] = weights.low
+    if lumped:
+        matrix[:, -1] = lumped * weights.low
+    for row in range(rows):
+        matrix[row, row if row < kept else 0] += weights.high - weights.low
+        matrix[row, row] += weights.own
+    return matrix, list(range(kept)), list(range(kept, rows))

@@ -4,15 +4,20 @@ Distances are the floats given, taken as exact rationals; logarithms and exponen
 bounds to 48 digits. Double precision only chooses what is compared exactly, with margins that cover
 its rounding.
 
-Pairs that shorter steps imply (:func:`mechdesign.audit.pairs.needed_pairs`) are not judged. For every
+Pairs that shorter steps imply (:func:`mechdesign.audit.metric.needed_pairs`) are not judged. For every
 r >= 0, if p_x <= e^(r d) p_x' in every column and for every needed pair, then so it is for all pairs, by
 multiplying along the steps. With r = epsilon this is the verdict. The least r of all pairs, the true
 epsilon, is therefore also that of the needed pairs: the largest ln(w_xy / w_x'y) / d(x, x') over them,
 infinite where a positive weight faces a zero or where two rows at distance 0 differ.
+
+The pairs of inputs whose privacy inequalities are not implied by those of shorter steps.
+
+Distinct (distance, weight, weight) triples: what exact integer comparisons are made on, once each.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -21,18 +26,179 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.pairs import distances, needed_pairs, require_pairs
-from mechdesign.audit.triples import Triples, batches, ranked
-from mechdesign.audit.verdict import UNIT, PrivacyAudit
+from mechdesign.audit.finding import UNIT, PrivacyAudit
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.validation import double_epsilon
+from mechdesign.core.validation import double_epsilon, finite_array
 from mechdesign.core.values import frozen_value, kept, kept_after
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio, true_bound
-from mechdesign.exact.numbers import double
-from mechdesign.exact.weights import Weights, require_channel, weight_matrix
+from mechdesign.exact.numbers import double, doubles, wholes
+from mechdesign.exact.randomness import Weights, require_channel, weight_matrix
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+NEAREST = 4
+"""Nearest inputs by way of which detours are tried first; on a line they settle almost every pair."""
+
+
+def needed_pairs(matrix: Floats) -> NDArray[np.int64]:
+    """Return the ordered pairs (i, k) whose privacy rows are not implied by others, shape (pairs, 2).
+
+    A pair is implied when some j has d(i, j) + d(j, k) <= d(i, k) with both steps shorter than d(i, k): then
+    p_i <= e^(eps d(i, j)) p_j <= e^(eps (d(i, j) + d(j, k))) p_k, and by induction on the distance the pairs
+    that are left out follow from those that are kept. The floats are taken as the exact numbers they
+    are, and so is their sum.
+
+    Parameters
+    ----------
+    matrix : (n, n) array
+        Finite distances >= 0 of any real dtype; the diagonal is not looked at.
+
+    Raises
+    ------
+    ParameterError
+        For a matrix that is not square, NaN, an infinite or negative distance, or one that is not a double.
+
+    Examples
+    --------
+    >>> places = np.arange(4.0)
+    >>> needed_pairs(abs(places[:, None] - places)).tolist()
+    [[0, 1], [1, 0], [1, 2], [2, 1], [2, 3], [3, 2]]
+    """
+    matrix = distances(matrix)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ParameterError("distance", f"has shape {matrix.shape}", "give a square matrix")
+    implied = _by_way_of_near_inputs(matrix)
+    np.fill_diagonal(implied, True)
+    kept = []
+    for first, row in enumerate(implied):
+        open_ = np.flatnonzero(~row)
+        if len(open_):
+            left = ~_is_detour(matrix[first][:, None], matrix[:, open_], matrix[first, open_]).any(axis=0)
+            kept += [(first, second) for second in open_[left].tolist()]
+    return np.array(kept, dtype=np.int64).reshape(-1, 2)
+
+
+def distances(matrix: Any) -> Floats:
+    """Return distances of any real dtype as the frozen float64 matrix that they are, or refuse them."""
+    exact = finite_array("distance", matrix, 2)
+    if float(exact.min()) < 0:
+        row, column = (int(index) for index in np.argwhere(exact < 0)[0])
+        raise ParameterError("distance", f"is negative at index {row}, {column}", "give distances >= 0")
+    return exact
+
+
+def require_pairs(pairs: Any, size: int) -> NDArray[np.int64]:
+    """Return pairs of inputs below ``size`` as a frozen int64 array of shape (pairs, 2), or refuse them."""
+    exact = wholes("pairs", pairs, 2)
+    if exact.shape[1] != 2 or (exact.size and not 0 <= int(exact.min()) <= int(exact.max()) < size):
+        raise ParameterError("pairs", f"a pair is none of two inputs 0 .. {size - 1}", "use needed_pairs")
+    return exact
+
+
+def _by_way_of_near_inputs(matrix: Floats) -> Mask:
+    """Return which pairs have a detour by way of one of the inputs nearest to the first."""
+    implied = np.zeros(matrix.shape, dtype=bool)
+    away = np.where(matrix > 0, matrix, np.inf)
+    np.fill_diagonal(away, np.inf)
+    count = min(NEAREST, len(matrix) - 1)
+    nearest = np.argsort(away, axis=1, kind="stable")[:, :count]
+    for middle in nearest.T:
+        step = np.take_along_axis(matrix, middle[:, None], axis=1)
+        implied |= _is_detour(step, matrix[middle], matrix)
+    return implied
+
+
+def _is_detour(one: Floats, two: Floats, whole: Floats) -> Mask:
+    """Return whether one + two <= whole exactly, with both steps shorter than the whole.
+
+    Rounding is monotone: a rounded sum below the whole means an exact sum below it (and then both
+    steps, being >= 0, are shorter), a rounded sum above it an exact sum above. When the two are equal
+    the sign of what the sum lost decides, which is found exactly (Knuth's two-sum).
+    """
+    with np.errstate(over="ignore"):
+        total = one + two
+    found: Mask = total < whole
+    equal = np.nonzero(total == whole)
+    first, second = (np.broadcast_to(step, total.shape)[equal] for step in (one, two))
+    goal = total[equal]
+    back = goal - first
+    lost = (first - (goal - back)) + (second - back)
+    found[equal] = (lost <= 0) & (first < goal) & (second < goal)
+    return found
+
+
+Weights_triples = NDArray[np.int64]
+Index = NDArray[np.int64]
+
+BATCH = 1 << 20
+"""Entries that are looked at together."""
+
+
+def batches(count: int, width: int) -> Iterator[slice]:
+    """Yield slices of ``count`` rows of this width; each slice has about BATCH entries."""
+    size = max(1, BATCH // width)
+    for start in range(0, count, size):
+        yield slice(start, start + size)
+
+
+def ranked(weights: Weights_triples) -> tuple[Weights_triples, Weights_triples]:
+    """Return the distinct weights, rising, and the number of every weight among them."""
+    weights = wholes("channel", weights, 2)
+    values, codes = np.unique(weights, return_inverse=True)
+    return values, codes.reshape(weights.shape).astype(np.int64)
+
+
+class Triples:
+    """A growing set of (d(x, x'), w_xy, w_x'y).
+
+    Weights and distances are numbered by rank; a triple is one integer as long as 63 bits hold it.
+
+    Parameters
+    ----------
+    values, codes : int64 arrays
+        Those of :func:`ranked`.
+    """
+
+    def __init__(self, values: Weights_triples, codes: Weights_triples) -> None:
+        self.values, self.codes = wholes("values", values, 1), wholes("codes", codes, 2)
+        self.parts: list[tuple[Floats, Index]] = []
+
+    def add(self, separations: Floats, inputs: Index, others: Index, reports: Index) -> None:
+        """Add the triples of these entries."""
+        apart = doubles("distance", separations, 1)
+        first, second, columns = (wholes("index", index, 1) for index in (inputs, others, reports))
+        ratios = self.codes[first, columns] * len(self.values) + self.codes[second, columns]
+        self.parts.append(_distinct(apart, ratios))
+
+    def by_distance(self) -> Iterator[tuple[float, list[int], list[int]]]:
+        """Yield every distance with the distinct pairs of weights at it, as two lists."""
+        if not self.parts:
+            return
+        separations, ratios = _distinct(*(np.concatenate(side) for side in zip(*self.parts, strict=True)))
+        highs = self.values[ratios // len(self.values)].tolist()
+        lows = self.values[ratios % len(self.values)].tolist()
+        starts = np.flatnonzero(np.diff(separations, prepend=-1.0))
+        ends = [*starts[1:].tolist(), len(separations)]
+        for start, end in zip(starts.tolist(), ends, strict=True):
+            yield float(separations[start]), highs[start:end], lows[start:end]
+
+
+def _distinct(separations: Floats, ratios: Index) -> tuple[Floats, Index]:
+    """Return the distinct pairs, sorted by separation."""
+    steps, ranks = np.unique(separations, return_inverse=True)
+    most = int(ratios.max(initial=0)) + 1
+    if most * len(steps) < 1 << 63:
+        keys = np.unique(ranks * most + ratios)
+        return steps[keys // most], keys % most
+    order = np.lexsort((ratios, ranks))
+    ranks, ratios = ranks[order], ratios[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (np.diff(ranks) != 0) | (np.diff(ratios) != 0)
+    return steps[ranks[new]], ratios[new]
+
+
 Pairs = NDArray[np.int64]
 
 SLACK = 2.0**-44
@@ -84,7 +250,7 @@ class MetricChannel:
     weights : (n, m) int64 array
     distance : (n, n) array
     pairs : (pairs, 2) int array
-        Those of :func:`mechdesign.audit.pairs.needed_pairs`.
+        Those of :func:`mechdesign.audit.metric.needed_pairs`.
     """
 
     weights: Weights = kept(lambda name, value: require_channel(value))

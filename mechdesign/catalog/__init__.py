@@ -1,6 +1,6 @@
 """The declarative models: load, list, sweep and draw them."""
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

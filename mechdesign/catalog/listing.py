@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from mechdesign.catalog.shipped import models, models_folder
 from mechdesign.catalog.toml import read_toml
 from mechdesign.core.documents import parse_toml
-from mechdesign.core.errors import ModelFileError
-from mechdesign.core.printable import one_line
+from mechdesign.core.errors import ModelFileError, one_line
 from mechdesign.work.files import read_text
 
 HEAD = "[model]\n"

@@ -12,20 +12,20 @@ from mechdesign.catalog.model import Model, Simulation
 from mechdesign.catalog.shipped import is_model, models, models_folder
 from mechdesign.catalog.toml import check_keys, read_toml
 from mechdesign.collect.about import About
-from mechdesign.core.encoding import encode
 from mechdesign.core.errors import (
     MechDesignError,
     ModelFileError,
     ParameterError,
     UnknownNameError,
+    one_line,
     suggestion,
 )
 from mechdesign.core.extensions import in_papers
 from mechdesign.core.fields import fields_of
 from mechdesign.core.parameters import parameters_of, problem_from
-from mechdesign.core.printable import one_line
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
+from mechdesign.core.text import encode
 from mechdesign.core.values import changed
 from mechdesign.families import problem_class
 

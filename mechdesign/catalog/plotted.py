@@ -11,8 +11,8 @@ from mechdesign.catalog.figure_table import METHOD, FigureTable
 from mechdesign.catalog.figures import figure_tables
 from mechdesign.catalog.model import Model
 from mechdesign.catalog.sweeping import SweepRow
-from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError
+from mechdesign.core.text import encode
 
 KNOWN = ("value", "bound")
 """Quantities of the method that solved a point, which every table of a sweep has."""

@@ -12,12 +12,11 @@ import numpy as np
 
 from mechdesign.catalog.model import Model, Simulation
 from mechdesign.core.errors import MechDesignError
-from mechdesign.core.kept import kept_starts
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
-from mechdesign.core.simulate import simulate
+from mechdesign.core.sensitivity import kept_starts
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import solve
+from mechdesign.core.solve import simulate, solve
 
 
 @dataclass(frozen=True)

@@ -104,8 +104,7 @@ def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:
     # Imported here, so that an interrupt while they are imported is not a traceback either.
     from mechdesign.cli.options import BAD_INPUT, FINE
     from mechdesign.cli.parser import parser
-    from mechdesign.core.errors import MechDesignError
-    from mechdesign.core.printable import printable
+    from mechdesign.core.errors import MechDesignError, printable
 
     _prepare_output()
     given = sys.argv[1:] if arguments is None else list(arguments)

@@ -84,7 +84,7 @@ def audited(options: argparse.Namespace) -> int | None:
             strange, "is not a mechanism file", "name mechanism files only, or one and exports"
         )
     from mechdesign.collect import load_mechanism
-    from mechdesign.core.encoding import encode
+    from mechdesign.core.text import encode
     from mechdesign.ledger.collections import account, collected_of
 
     times = _times(options.times, paths)
@@ -133,7 +133,7 @@ def _open(options: argparse.Namespace) -> int:
 
 def _collect(options: argparse.Namespace) -> int:
     from mechdesign.collect import load_mechanism
-    from mechdesign.core.encoding import encode
+    from mechdesign.core.text import encode
     from mechdesign.ledger.collections import collected_of
     from mechdesign.ledger.ledger import entry_of, record_collection
 
@@ -174,8 +174,7 @@ def _collect(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from mechdesign.core.encoding import encode
-    from mechdesign.core.text import table
+    from mechdesign.core.text import encode, table
     from mechdesign.ledger.ledger import load_ledger
 
     ledger = load_ledger(options.ledger, options.survey)
@@ -269,7 +268,7 @@ def _excess(ledger: Ledger, total: Total) -> str:
 
 
 def _limit(ledger: Ledger) -> str:
-    from mechdesign.exact.exact import probability_text
+    from mechdesign.exact.decimals import probability_text
 
     where = " after the shufflers" if ledger.shuffled else ""
     return f"epsilon = {ledger.epsilon:g}, delta = {probability_text(ledger.limit.delta)}{where}"

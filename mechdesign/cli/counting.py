@@ -60,7 +60,7 @@ def _output(added: argparse.ArgumentParser) -> None:
 def _count(options: argparse.Namespace) -> int:
     from mechdesign.cli.work import Work
     from mechdesign.collect import load_mechanism
-    from mechdesign.collect.report_gaps import report_rule
+    from mechdesign.collect.reader import report_rule
     from mechdesign.core.errors import MechDesignError
     from mechdesign.data.copies import require_different
     from mechdesign.data.data_set import data_set, opened_data

@@ -82,7 +82,7 @@ def _require_model(text: str) -> None:
 
 
 def _named(names: list[str]) -> str:
-    from mechdesign.core.printable import printable
+    from mechdesign.core.errors import printable
 
     most = 8
     shown = ", ".join(printable(name) for name in names[:most])

@@ -6,8 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from mechdesign.cli.options import FINE, MISMATCH, print_json
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.printable import printable
+from mechdesign.core.errors import ParameterError, printable
 from mechdesign.core.text import counted
 
 if TYPE_CHECKING:
@@ -69,8 +68,8 @@ def audited(options: argparse.Namespace) -> int | None:
 
 def _audit_program(options: argparse.Namespace) -> int:
     """Run a program and print the lower bound of its epsilon."""
-    from mechdesign.exact.exact import epsilon_number
-    from mechdesign.exact.exact_text import rounded_text
+    from mechdesign.exact.decimals import epsilon_number
+    from mechdesign.exact.texts import rounded_text
     from mechdesign.foreign.black_box import attack_program
     from mechdesign.foreign.program import run_program
 
@@ -103,7 +102,7 @@ def _audit_program(options: argparse.Namespace) -> int:
 
 def _audit_file(options: argparse.Namespace) -> int:
     """Print the exact epsilon of the mechanism in a file."""
-    from mechdesign.exact.exact import epsilon_number
+    from mechdesign.exact.decimals import epsilon_number
     from mechdesign.families.deployed.rappor_audit import Rappor
     from mechdesign.foreign.files import read_foreign
 

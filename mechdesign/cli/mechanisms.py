@@ -237,11 +237,10 @@ def _choose(options: argparse.Namespace) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
-    from mechdesign.collect.label_clashes import clashes_note
-    from mechdesign.collect.report_gaps import labels_note
-    from mechdesign.core.encoding import encode
-    from mechdesign.core.printable import printable
+    from mechdesign.collect.reader import clashes_note, labels_note
+    from mechdesign.core.errors import printable
     from mechdesign.core.solve import solve
+    from mechdesign.core.text import encode
     from mechdesign.data.suffixes import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
@@ -314,7 +313,7 @@ def _audit(options: argparse.Namespace) -> int:
     from mechdesign.audit import PrivacyAudit
     from mechdesign.audit.finding import PrivacyFinding
     from mechdesign.collect import load_mechanism
-    from mechdesign.core.encoding import encode
+    from mechdesign.core.text import encode
 
     code = accounts.audited(options)
     code = foreign.audited(options) if code is None else code

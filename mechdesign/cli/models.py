@@ -24,7 +24,7 @@ from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 
 if TYPE_CHECKING:
     from mechdesign.core.solution import Solution
-    from mechdesign.core.types import Outlook
+    from mechdesign.core.values import Outlook
 
 
 def add_commands(command: AddCommand) -> None:
@@ -211,8 +211,8 @@ def _show(options: argparse.Namespace) -> int:
 def _solve(options: argparse.Namespace) -> int:
     from textwrap import indent
 
-    from mechdesign.core.encoding import encode
     from mechdesign.core.solve import solve
+    from mechdesign.core.text import encode
     from mechdesign.report.tables import solution_text
     from mechdesign.show.figure import design_figures
 
@@ -275,7 +275,7 @@ def _tradeoff(options: argparse.Namespace) -> int:
 
 def _target_error(text: str) -> float:
     """Return the target error that a text states: a number, or a percentage."""
-    from mechdesign.exact.exact import exact_number
+    from mechdesign.exact.decimals import exact_number
 
     try:
         exact = exact_number("--error", text.removesuffix("%").rstrip())

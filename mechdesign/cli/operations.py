@@ -15,12 +15,11 @@ from mechdesign.cli.options import FINE, Parser, missing_option, print_json, res
 from mechdesign.cli.results import ResultOutput
 from mechdesign.cli.work import RANDOMIZE, Work
 from mechdesign.collect import Mechanism, load_mechanism
-from mechdesign.collect.door import rule_for
-from mechdesign.collect.operations import Option, operation_of
-from mechdesign.core.encoding import encode
+from mechdesign.collect.collecting import Option, operation_of
+from mechdesign.collect.reader import rule_for
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.tables import Block
-from mechdesign.core.text import counted
+from mechdesign.core.text import counted, encode
 from mechdesign.data.copies import require_different
 from mechdesign.data.data_set import data_set, opened_data
 from mechdesign.data.outputs import require_output

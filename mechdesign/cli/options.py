@@ -166,8 +166,7 @@ def without_families(names: Sequence[str]) -> list[str]:
 
 def number_text(text: str) -> float:
     """Return the epsilon or delta that a text states, a decimal or a quotient; never more than that."""
-    from mechdesign.exact.exact import EXAMPLES, stated  # with numpy
-    from mechdesign.exact.numerals import is_numeral
+    from mechdesign.exact.decimals import EXAMPLES, is_numeral, stated  # with numpy
 
     if not is_numeral(text):
         raise argparse.ArgumentTypeError(f"'{text}' is not a number; {EXAMPLES}")
@@ -219,6 +218,6 @@ def _pairs(flag: str, settings: Sequence[str], example: str) -> dict[str, Any]:
 
 def print_json(value: Any) -> None:
     """Print values as JSON; infinity is the string ``"inf"``."""
-    from mechdesign.core.encoding import encode  # most commands print no JSON
+    from mechdesign.core.text import encode  # most commands print no JSON
 
     print(json.dumps(encode(value), indent=1, allow_nan=False))

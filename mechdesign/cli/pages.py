@@ -79,8 +79,8 @@ def _report(options: argparse.Namespace) -> int:
 
 def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str, str, int]:
     from mechdesign.collect import load_mechanism
-    from mechdesign.core.printable import printable
-    from mechdesign.core.version import installed_version
+    from mechdesign.core.errors import printable
+    from mechdesign.core.extensions import installed_version
     from mechdesign.report.page import mechanism_page, results_page
 
     if options.set:
@@ -115,8 +115,8 @@ def _require_results(options: argparse.Namespace) -> None:
 
 def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.Namespace) -> Any:
     """Return the result of the mechanism's own operation for files of reports."""
-    from mechdesign.collect.door import rule_for
-    from mechdesign.collect.operations import operation_of
+    from mechdesign.collect.collecting import operation_of
+    from mechdesign.collect.reader import rule_for
     from mechdesign.core.errors import MechDesignError
     from mechdesign.data.copies import Copies, require_different
     from mechdesign.data.reader import open_table
@@ -157,7 +157,7 @@ def _words(given: dict[str, Any], identical: bool) -> list[str]:
 
 
 def _of_models(loaded: list[Any], options: argparse.Namespace) -> tuple[str, str, int]:
-    from mechdesign.core.version import installed_version
+    from mechdesign.core.extensions import installed_version
     from mechdesign.papers.shown.checks import claims_counted
     from mechdesign.papers.shown.page import model_results, models_page
 

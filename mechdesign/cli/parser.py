@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from mechdesign.cli.options import Parser
-from mechdesign.core.version import installed_version
+from mechdesign.core.extensions import installed_version
 
 MODULES = {
     "demo": "demo",

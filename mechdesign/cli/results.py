@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mechdesign.collect import Mechanism
-from mechdesign.core.errors import ParameterError
-from mechdesign.core.printable import printable
+from mechdesign.core.errors import ParameterError, printable
 from mechdesign.core.text import counted
 from mechdesign.data.outputs import require_output
 from mechdesign.data.tidy import Columns, Tidy, with_question

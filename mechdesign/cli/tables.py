@@ -29,8 +29,7 @@ def _options(table: argparse.ArgumentParser) -> None:
 
 def _table(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_model, model_figures, sweep
-    from mechdesign.core.encoding import encode
-    from mechdesign.core.text import counted
+    from mechdesign.core.text import counted, encode
     from mechdesign.data.outputs import require_output
     from mechdesign.data.suffixes import RESULTS, require_suffix
     from mechdesign.papers.claims import check_models

@@ -10,9 +10,8 @@ from typing import Any
 
 from mechdesign.collect import Mechanism
 from mechdesign.collect.about import other_owner
-from mechdesign.collect.collecting import mark_of
-from mechdesign.collect.operations import Operation, Settings
-from mechdesign.collect.saved_counts import SavedCounts
+from mechdesign.collect.collecting import Operation, Settings, mark_of
+from mechdesign.collect.server import SavedCounts
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, length
 from mechdesign.core.text import counted

@@ -1,16 +1,18 @@
 """What collecting mechanisms are made of: clients, mergeable servers, estimates, intervals, tables, JSON."""
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.collect.base import Mechanism as Mechanism, load_mechanism as load_mechanism
+    from mechdesign.collect.categories import (
+        Aggregator as Aggregator,
+        FrequencyMechanism as FrequencyMechanism,
+    )
+    from mechdesign.collect.estimate import FrequencyEstimate as FrequencyEstimate
     from mechdesign.collect.finite import FiniteChannel as FiniteChannel
-    from mechdesign.collect.frequencies import FrequencyMechanism as FrequencyMechanism
-    from mechdesign.collect.frequency_estimate import FrequencyEstimate as FrequencyEstimate
     from mechdesign.collect.kary import KaryChannel as KaryChannel, KaryResponse as KaryResponse
     from mechdesign.collect.repair import PrivacyTarget as PrivacyTarget, make_private as make_private
-    from mechdesign.collect.report_counts import Aggregator as Aggregator
     from mechdesign.collect.reporting import CollectingMechanism as CollectingMechanism
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
@@ -18,11 +20,10 @@ else:  # a type checker would take every unknown name for known
         {
             "base": "Mechanism load_mechanism",
             "finite": "FiniteChannel",
-            "frequencies": "FrequencyMechanism",
-            "frequency_estimate": "FrequencyEstimate",
+            "categories": "Aggregator FrequencyMechanism",
+            "estimate": "FrequencyEstimate",
             "kary": "KaryChannel KaryResponse",
             "repair": "PrivacyTarget make_private",
-            "report_counts": "Aggregator",
             "reporting": "CollectingMechanism",
         },
     )

@@ -1,27 +1,47 @@
 """Categorical attributes: their values, names and labels, and the cells of tables over some of them.
 
 A table over attributes a < b < c has one cell a combination of values; flat, the last attribute runs fastest.
+
+What mechanisms of several categorical attributes share: how they are fitted to the columns of a file.
+
+Tables with one column of users' data for each attribute: which columns are read, in which order.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.labels import Codes, Labels
+from mechdesign.collect.about import Sealed
+from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.collecting import (
+    Column,
+    Option,
+    Settings,
+    report_column,
+    require_columns,
+    require_data,
+    side_by_side,
+)
 from mechdesign.collect.recipes import AskedChoice
-from mechdesign.collect.sealed import Sealed
-from mechdesign.core.columns import require_no_mask
+from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, suggestion
+from mechdesign.core.tables import Source, require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
+from mechdesign.core.values import EstimateT_co
 from mechdesign.data.frames import FrameTable, is_table
-from mechdesign.data.missing import MissingRule
+from mechdesign.data.intake import MISSING_CATEGORY, Intake
+from mechdesign.data.missing import MissingRule, let_lack
 from mechdesign.exact.numbers import plain, shown
+
+if TYPE_CHECKING:
+    from mechdesign.collect.base import Mechanism
 
 MOST_ATTRIBUTES = 10_000
 MOST_VALUES = 1 << 20
@@ -267,3 +287,138 @@ def _rows(rows: Any, width: int) -> NDArray[Any]:
     for number, row in enumerate(listed):
         array[number] = row
     return array
+
+
+class AttributeMechanism(CollectingMechanism[EstimateT_co]):
+    """A mechanism that users report several categorical attributes to.
+
+    Class attributes
+    ----------------
+    subject : str
+        What takes no numbers, in the error for a range.
+    """
+
+    attributes: Attributes
+    subject: ClassVar[str]
+
+    def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
+        """Return the mechanism for columns of a file, which become the attributes' names."""
+        if ranges:
+            raise ParameterError("range", f"{self.subject} no numbers", "omit it")
+        self._require_missing(intake.missing)
+        if not intake.columns:
+            return self.replaced(intake=intake)
+        if len(intake.columns) != self.attributes.count:
+            given, wanted = len(intake.columns), self.attributes.count
+            raise ParameterError("columns", f"{given} names for {wanted} attributes", "name one each")
+        content = self.content()
+        content["attributes"]["names"] = list(intake.columns)
+        return type(self).from_content(content).replaced(intake=intake, about=self.about)
+
+    def bare_codes(self) -> tuple[tuple[str | None, int], ...]:
+        """Return the name of each attribute, if it has one, and how many codes it takes; 0 for names."""
+        names = self.attributes.names or (None,) * self.attributes.count
+        sizes = [labels.size if labels.names is None else 0 for labels in self.attributes.labels]
+        return tuple(zip(names, sizes, strict=True))
+
+    def _require_missing(self, rule: str) -> None:
+        """Raise ParameterError when missing values are to be a category that no attribute has."""
+        known = any(MISSING_CATEGORY in (labels.names or ()) for labels in self.attributes.labels)
+        if rule == "category" and not known:
+            raise ParameterError(
+                "missing",
+                f"no attribute has a category '{MISSING_CATEGORY}'",
+                "build with that label, or drop such rows",
+            )
+
+
+MARGINAL = Option("marginal", "texts", "a marginal: attributes separated by commas; once for each")
+
+
+def attribute_columns(
+    mechanism: Mechanism, names: Sequence[str] | None, count: int, source: Source, settings: Settings
+) -> list[str]:
+    """Return the columns in the order of the attributes: those named, or those of the attributes' names.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    names : sequence of str or None
+        Of the attributes; None when they are numbers.
+    count : int
+        How many attributes there are.
+    source : Source
+    settings : Settings
+        Its ``column`` comes first, then the columns the mechanism was built for.
+
+    Raises
+    ------
+    DataError
+        When the columns are not those of the attributes, or another number of them.
+    """
+    given = settings["column"] or mechanism.data_columns or (names if names is not None else source.columns)
+    columns = list(given)
+    require_data(source, columns)
+    if names is not None:
+        if set(names) != set(columns):
+            raise DataError(
+                source.name,
+                f"the columns are {', '.join(columns)}, the mechanism's attributes {', '.join(names)}",
+                "name these with --column",
+            )
+        return list(names)
+    if len(columns) != count:
+        raise DataError(
+            source.name,
+            f"{counted(len(columns), 'column')} for {counted(count, 'attribute')}",
+            "name one each with --column",
+        )
+    return columns
+
+
+def encoded(
+    mechanism: AttributeMechanism[Any], sources: Sequence[Source], settings: Settings
+) -> Iterator[Codes]:
+    """Yield the numbers of users' values, (n, d) a block, one column an attribute.
+
+    A mechanism whose reports do not allow any estimate is refused, unless the user sets ``anyway``.
+    """
+    if not settings["anyway"]:
+        mechanism.require_estimable()
+    (source,) = sources
+    attributes = mechanism.attributes
+    columns = attribute_columns(mechanism, attributes.names, attributes.count, source, settings)
+    with_category = zip(columns, attributes.labels, strict=True)
+    let_lack(source, (name for name, labels in with_category if MISSING_CATEGORY in (labels.names or ())))
+    yield from side_by_side(
+        source, columns, [partial(labels.encode, what="values") for labels in attributes.labels]
+    )
+
+
+def people(names: Sequence[str], what: str = "a value") -> Column:
+    """Return the columns of an operation that reads one column per attribute."""
+    more = ", ..." if len(names) > 6 else ""
+    return Column("columns", f"{what} each: {', '.join(names[:6])}{more}", any_name=True)
+
+
+def asked_attributes(texts: Sequence[str] | None, attributes: Attributes) -> list[tuple[int, ...]]:
+    """Return the attributes that each text lists; every single attribute without a text."""
+    if not texts:
+        return [(place,) for place in range(attributes.count)]
+    known = attributes.shown()  # a name may hold commas when it stands alone
+    lists = [[text] if text in known else [part.strip() for part in text.split(",")] for text in texts]
+    return [attributes.positions(names) for names in lists]
+
+
+def with_reports(source: Source, first: str, settings: Settings, mechanism: Mechanism) -> list[str]:
+    """Return the columns of a table in which a column, as of groups, stands before the reports."""
+    require_columns(source, [first])
+    return [first, report_column(Without(source, first), settings, mechanism)]
+
+
+class Without:
+    """A source that hides a column, so that the reports are the only one left."""
+
+    def __init__(self, source: Source, hidden: str) -> None:
+        self.name, self.blocks, self.row = source.name, source.blocks, source.row
+        self.columns = tuple(name for name in source.columns if name != hidden)

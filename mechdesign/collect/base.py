@@ -1,24 +1,32 @@
-"""The noun *mechanism*: an object that runs, saves to JSON, and is audited again when it is loaded."""
+"""The noun *mechanism*: an object that runs, saves to JSON, and is audited again when it is loaded.
+
+Find every class of a kind: by importing the modules in which they can be.
+
+How integers stand in mechanism files: those that a double does not hold exactly, as strings.
+
+Readers of JSON in other languages round every number to a double, so a whole number beyond 2**53 is written
+as a string of its decimal digits. A string of at least 16 digits is therefore a number; a text that looks
+like one, such as a label of digits, is written with ``=`` before it, and so is one that begins with such
+signs. Both ways are inverse to each other, whatever the content.
+"""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from mechdesign.collect.about import SEALED_FROM, About, WithAbout, survey_digest_of
-from mechdesign.collect.door import WithTables
-from mechdesign.collect.kinds import derived, import_all, import_naming
-from mechdesign.collect.written import converted, digest, read, still_stated, written
+from mechdesign.collect.reader import WithTables
 from mechdesign.core.certificate import Certificate, CertificateAudit
 from mechdesign.core.documents import parse_json
-from mechdesign.core.encoding import encode
 from mechdesign.core.errors import (
     CertificateError,
     ModelFileError,
@@ -29,17 +37,171 @@ from mechdesign.core.errors import (
 )
 from mechdesign.core.extensions import FAMILIES, extensions
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.notebook import Explained
-from mechdesign.core.types import Verdict
+from mechdesign.core.text import Explained, encode
+from mechdesign.core.values import Verdict
 from mechdesign.data.intake import MISSING_CATEGORY, Intake
-from mechdesign.exact.numbers import number_of_text, shown
-from mechdesign.exact.randomness import BitSource, Rng, bit_source, numpy_generator
+from mechdesign.exact.numbers import number_of_text, plain_int, shown
+from mechdesign.exact.randomness import TOTAL, BitSource, Rng, bit_source, numpy_generator
 from mechdesign.work.files import read_text, whole_file
 
 if TYPE_CHECKING:
-    from mechdesign.collect.operations import Operation
+    from mechdesign.collect.collecting import Operation
     from mechdesign.collect.recipes import Answer, Recipe
     from mechdesign.show.figure import Figure
+
+Kind = TypeVar("Kind")
+
+
+GIVEN = 'type: ClassVar[str] = "'
+"""How the text of a module gives a class its type, up to the word."""
+
+
+def import_all(packages: Iterable[str], group: str) -> None:
+    """Import the modules that give a class a type, of packages and below; and those of entry points."""
+    for module in _naming(packages, ""):
+        importlib.import_module(module)
+    from importlib.metadata import entry_points  # takes as long as many modules
+
+    for point in entry_points(group=group):
+        importlib.import_module(point.value)
+
+
+def import_naming(packages: Iterable[str], word: str) -> None:
+    """Import the first module of packages and below whose text gives this word as a class's type.
+
+    Those whose file or folder is called like a part of the word are looked at first: all of them are some
+    hundred.
+    """
+    for module in _naming(packages, word):
+        importlib.import_module(module)
+        return
+
+
+def _naming(packages: Iterable[str], word: str) -> Iterator[str]:
+    """Yield the names of modules whose text gives a class this type, or any type where it is empty."""
+    given = (f'{GIVEN}{word}"' if word else GIVEN).encode()
+    others: list[tuple[str, str]] = []
+    for path, module in _all_files(packages):
+        if not word or set(word.split("-")).isdisjoint(module.split(".")):
+            others.append((path, module))
+        elif _has(path, given):
+            yield module
+    yield from (module for path, module in sorted(others) if _has(path, given))
+
+
+def _all_files(packages: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield path and name of each module of packages and below."""
+    for package in packages:
+        yield from _files(importlib.import_module(package).__path__[0], package)
+
+
+def _files(folder: str, package: str) -> Iterator[tuple[str, str]]:
+    """Yield path and name of each module, those of a folder before those below it."""
+    inner = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py") and f"{package}.{entry.name}" != f"{__name__}.py":
+                yield entry.path, f"{package}.{entry.name[:-3]}"
+            elif "." not in entry.name and entry.is_dir():
+                inner.append(entry)
+    for entry in inner:
+        yield from _files(entry.path, f"{package}.{entry.name}")
+
+
+def _has(path: str, given: bytes) -> bool:
+    with open(path, "rb") as file:
+        return given in file.read()
+
+
+def derived(kinds: Iterable[type[Kind]]) -> Iterator[type[Kind]]:
+    """Yield classes and those derived from them that were imported.
+
+    Examples
+    --------
+    >>> {OSError, FileNotFoundError} <= set(derived(Exception.__subclasses__()))
+    True
+    """
+    for kind in kinds:
+        yield kind
+        yield from derived(kind.__subclasses__())
+
+
+EXACT = 1 << 53
+"""The largest whole number up to which doubles hold all of them."""
+
+NUMBER = re.compile(r"-?[0-9]{16,4000}", re.ASCII)
+LIKE_A_NUMBER = re.compile(r"=*-?[0-9]{16,}", re.ASCII)
+LAST_WITH_VACUOUS = 2
+"""The last version of files with certificates about the pairs of a single type."""
+
+NUMERIC = ("content", "certificates", "data")
+"""The parts of a file that hold numbers."""
+
+
+def written(value: Any) -> Any:
+    """Return plain values as they stand in a file.
+
+    Examples
+    --------
+    >>> written({"total": 1 << 62, "size": 3, "labels": ["no", "1234567890123456"]})
+    {'total': '4611686018427387904', 'size': 3, 'labels': ['no', '=1234567890123456']}
+    """
+    if isinstance(value, dict):
+        return {key: written(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [written(each) for each in value]
+    if isinstance(value, str):
+        return f"={value}" if LIKE_A_NUMBER.fullmatch(value) else value
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > EXACT:
+        return str(int(value))
+    return value
+
+
+def read(value: Any) -> Any:
+    """Return the value that :func:`written` was given.
+
+    Examples
+    --------
+    >>> read(written({"total": 1 << 62, "labels": ["1234567890123456", "=x"]}))
+    {'total': 4611686018427387904, 'labels': ['1234567890123456', '=x']}
+    """
+    if isinstance(value, dict):
+        return {key: read(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [read(each) for each in value]
+    if isinstance(value, str) and LIKE_A_NUMBER.fullmatch(value):
+        return value[1:] if value.startswith("=") else int(value) if NUMBER.fullmatch(value) else value
+    return value
+
+
+def converted(document: Mapping[str, Any], conversion: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return a document whose parts with numbers were converted."""
+    return {key: conversion(part) if key in NUMERIC else part for key, part in document.items()}
+
+
+def digest(kind: str, content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the canonical JSON text of a mechanism's content."""
+    from hashlib import sha256  # takes time to import, and only files need it
+
+    text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return sha256(text.encode()).hexdigest()
+
+
+def require_total(content: Mapping[str, Any]) -> None:
+    """Raise CertificateError unless a file's weights are counted out of 2**62."""
+    total = plain_int("total", content["total"])
+    if total != TOTAL:
+        raise CertificateError("total", f"is {total}, not 2**62")
+
+
+def still_stated(document: Mapping[str, Any], stated: list[Any]) -> Any:
+    """Return the certificates of a file; of an old one, without those about an empty set, which are gone."""
+    listed = document.get("certificates")
+    if document["version"] > LAST_WITH_VACUOUS or not isinstance(listed, list):
+        return listed
+    properties = [entry["property"] for entry in stated]
+    return [entry for entry in listed if isinstance(entry, dict) and entry.get("property") in properties]
+
 
 GROUP = "mechdesign.mechanisms"
 FORMAT = "mechdesign-mechanism"

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.frequency_estimate import FrequencyEstimate
-from mechdesign.core.encoding import json_object
+from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import counted, table
+from mechdesign.core.text import counted, json_object, table
 from mechdesign.data.tidy import Columns, Tidy, cross_layout, stacked, with_question
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import table_figures

@@ -12,22 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.channel import PrivacyAudit, require_channel
-from mechdesign.collect.frequencies import REMEDY, SINGULAR, FrequencyMechanism
-from mechdesign.collect.labels import Codes, Labels
-from mechdesign.collect.plausible import implausible
+from mechdesign.collect.base import require_total
+from mechdesign.collect.categories import REMEDY, SINGULAR, FrequencyMechanism
+from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.repair import PrivacyTarget, floats_of_weights, make_private
 from mechdesign.collect.reporting import Randomizer
-from mechdesign.collect.written import require_total
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import CertificateError, EstimationError
 from mechdesign.core.forecast import USERS, Forecast
+from mechdesign.core.tables import require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, one_of, user_count
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 
 if TYPE_CHECKING:
-    from mechdesign.collect.frequency_estimate import FrequencyEstimate
+    from mechdesign.collect.estimate import FrequencyEstimate
     from mechdesign.collect.frequency_limits import FrequencyLimits
     from mechdesign.collect.recipes import Steps
     from mechdesign.show.figure import Figure
@@ -297,7 +297,7 @@ class FiniteChannel(FrequencyMechanism):
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
         """Return unbiased frequency estimates with their covariance from the counts of reports."""
-        from mechdesign.collect.frequency_estimate import FrequencyEstimate, project_to_simplex
+        from mechdesign.collect.estimate import FrequencyEstimate, project_to_simplex
         from mechdesign.collect.frequency_limits import few_users, told_by_intervals, uneven
 
         require_no_mask(counts, "counts")
@@ -326,7 +326,7 @@ class FiniteChannel(FrequencyMechanism):
 
     def limits(self, value: NDArray[np.float64], users: int, population: bool) -> FrequencyLimits:
         """Return the limits of estimated frequencies, for intervals; (..., n) for several estimates."""
-        from mechdesign.collect.frequency_estimate import project_to_simplex
+        from mechdesign.collect.estimate import project_to_simplex
         from mechdesign.collect.frequency_limits import FrequencyLimits, limit_moments, score_steps
 
         inverse = self._inverse

@@ -8,15 +8,26 @@ answer and 0 for all others. Under the hypothesis f the first three cumulants of
 
 ``others`` averages over the other answers by their estimated frequencies; for a k-ary response it is the same
 for all of them, except for the one that the others are mapped to.
+
+Confidence intervals of quantiles by testing what cumulative shares may be.
+
+Limits for sums of rounded numbers: the score test with the worst moments over all data.
+
+The law of the noisy sum depends on all numbers, of which only the sum is asked for. Its second to fourth
+cumulants are taken at their largest over all data, the third one in both directions: where the data are
+others, the intervals are wider than need be.
+
+Estimates that cannot be true: far outside of where the truth must lie, so the reports are others.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +38,13 @@ from mechdesign.collect.intervals import (
     law_of_average,
     normal_quantile,
     rare_step,
+    score_distances,
     tail_of,
+    within,
 )
+
+if TYPE_CHECKING:
+    from mechdesign.collect.intervals import Limits
 
 Array = NDArray[np.float64]
 
@@ -284,3 +300,178 @@ def score_steps(scores: Array) -> Array:
     gaps = np.diff(ordered, axis=1).max(axis=1)
     steps: Array = np.where(gaps >= ALIKE * (ordered[:, -1] - ordered[:, 0]), gaps, 0.0)
     return steps
+
+
+def quantile_ends(value: Array, limits: Limits, share: float, tail: float) -> tuple[int, int]:
+    """Return the first and the last category that a quantile may be.
+
+    A category j is possible when the share below j may be less than ``share`` and the share up to j may be at
+    least that (Woodruff 1952): a test of one category, so no correction for their number is needed. Only
+    ``share`` itself is tested, so the limits of the cumulative shares need not be searched for.
+
+    Parameters
+    ----------
+    value : (k - 1,) array
+        The estimated share up to each category but the last one.
+    limits : Limits
+        Those of the estimates.
+    share : float
+    tail : float
+        The probability of each side.
+
+    Examples
+    --------
+    >>> from mechdesign.collect.intervals import NormalLimits
+    >>> quantile_ends(np.array([0.2, 0.5, 0.8]), NormalLimits(0.05), 0.5, 0.025)
+    (1, 2)
+    """
+    maybe = limits.reach(share - value, tail)
+    below, above = np.append(True, (value <= share) | maybe), np.append((value >= share) | maybe, True)
+    possible = np.flatnonzero(below & above)
+    return int(possible.min()), int(possible.max())
+
+
+Cumulants = tuple[float, float, float]
+"""The second, third and fourth cumulant."""
+
+
+@dataclass(frozen=True)
+class WorstLimits:
+    """Limits of a sum whose law depends on all data: the score test with the worst moments over all data.
+
+    Parameters
+    ----------
+    second, third, fourth : float
+        Cumulants of the sum, at their largest over all data, in units of the estimate.
+    step : float
+        The distance of two sums next to each other.
+    """
+
+    second: float
+    third: float
+    fourth: float
+    step: float
+
+    @classmethod
+    def of(
+        cls, parts: Sequence[tuple[Cumulants, float]], users: int, precision: int, step: float = 0.0
+    ) -> WorstLimits:
+        """Return the limits of a sum of numbers rounded at random to steps, from parts with their factors."""
+        rounding = rounding_cumulants(users), 1.0 / precision
+        return cls(*added([*parts, rounding]), step)
+
+    def distances(self, tail: float) -> tuple[Array, Array]:
+        """Return the same distance twice: either tail may be the longer one."""
+        distance = np.asarray(_distance(self, tail))
+        return distance, distance
+
+    def reach(self, difference: Array, tail: float) -> NDArray[np.bool_]:
+        """Return whether the interval reaches so far."""
+        return within(difference, *self.distances(tail))
+
+
+@lru_cache(maxsize=256)
+def _distance(limits: WorstLimits, tail: float) -> float:
+    second, third, fourth = (np.array([part]) for part in (limits.second, limits.third, limits.fourth))
+    law = law_of_average(1, second, third, fourth, limits.step)
+    start = np.array([math.sqrt(limits.second)])
+    return float(score_distances(lambda distance, side: law, start, tail)[1][0])
+
+
+@lru_cache(maxsize=256)
+def response_cumulants(users: int, size: int, other: float) -> Cumulants:
+    """Return the largest cumulants of a sum of k-ary responses with numbers from 0, over all inputs.
+
+    Examples
+    --------
+    >>> response_cumulants(1, 2, 0.25)  # a bit with chance 1/4
+    (0.1875, 0.09375, -0.0234375)
+    """
+    numbers = np.arange(size, dtype=np.float64)
+    stay = 1.0 - size * other
+    raw = [stay * numbers**power + other * float((numbers**power).sum()) for power in (1, 2, 3, 4)]
+    mean = raw[0]
+    second = raw[1] - mean**2
+    third = raw[2] - 3.0 * mean * raw[1] + 2.0 * mean**3
+    fourth = raw[3] - 4.0 * mean * raw[2] + 6.0 * mean**2 * raw[1] - 3.0 * mean**4 - 3.0 * second**2
+    return users * float(second.max()), users * float(np.abs(third).max()), users * float(fourth.max())
+
+
+def added(parts: Sequence[tuple[Cumulants, float]]) -> Cumulants:
+    """Return the cumulants of a sum of independent parts, each with its factor.
+
+    Examples
+    --------
+    >>> added([((1.0, 0.0, 2.0), 2.0), ((1.0, 1.0, 0.0), 1.0)])
+    (5.0, 1.0, 32.0)
+    """
+    second, third, fourth = (
+        math.fsum(found[order - 2] * factor**order for found, factor in parts) for order in (2, 3, 4)
+    )
+    return second, third, fourth
+
+
+def rounding_cumulants(users: int) -> Cumulants:
+    """Return the largest cumulants of numbers rounded at random to one of two steps, in steps.
+
+    f (1 - f) is at most 1/4, f (1 - f) (1 - 2 f) at most 1 / (6 sqrt 3), the fourth one at most 1/24.
+
+    Examples
+    --------
+    >>> rounding_cumulants(24)[::2]
+    (6.0, 1.0)
+    """
+    return users / 4.0, users / (6.0 * math.sqrt(3.0)), users / 24.0
+
+
+FAR = 5.0
+"""Largest possible standard errors outside of what is possible from which an estimate is flagged.
+
+For a normal estimate the chance is below 1e-6, whatever the data.
+"""
+
+
+def implausible(
+    names: Sequence[str], value: Any, error: Any, low: Any, high: Any, users: Any = FEWEST
+) -> tuple[str, ...]:
+    """Return a note when estimates lie many standard errors outside of what is possible, naming the worst.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What each estimate is of.
+    value, error : (n,) array
+        Estimates, and the largest standard errors they can have.
+    low, high : float or (n,) array
+        Between which the truth lies.
+    users : int or (n,) array
+        How many reports each rests on.
+
+    Examples
+    --------
+    >>> for note in implausible(["no", "yes"], [1.6, -0.6], [0.01, 0.01], 0.0, 1.0):
+    ...     print(note)
+    2 estimates are impossible, the worst 'no' with 1.6 (60 standard errors above 1): are these its reports?
+    >>> implausible(["no", "yes"], [1.02, -0.02], [0.01, 0.01], 0.0, 1.0)
+    ()
+    """
+    estimates, errors = np.atleast_1d(np.asarray(value, float)), np.atleast_1d(np.asarray(error, float))
+    if not ((estimates < low) | (estimates > high)).any():
+        return ()
+    bounds = [np.broadcast_to(np.asarray(end, float), estimates.shape) for end in (low, high)]
+    outside = np.maximum(bounds[0] - estimates, estimates - bounds[1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.where(errors > 0.0, outside / errors, np.where(outside > 0.0, np.inf, 0.0))
+    far = np.where(np.broadcast_to(np.asarray(users), far.shape) >= FEWEST, far, 0.0)
+    wrong = far > FAR
+    if not wrong.any():
+        return ()
+    worst = int(np.argmax(far))
+    below = estimates[worst] < bounds[0][worst]
+    where = f"below {bounds[0][worst]:g}" if below else f"above {bounds[1][worst]:g}"
+    head = "the estimate is" if len(estimates) == 1 else f"{int(wrong.sum())} estimates are"
+    whose = "" if len(estimates) == 1 else f" the worst '{names[worst]}' with"
+    return (
+        f"{head} impossible,{whose} {estimates[worst]:.4g} ({far[worst]:.0f} standard errors {where}): "
+        "are these its reports?",
+    )

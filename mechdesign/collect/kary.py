@@ -1,4 +1,7 @@
-"""The k-ary response: randomized response on the likely answers and a rule for the rest; no n x n array."""
+"""The k-ary response: randomized response on the likely answers and a rule for the rest; no n x n array.
+
+Drawing the reports of a k-ary response, in blocks.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import PrivacyAudit, audit_channel, ordered_pairs
-from mechdesign.audit.kary import KaryWeights, representative
-from mechdesign.collect.frequencies import SINGULAR, FrequencyMechanism, reported_alike
-from mechdesign.collect.kary_draw import draw_reports
+from mechdesign.audit.channel import KaryWeights, PrivacyAudit, audit_channel, ordered_pairs, representative
+from mechdesign.collect.base import require_total
+from mechdesign.collect.categories import SINGULAR, FrequencyMechanism, reported_alike
+from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.kary_estimator import KaryEstimator, split_weights
-from mechdesign.collect.labels import Codes, Labels
-from mechdesign.collect.moments import Moments, bernoulli
-from mechdesign.collect.oracle import Oracle, Shares
-from mechdesign.collect.plausible import implausible
+from mechdesign.collect.oracle import Moments, Oracle, Shares, bernoulli
 from mechdesign.collect.reporting import Randomizer
-from mechdesign.collect.written import require_total
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
@@ -34,15 +34,51 @@ from mechdesign.core.validation import (
     user_count,
 )
 from mechdesign.core.values import changed, frozen_value
-from mechdesign.exact.exact import as_written
+from mechdesign.exact.decimals import as_written
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 
 if TYPE_CHECKING:
-    from mechdesign.collect.frequency_estimate import FrequencyEstimate
+    from mechdesign.collect.estimate import FrequencyEstimate
     from mechdesign.collect.recipes import Steps
     from mechdesign.show.figure import Figure
+
+BLOCK = 1 << 14
+"""Reports that are drawn at a time: they stay in the processor's cache."""
+
+
+def draw_reports(mechanism: KaryResponse, codes: Codes, source: BitSource) -> Codes:
+    """Return the number of a report for the number of each answer; one integer of the source each."""
+    reports = np.empty(len(codes), dtype=np.int64)
+    draw = _among_all if mechanism._kept_in_order and mechanism.weights.low else _among_kept
+    for start in range(0, len(codes), BLOCK):
+        part = codes[start : start + BLOCK]
+        reports[start : start + BLOCK] = draw(mechanism, part, source.integers(len(part)))
+    return reports
+
+
+def _among_all(mechanism: KaryResponse, codes: Codes, drawn: Codes) -> Codes:
+    """Return reports where every answer is kept: the answer itself below the end of its weights."""
+    weights = mechanism.weights
+    beyond = drawn - (weights.own + weights.high - weights.low)
+    others = (beyond.view(np.uint64) // np.uint64(weights.low)).view(np.int64)
+    kept = beyond >> 63  # all bits where the answer is kept, none elsewhere: a choice without branches
+    reports = codes ^ others
+    reports &= kept
+    reports ^= others
+    return reports
+
+
+def _among_kept(mechanism: KaryResponse, codes: Codes, drawn: Codes) -> Codes:
+    """Return reports where some answers are kept, or none has a weight of its own."""
+    weights, kept = mechanism.weights, mechanism.kept
+    end = weights.own + weights.high - weights.low
+    delegates = np.where(mechanism.is_kept[codes], codes, kept[0])
+    others = kept[np.maximum(drawn - end, 0) // weights.low] if weights.low else delegates
+    reports: Codes = np.where(drawn < weights.own, codes, np.where(drawn < end, delegates, others))
+    return reports
+
 
 Array = NDArray[np.float64]
 
@@ -340,7 +376,7 @@ class KaryResponse(FrequencyMechanism, Oracle):
 
     def estimate_from_counts(self, counts: Codes, population: bool = False) -> FrequencyEstimate:
         """Return unbiased frequency estimates with standard errors from the counts of reports."""
-        from mechdesign.collect.frequency_estimate import FrequencyEstimate
+        from mechdesign.collect.estimate import FrequencyEstimate
         from mechdesign.collect.frequency_limits import few_users, told_by_intervals
 
         estimator, users, names = self._estimator, int(counts.sum()), tuple(self.labels.shown())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.columns import require_no_mask
+from mechdesign.core.tables import require_no_mask
 from mechdesign.core.values import frozen_value
 from mechdesign.exact.randomness import TOTAL
 

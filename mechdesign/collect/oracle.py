@@ -3,25 +3,116 @@
 A user's own category is supported with probability p, any other one with q < p, whichever it is ("pure"
 protocols, Wang et al. 2017). So a category that a share s of all reports supports has the unbiased estimate
 (s - q) / (p - q), and one user adds to its variance p (1 - p) / (p - q)^2 or q (1 - q) / (p - q)^2.
+
+Variance and length of reports that are subsets of categories, and the best size of the subsets.
+
+What is best depends on the frequency in question. For a rare category the variance of subset selection is
+least at one size of the subsets, for a category as frequent as all others at a size that is often one more.
+
+Moments of integers, exactly: of indicators, of numbers drawn, of mixtures.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
+from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.categories import CategoryMechanism
-from mechdesign.collect.labels import Codes
-from mechdesign.collect.moments import Moments, bernoulli
+from mechdesign.collect.codec import Codes
 from mechdesign.core.tables import Values
 from mechdesign.exact.randomness import BitSource
 
 if TYPE_CHECKING:
-    from mechdesign.collect.frequency_estimate import FrequencyEstimate  # noqa: F401 (named in a text below)
+    pass
+
+Moments = tuple[Fraction, ...]
+"""E[N^r] for r from 0 to 4."""
+
+STIRLING = ((1,), (0, 1), (0, 1, 1), (0, 1, 3, 1), (0, 1, 7, 6, 1))
+"""N^r as a sum of falling factorials."""
+
+
+def bernoulli(chance: Fraction) -> Moments:
+    """Return the moments of a number that is 1 with this probability, else 0."""
+    return (Fraction(1), chance, chance, chance, chance)
+
+
+def binomial_moments(number: int, chance: Fraction) -> Moments:
+    """Return the moments of how many of ``number`` independent bits are 1.
+
+    Examples
+    --------
+    >>> binomial_moments(2, Fraction(1, 2))[1:3]
+    (Fraction(1, 1), Fraction(3, 2))
+    """
+    return _from_factorials([Fraction(_falling(number, r)) * chance**r for r in range(5)])
+
+
+@lru_cache(maxsize=1024)
+def draw_moments(among: int, count: int, total: int) -> Moments:
+    """Return the moments of how many of ``among`` things are in a random set of ``count`` out of ``total``.
+
+    Examples
+    --------
+    >>> draw_moments(1, 2, 3)[1]
+    Fraction(2, 3)
+    """
+    return _from_factorials(
+        [Fraction(_falling(among, r) * _falling(count, r), _falling(total, r) or 1) for r in range(5)]
+    )
+
+
+def one_more(law: Moments) -> Moments:
+    """Return the moments of N + 1."""
+    return tuple(sum((comb(r, j) * law[j] for j in range(r + 1)), Fraction(0)) for r in range(5))
+
+
+@lru_cache(maxsize=1024)
+def of_sets(own: Fraction, total: int, size: int, cells: int) -> tuple[Moments, Moments]:
+    """Return the moments of how many of ``cells`` categories a random set of ``size`` categories holds.
+
+    First for users whose category is among them, then for the others. The set holds the own category with the
+    chance ``own``, and is uniform otherwise.
+
+    Examples
+    --------
+    >>> own, other = of_sets(Fraction(2, 3), 4, 2, 1)
+    >>> own[1], other[1]
+    (Fraction(2, 3), Fraction(4, 9))
+    """
+    others = total - 1
+    rest, less = draw_moments(cells - 1, size, others), draw_moments(cells - 1, size - 1, others)
+    without, fewer = draw_moments(cells, size, others), draw_moments(cells, size - 1, others)
+    return mixed(own, one_more(less), rest), mixed(own, fewer, without)
+
+
+def mixed(share: Fraction, first: Moments, second: Moments) -> Moments:
+    """Return the moments of a number of the first distribution with this probability, else of the second."""
+    return tuple(share * a + (1 - share) * b for a, b in zip(first, second, strict=True))
+
+
+def _falling(number: int, length: int) -> int:
+    """Return number (number - 1) ... with ``length`` factors."""
+    product = 1
+    for step in range(length):
+        product *= number - step
+    return product
+
+
+def _from_factorials(factorial: Sequence[Fraction]) -> Moments:
+    """Return moments from factorial moments."""
+    return tuple(
+        sum((Fraction(count) * factorial[j] for j, count in enumerate(row)), Fraction(0)) for row in STIRLING
+    )
+
 
 Shares = tuple[Fraction, Fraction]
 """p and q."""
@@ -119,3 +210,69 @@ def cell_variance(oracle: Oracle) -> float:
     even = Fraction(1, oracle.labels.size)
     mixed = even * own + (1 - even) * other
     return float(mixed * (1 - mixed) / (own - other) ** 2)
+
+
+MOST_EXACT = 1 << 12
+"""With at most this many categories, the number of subsets is computed exactly."""
+
+
+def subset_variance(
+    categories: int, sizes: NDArray[np.int64], epsilon: float, frequency: float = 0.0
+) -> NDArray[np.float64]:
+    """Return users times the variance of subset selection for each size k and a category of this frequency.
+
+    With e = e^epsilon it is ((k - 1) e + D - k) (k e + D - 1 - k) / (k (D - k) (e - 1)^2) for those who have
+    another category, and e (D - 1)^2 / (k (D - k) (e - 1)^2) for those who have this one; written in
+    e^-epsilon, so that nothing overflows or cancels. Size 1 is randomized response: (D - 2 + e) / (e - 1)^2.
+    See docs/families/marginals_oracles.md.
+
+    Examples
+    --------
+    >>> subset_variance(3, np.array([1, 2]), math.log(2.0)).round(12)  # 3/1 and (2 + 1) (4)/(2 1)
+    array([3., 6.])
+    """
+    k, rest = sizes.astype(float), (categories - sizes).astype(float)
+    w, loss = math.exp(-epsilon), -math.expm1(-epsilon)
+    others: NDArray[np.float64] = ((k - 1.0 + rest * w) / k) * ((k + (rest - 1.0) * w) / rest) / loss**2
+    if frequency == 0.0:
+        return others
+    own = w * (categories - 1.0) ** 2 / (k * rest) / loss**2
+    found: NDArray[np.float64] = (1.0 - frequency) * others + frequency * own
+    return found
+
+
+def subset_bits(categories: int, size: int) -> int:
+    """Return the bits that number all subsets of a size; for many categories, at most one bit too many.
+
+    Examples
+    --------
+    >>> subset_bits(64, 1), subset_bits(64, 17)
+    (6, 51)
+    """
+    if categories <= MOST_EXACT:
+        return (math.comb(categories, size) - 1).bit_length()
+    logarithm = math.lgamma(categories + 1) - math.lgamma(size + 1) - math.lgamma(categories - size + 1)
+    return math.ceil(logarithm / math.log(2.0) * (1.0 + 2.0**-40) + 2.0**-20)
+
+
+def best_size(
+    categories: int, epsilon: float, most_bits: int | None = None, frequency: float = 0.0
+) -> int | None:
+    """Return the size of the subsets of least variance whose number needs at most ``most_bits`` bits.
+
+    None when not even single categories do.
+
+    Examples
+    --------
+    >>> best_size(64, 1.0), best_size(64, 1.0, most_bits=10), best_size(64, 1.0, most_bits=5)
+    (17, 1, None)
+    >>> best_size(6, 1.0), best_size(6, 1.0, frequency=1 / 6)
+    (1, 2)
+    """
+    sizes = np.arange(1, categories, dtype=np.int64)
+    values = subset_variance(categories, sizes, epsilon, frequency)
+    if most_bits is None:
+        return int(sizes[np.argmin(values)])
+    by_value = sizes[np.argsort(values, kind="stable")]
+    fitting = (int(size) for size in by_value if subset_bits(categories, int(size)) <= most_bits)
+    return next(fitting, None)

@@ -8,18 +8,21 @@ fed with the same random bytes, a client and the mechanism make the same report.
 A mechanism of another kind joins in with two methods: ``recipe()`` returns a :class:`Recipe`, and
 ``draw_recipe(answer, source)`` draws one report from a source of random bits. Where its steps are made of
 steps that clients know already, as those of a survey of several questions are, nothing else is needed.
+
+One name for the randomness of a method: ``rng``; what other packages call it is named in a line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from mechdesign.collect.labels import Labels
-from mechdesign.core.errors import MethodError
+from mechdesign.collect.codec import Labels
+from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.tables import Coded, Values
 
 Steps = dict[str, Any]
@@ -171,3 +174,43 @@ EXACT = {
     ),
 }
 """Which exact mechanism does what one without a client does."""
+
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+OTHER_NAMES = ("seed", "random_state", "random_seed", "generator")
+"""Names of the same argument in other packages."""
+
+
+def rng_alone(method: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Return a method that says ``rng=`` where its randomness is given under another name.
+
+    Examples
+    --------
+    >>> @rng_alone
+    ... def toss(rng: int = 0) -> int:
+    ...     return rng
+    >>> toss(rng=1)
+    1
+    >>> toss(seed=1)
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.ParameterError: toss: unknown argument 'seed'; give rng=1, a number, or ...
+    """
+
+    @functools.wraps(method)
+    def checked(*args: Given.args, **options: Given.kwargs) -> Result:
+        for name in OTHER_NAMES if options else ():
+            if name in options:
+                raise ParameterError(method.__name__, f"unknown argument '{name}'", _remedy(method))
+        return method(*args, **options)
+
+    return checked
+
+
+def _remedy(method: Callable[..., object]) -> str:
+    """Return what to write instead."""
+    if method.__name__ == "estimate":
+        return "omit it: an estimate draws nothing; reports are drawn by randomize, with rng="
+    return "give rng=1, a number, or a generator of numpy; without it the operating system draws"

@@ -28,8 +28,7 @@ from mechdesign.audit.channel import (
     channel_holds,
     ordered_pairs,
 )
-from mechdesign.audit.pairs import distances, needed_pairs, require_pairs
-from mechdesign.audit.triples import batches
+from mechdesign.audit.metric import batches, distances, needed_pairs, require_pairs
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.validation import double_delta, double_epsilon, finite_array, one_of
 from mechdesign.core.values import frozen_value, kept

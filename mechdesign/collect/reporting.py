@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Generic
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.generator import rng_alone
+from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.errors import EstimationError
 from mechdesign.core.forecast import Forecast
-from mechdesign.core.types import Counter, EstimateT_co, PrivacyVerdict
+from mechdesign.core.values import Counter, EstimateT_co, PrivacyVerdict
 
 Row = tuple[Fraction, ...]
 

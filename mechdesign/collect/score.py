@@ -8,16 +8,28 @@ f = 1 for the users at hand, whose values are fixed, f = 0 for a population, and
 from the N of interest. S is observed, and moved to what a mean of m allows. For a population, a hypothesis
 beyond the estimate also changes S: it is mixed with the end of the range it lies towards, by the share that
 moves the mean from the estimate to m; users whom nobody of the sample resembles count only so.
+
+What a report's first three moments are for each value, and what sums of reports tell about unknown values.
+
+Let c = x - offset be a centred value and y = slope r a centred, unbiased report, E[y | c] = c. A mechanism
+is described by the curves s(c) = E[y^2 | c] and E[y^3 | c]. The values of the users are unknown; but if their
+mean is m and the average of s over them is S, then
+
+- S lies between the convex and the concave envelope of s at m;
+- avg(c^2) >= k S + (convex envelope of c^2 - k s)(m) for every number k.
+
+Both are Jensen's inequality. k is the slope of c^2 against s; with s = A + B c^2, k = 1/B gives equality.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.curves import Curves, ReportSums
 from mechdesign.collect.intervals import (
     AverageLaw,
     BinomialLimits,
@@ -27,6 +39,184 @@ from mechdesign.collect.intervals import (
 )
 
 Array = NDArray[np.float64]
+
+FLAT = 1e-9
+"""A change of the second moment below this part of its largest value is taken for rounding."""
+
+PLACES = 257
+"""Places at which polynomials are held; an odd number, so that the middle is one."""
+
+KEPT = 16
+"""Number of curves of sampled reports that are kept."""
+
+SLOPES = 9
+"""How many slopes of c^2 against s are tried."""
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Second and third moments of a centred report at increasing centred values, linear in between.
+
+    Parameters
+    ----------
+    places : (g,) array
+        Centred values, the ends of the range first and last.
+    second, third, fourth : (g,) array
+        E[y^2 | c], E[y^3 | c] and E[y^4 | c].
+    step : float
+        The distance of two sums of reports next to each other; 0 where there is none.
+    """
+
+    places: Array
+    second: Array
+    third: Array
+    fourth: Array
+    step: float = 0.0
+
+    def sampled(self, times: float) -> Self:
+        """Return the curves of a report made with probability 1/times, and then multiplied by ``times``."""
+        if times == 1.0:
+            return self
+        if times not in self._sampled:
+            if len(self._sampled) >= KEPT:
+                self._sampled.clear()
+            self._sampled[times] = self._made(times)
+        return self._sampled[times]
+
+    @cached_property
+    def _sampled(self) -> dict[float, Self]:
+        """The latest of them, whose envelopes are then found once."""
+        return {}
+
+    def _made(self, times: float) -> Self:
+        second, third, fourth = self.second * times, self.third * times**2, self.fourth * times**3
+        return type(self)(self.places, second, third, fourth, self.step * times)
+
+    def second_at(self, mean: Array, square: Array) -> Array:
+        """Return S moved to what the mean allows."""
+        knots, least = self._least_second
+        lowest = np.interp(mean, knots, least)
+        knots, most = self._most_second
+        possible: Array = np.clip(square, lowest, np.maximum(np.interp(mean, knots, most), lowest))
+        return possible
+
+    def least_square(self, mean: Array, second: Array) -> Array:
+        """Return a lower bound of avg(c^2), at most what the ends of the range allow.
+
+        Between two places c^2 is below its chord by at most a quarter of the squared gap.
+        """
+        least, chord = mean**2, float(np.diff(self.places).max()) ** 2 / 4.0
+        for slope, (knots, envelope) in self._bounds:
+            least = np.maximum(least, slope * second + np.interp(mean, knots, envelope) - chord)
+        most = (self.places[0] + self.places[-1]) * mean - self.places[0] * self.places[-1]
+        bound: Array = np.minimum(least, np.maximum(most, mean**2))
+        return bound
+
+    def step_at(self, variance: Array, fourth: Array) -> Any:
+        """Return the distance of two sums of reports next to each other, given cumulants of a report."""
+        return self.step
+
+    @cached_property
+    def least_variance(self) -> float:
+        """The least variance of a report."""
+        return max(0.0, float((self.second - self.places**2).min()))
+
+    @cached_property
+    def _cumulants(self) -> tuple[Array, Array]:
+        """The third and the fourth cumulant of a report for each value."""
+        c, variance = self.places, self.second - self.places**2
+        third = self.third - 3.0 * c * self.second + 2.0 * c**3
+        central = self.fourth - 4.0 * c * self.third + 6.0 * c**2 * self.second - 3.0 * c**4
+        return third, central - 3.0 * variance**2
+
+    def cumulants(self, mean: Array) -> tuple[Array, Array]:
+        """Return the third and fourth cumulants of a report, each of shape (2, ...).
+
+        Averages over the users: first when all values are ``mean``, then when all are at the two ends.
+        """
+        share = (mean - self.places[0]) / (self.places[-1] - self.places[0])
+        third, fourth = (
+            np.stack([np.interp(mean, self.places, curve), curve[0] + share * (curve[-1] - curve[0])])
+            for curve in self._cumulants
+        )
+        return third, fourth
+
+    @cached_property
+    def _least_second(self) -> tuple[Array, Array]:
+        return lower_envelope(self.places, self.second)
+
+    @cached_property
+    def _most_second(self) -> tuple[Array, Array]:
+        knots, negative = lower_envelope(self.places, -self.second)
+        return knots, -negative
+
+    @cached_property
+    def _bounds(self) -> list[tuple[float, tuple[Array, Array]]]:
+        """The slopes k with the convex envelopes of c^2 - k s."""
+        bounds = []
+        for slope in self._slopes():
+            envelope = lower_envelope(self.places, self.places**2 - slope * self.second)
+            bounds.append((slope, envelope))
+        return bounds
+
+    def _slopes(self) -> list[float]:
+        """Return slopes of c^2 against s between pairs of places, where s changes at all."""
+        pick = np.unique(np.linspace(0, len(self.places) - 1, SLOPES).astype(int))
+        first, last = np.triu_indices(len(pick), 1)
+        change = self.second[pick[last]] - self.second[pick[first]]
+        squares = self.places[pick[last]] ** 2 - self.places[pick[first]] ** 2
+        told = np.abs(change) > FLAT * np.abs(self.second).max()
+        if not told.any():
+            return []
+        slopes = np.unique(squares[told] / change[told])
+        chosen: list[float] = np.unique(np.quantile(slopes, np.linspace(0.0, 1.0, SLOPES))).tolist()
+        return chosen
+
+
+def centred_grid(half: float) -> Array:
+    """Return places from -half to half, for moments that are polynomials."""
+    places: Array = np.linspace(-half, half, PLACES)
+    return places
+
+
+def lower_envelope(places: Array, values: Array) -> tuple[Array, Array]:
+    """Return the corners of the convex envelope of points.
+
+    Examples
+    --------
+    >>> lower_envelope(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0]))
+    (array([0., 2.]), array([0., 0.]))
+    """
+    corners: list[tuple[float, float]] = []
+    for place, value in zip(places.tolist(), values.tolist(), strict=True):
+        while len(corners) > 1:
+            (left, low), (middle, high) = corners[-2:]
+            if (high - low) * (place - left) < (value - low) * (middle - left):
+                break
+            corners.pop()
+        corners.append((place, value))
+    table = np.array(corners)
+    return table[:, 0], table[:, 1]
+
+
+@dataclass(frozen=True, eq=False)
+class ReportSums:
+    """State of the server: number of reports, averages of y and y^2; floats or arrays of one shape.
+
+    Parameters
+    ----------
+    count : float or array
+    mean, square : float or array
+    share : float or array
+        Which part of the users of interest reported: 1 for the users at hand, 0 for the mean of a population,
+        in between when only a random part of the users was asked.
+    """
+
+    count: Any
+    mean: Any
+    square: Any
+    share: Any
+
 
 FEWEST = 30
 """Coverage of the score limits is measured from this number of reports on."""

@@ -1,26 +1,131 @@
-"""What servers share: they belong to one mechanism, merge in any order, and are saved as its own."""
+"""What servers share: they belong to one mechanism, merge in any order, and are saved as its own.
+
+Counts that come from a file or another machine: integers, and not more than can be counted.
+
+Counts of reports that come from a file: a source that a server merges instead of reading rows.
+
+Base of servers where one report may add to several counters; they also count the users.
+
+Contents that are damaged: whatever reading them raises is an error of this package.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Self, TypeVar
 
-from mechdesign.collect.about import other_owner, owner_entries
-from mechdesign.collect.counts import require_own
-from mechdesign.collect.door import in_python
-from mechdesign.collect.report_gaps import report_rule
-from mechdesign.collect.saved_counts import SavedCounts
-from mechdesign.core.columns import require_no_mask
-from mechdesign.core.errors import DataError, MechDesignError
-from mechdesign.core.partitions import is_partitioned, merge_partitions
-from mechdesign.core.tables import Source
+import numpy as np
+
+from mechdesign.collect.about import HasSurvey, other_owner, owner_entries
+from mechdesign.collect.codec import Codes
+from mechdesign.collect.reader import in_python, report_rule
+from mechdesign.core.errors import CertificateError, DataError, MechDesignError
+from mechdesign.core.tables import Block, Source, is_partitioned, merge_partitions, require_no_mask
+from mechdesign.core.text import counted
 from mechdesign.data.frames import FrameTable, is_table
+from mechdesign.exact.numbers import plain, shown
 
 if TYPE_CHECKING:
     from mechdesign.collect.base import Mechanism
+    from mechdesign.collect.collecting import Settings
     from mechdesign.collect.estimate import Estimated
-    from mechdesign.collect.operations import Settings
+
+MOST_USERS = 1 << 53
+"""More reports than that are an error: all their counts are exact in 64 bits and as doubles."""
+
+
+def whole_rows(rows: Any, width: int, count: int, signed: bool = False) -> list[list[int]]:
+    """Return the lists of integers, each below 2**180 in size, or raise DataError.
+
+    Examples
+    --------
+    >>> whole_rows([[1, 1.9]], 2, 1)
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: aggregator: the counts are damaged: 1.9 is not a count; ...
+    """
+    damaged = "aggregator: the counts are damaged"
+    if not isinstance(rows, list) or len(rows) != count:
+        raise DataError(damaged, f"not {counted(count, 'list')}", "count the reports again")
+    if not all(isinstance(row, list) and len(row) == width for row in rows):
+        raise DataError(damaged, f"not {counted(width, 'number')} in each list", "count the reports again")
+    numbers = [[plain(value) for value in row] for row in rows]
+    for row, read in zip(rows, numbers, strict=True):
+        for given, number in zip(row, read, strict=True):
+            if not isinstance(number, int) or abs(number) >> 180 or (number < 0 and not signed):
+                raise DataError(damaged, f"{shown(given)} is not a count", "count the reports again")
+    return numbers  # type: ignore[return-value]
+
+
+def require_users(count: int) -> None:
+    """Raise DataError when there are more reports than counters hold without rounding."""
+    if count > MOST_USERS:
+        raise DataError(
+            "aggregator", f"{count} reports are more than {MOST_USERS}", "count the reports again"
+        )
+
+
+def require_own(document: object, mechanism: HasSurvey, what: str = "counts") -> None:
+    """Raise DataError unless these are what a server of this mechanism and survey wrote.
+
+    Examples
+    --------
+    >>> from mechdesign.collect.kary import KaryResponse
+    >>> require_own([], KaryResponse.of(3, 1.0))
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: aggregator: the counts are damaged: not a JSON object; count ...
+    """
+    if not isinstance(document, Mapping):
+        raise DataError("aggregator", f"the {what} are damaged: not a JSON object", "count the reports again")
+    if document.get("mechanism") != mechanism.survey_digest:
+        owner = other_owner(mechanism, document.get("survey"), document.get("mechanism"))
+        raise DataError("aggregator", f"the {what} belong to {owner}", "load the one they were made with")
+
+
+class SavedCounts:
+    """Saved counts of a server, in place of a table of reports; it has no rows.
+
+    Parameters
+    ----------
+    name : str
+        What errors call it: the path of a file.
+    document : mapping
+        What :meth:`~mechdesign.collect.server.Server.as_json` gave.
+    question : str
+        The column that was asked for, as far as it is known.
+
+    Examples
+    --------
+    >>> SavedCounts("all.json", {}).columns
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.DataError: all.json: holds counts, and single reports are needed here; ...
+    """
+
+    def __init__(self, name: str, document: Mapping[str, Any], question: str = "") -> None:
+        self.name, self.document, self.question = name, document, question
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """None: reports are counted, and single ones are gone."""
+        raise self._no_rows()
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[Block]:
+        """Raise DataError: there are no rows."""
+        raise self._no_rows()
+
+    def row(self, number: int) -> int:
+        """Raise DataError: there are no rows."""
+        raise self._no_rows()
+
+    def _no_rows(self) -> DataError:
+        return DataError(
+            self.name, "holds counts, and single reports are needed here", "name files written by randomize"
+        )
+
 
 MechanismT = TypeVar("MechanismT", bound="Mechanism")
 EstimatedT = TypeVar("EstimatedT", bound="Estimated")
@@ -70,7 +175,7 @@ class Server(ABC, Generic[MechanismT]):
             mark of another mechanism are refused. The partitions of a Dask data frame are counted where
             they are, and only counts come here.
         """
-        from mechdesign.collect.operations import Settings, operation_of
+        from mechdesign.collect.collecting import Settings, operation_of
 
         if is_partitioned(reports):
             document, question = merge_partitions(reports, _count_part, _merge_parts, self.mechanism)
@@ -187,9 +292,84 @@ def _count_part(mechanism: Any, part: Any) -> Part:
 
 def _merge_parts(mechanism: Any, *parts: Part) -> Part:
     """Merge the counts of partitions, on a worker."""
-    from mechdesign.collect.operations import Settings
+    from mechdesign.collect.collecting import Settings
 
     server = new_server(mechanism)
     for document, _ in parts:
         server.take(SavedCounts("data frame", document), Settings())
     return server.as_json(), next((question for _, question in parts if question), "")
+
+
+class CellCounts(Server[MechanismT]):
+    """One counter per cell that reports can name, and the number of users; a subclass estimates."""
+
+    def __init__(self, mechanism: MechanismT, counters: int) -> None:
+        super().__init__(mechanism)
+        self.users = 0
+        self.counts: Codes = np.zeros(counters, dtype=np.int64)
+
+    @abstractmethod
+    def _added(self, reports: Any) -> tuple[Codes, int]:
+        """Return the increments of the counters and the number of reports; refuse impossible reports."""
+
+    @abstractmethod
+    def _require_counts(self, counts: Sequence[int], users: int) -> None:
+        """Raise DataError if this many reports cannot produce the counters."""
+
+    def _count(self, reports: Any) -> None:
+        """Count reports; nothing is counted when one of them is impossible."""
+        self._add(*self._added(reports))
+
+    def _add(self, counts: Codes, users: int) -> None:
+        require_users(self.users + users)
+        self.counts = self.counts + counts
+        self.users += users
+
+    def _merge(self, other: Self) -> None:
+        self._add(other.counts, other.users)
+
+    def _written(self) -> dict[str, Any]:
+        return {"users": self.users, "counts": self.counts.tolist()}
+
+    def _read(self, document: Mapping[str, Any]) -> None:
+        users = plain(document.get("users"))
+        if not isinstance(users, int) or users < 0:
+            given = shown(document.get("users"))
+            raise DataError("aggregator", f"{given} is not a number of users", "count the reports again")
+        require_users(users)
+        (counts,) = whole_rows([document.get("counts")], len(self.counts), 1)
+        self._require_counts(counts, users)
+        self.users, self.counts = users, np.array(counts, dtype=np.int64)
+
+
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+
+DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RecursionError)
+"""What wrong types, missing keys and matrices that cannot be inverted raise."""
+
+
+def damage_refused(read: Callable[Given, Made]) -> Callable[Given, Made]:
+    """Return a reader of a content whose errors are all of this package.
+
+    Examples
+    --------
+    >>> read = damage_refused(lambda content: 1 / content["parts"])
+    >>> read({"parts": 0})
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.CertificateError: content: is damaged (division by zero); rebuild it
+    """
+
+    @wraps(read)
+    def checked(*given: Given.args, **named: Given.kwargs) -> Made:
+        try:
+            with np.errstate(all="ignore"):  # what overflows fails the checks of the content
+                return read(*given, **named)
+        except MechDesignError:
+            raise
+        except DAMAGE as error:
+            reason = repr(error) if isinstance(error, LookupError) else str(error)
+            raise CertificateError("content", f"is damaged ({reason})", "rebuild it") from None
+
+    return checked

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.core.errors import CertificateError, ParameterError
+from mechdesign.core.errors import CertificateError, ParameterError, printable
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.notebook import TextInNotebooks
-from mechdesign.core.printable import printable
+from mechdesign.core.text import TextInNotebooks
 from mechdesign.core.values import frozen_value
-from mechdesign.exact.exact_text import quotient_text, rounded_text
+from mechdesign.exact.texts import quotient_text, rounded_text
 
 if TYPE_CHECKING:
     from mechdesign.core.solution import Solution

@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.core.certificate import OPTIMALITY, format_figure
-from mechdesign.core.encoding import encode
-from mechdesign.core.errors import MechDesignError, UnknownNameError, suggestion
-from mechdesign.core.failures import failure_text
-from mechdesign.core.method import Method
-from mechdesign.core.notebook import html_table
-from mechdesign.core.problem import Problem
+from mechdesign.core.errors import MechDesignError, UnknownNameError, failure_text, suggestion
+from mechdesign.core.problem import Method, Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of, reason_against, solve
-from mechdesign.core.text import listed, table
+from mechdesign.core.text import encode, html_table, listed, table
 from mechdesign.exact.numbers import rounding_allowance
 
 COLUMNS = ("method", "kind", "status", "value", "bound", "gap", "gap to best", "certificates", "seconds")

@@ -1,11 +1,50 @@
-"""The errors of the toolkit: where, what, and what to do, joined to one line when it is printed."""
+"""Text from files and from elsewhere, made fit for a terminal.
+
+The errors of the toolkit: where, what, and what to do, joined to one line when it is printed.
+
+Errors of a method or of a solver that end one run, and not the program: which they are, and their text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import traceback
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from mechdesign.core.printable import printable
+
+def printable(text: object) -> str:
+    r"""Return a text with everything that is not a printable character escaped: one line, no terminal codes.
+
+    What comes from a file passes through this before a terminal shows it.
+
+    Examples
+    --------
+    >>> print(printable("a\n\x1b[2Jb"))
+    a\n\x1b[2Jb
+    """
+    letters = str(text)
+    if letters.isprintable():
+        return letters
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in letters
+    )
+
+
+def one_line(value: Any) -> Any:
+    r"""Return a nested value with every text, also keys, on one printable line; white space becomes a space.
+
+    Examples
+    --------
+    >>> one_line({"title": "a long\n  title", "size": 3})
+    {'title': 'a long title', 'size': 3}
+    """
+    if isinstance(value, str):
+        return printable(" ".join(value.split()))
+    if isinstance(value, Mapping):
+        return {one_line(key): one_line(item) for key, item in value.items()}
+    return [one_line(item) for item in value] if isinstance(value, list) else value
+
 
 LONGEST = 2000
 """Characters of a message; of a longer one the middle is left out."""
@@ -248,3 +287,52 @@ def _close(name: str, names: list[str]) -> list[str]:
     lower = {one.casefold(): one for one in names}
     found = found or [lower[one] for one in get_close_matches(name.casefold(), lower, n=1, cutoff=0.6)]
     return found or [one for one in names if len(name) > 2 and name in one][:1]
+
+
+PACKAGE = Path(__file__).resolve().parent.parent
+"""The folder of the package, above which places in its code are not named."""
+
+CALLERS = tuple(str(PACKAGE / "core" / name) for name in ("solve.py", "compare.py"))
+"""Files that only call methods: errors do not come from there."""
+
+FAILURES_LONGEST = 400
+"""Letters of an error's own text; some solvers print whole matrices."""
+
+
+def is_failure(error: BaseException) -> bool:
+    """Whether an error is a failure of the code that was run, and not the wish to end the program.
+
+    Solvers written in Rust raise ``PanicException``, which does not derive from ``Exception``.
+
+    Examples
+    --------
+    >>> is_failure(TypeError("x")), is_failure(KeyboardInterrupt())
+    (True, False)
+    """
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+def failure_text(error: BaseException) -> str:
+    """Return an error as one line: its class, its text, and where in the package it came from.
+
+    Examples
+    --------
+    >>> failure_text(ZeroDivisionError("division by zero"))
+    'ZeroDivisionError: division by zero'
+    """
+    text = printable(" ".join(str(error).split()))
+    line = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if len(line) > FAILURES_LONGEST:
+        line = f"{line[:FAILURES_LONGEST]}..."
+    place = _place(error)
+    return f"{line} (in {place})" if place else line
+
+
+def _place(error: BaseException) -> str:
+    """Return the innermost line of the package that led to the error, or the first of a user's method."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in CALLERS]
+    for frame in reversed(frames):
+        path = Path(frame.filename)
+        if path.is_relative_to(PACKAGE):
+            return f"{path.relative_to(PACKAGE.parent).as_posix()}, line {frame.lineno}"
+    return f"{Path(frames[0].filename).name}, line {frames[0].lineno}" if frames else ""

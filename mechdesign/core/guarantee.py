@@ -20,7 +20,7 @@ from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import one_of
 from mechdesign.core.values import changed, frozen_value
-from mechdesign.exact.exact import (
+from mechdesign.exact.decimals import (
     delta_number,
     epsilon_number,
     exact_number,
@@ -28,8 +28,8 @@ from mechdesign.exact.exact import (
     probability_text,
     written_number,
 )
-from mechdesign.exact.exact_text import quotient_text
 from mechdesign.exact.numbers import plain_int, shown
+from mechdesign.exact.texts import quotient_text
 
 NOTIONS = ("ldp", "entry-wise", "central")
 """Over sets of a user's own reports; entry by entry; and for what is seen after a shuffler."""

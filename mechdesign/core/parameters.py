@@ -2,25 +2,28 @@
 
 The problem's fields are the only schema. A parameter may also be given by a named generator of
 the problem class, for instance ``prior = {name = "zipf", size = 1000, exponent = 1.1}``.
+
+What the parameters of a problem mean, as its fields say.
 """
 
 from __future__ import annotations
 
 import inspect
 import json
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.encoding import encode
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.fields import Kept, Parameter, fields_of, values_of
 from mechdesign.core.problem import Problem
+from mechdesign.core.text import encode
 
 ProblemT = TypeVar("ProblemT", bound=Problem[Any])
 Generators = Mapping[str, Mapping[str, Callable[..., Any]]]
@@ -111,7 +114,6 @@ def json_schema(problem_class: type[Problem]) -> dict[str, Any]:
     >>> json_schema(RandomizedResponse)["required"]
     ['prior', 'epsilon']
     """
-    from mechdesign.core.describe import described_parameters  # no problem is read through it
 
     hints = get_type_hints(problem_class)
     generators: Generators = getattr(problem_class, "generators", {})
@@ -248,3 +250,85 @@ def _schema_of(hint: Any) -> dict[str, Any]:
     if hint is dict or origin is dict or (isinstance(origin, type) and issubclass(origin, Mapping)):
         return {"type": "object"}
     return {}
+
+
+SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", flags=re.MULTILINE | re.DOTALL)
+ENTRY = re.compile(r"^(\w[\w, ]*?)(?: ?: ?(.*))?$")
+
+
+class Described(NamedTuple):
+    """The two parts of a parameter's entry in a NumPy docstring, as plain text."""
+
+    form: str
+    meaning: str
+
+    @property
+    def text(self) -> str:
+        """Both in one: ``float: > 0 and finite.``."""
+        return ": ".join(part for part in self if part)
+
+
+def described_parameters(problem_class: type[Problem]) -> dict[str, Described]:
+    """Return form and meaning of each parameter, without the marks of reStructuredText.
+
+    Of a problem that is a plain dataclass they are read from the section ``Parameters`` of its docstring;
+    those of a base class count as well, unless the class describes them itself.
+
+    Examples
+    --------
+    >>> from mechdesign.families.mean import MeanChannel
+    >>> described_parameters(MeanChannel)["epsilon"]
+    Described(form='float', meaning='> 0 and finite.')
+    """
+    found: dict[str, Described] = {}
+    for item in reversed(problem_class.__mro__):
+        found |= _section(inspect.cleandoc(item.__doc__ or ""))
+    stated = fields_of(problem_class)
+    found |= {
+        item.name: Described(without_markup(item.form), without_markup(item.meaning))
+        for item in stated
+        if item.meaning
+    }
+    return {item.name: found[item.name] for item in stated if item.name in found}
+
+
+def _section(text: str) -> dict[str, Described]:
+    section = SECTION.search(text + "\n")
+    if section is None:
+        return {}
+    found: dict[str, Described] = {}
+    names: list[str] = []
+    lines: list[str] = []
+    form = ""
+    for line in [*section[1].splitlines(), "end"]:
+        entry = ENTRY.match(line)
+        if entry is None:
+            lines.append(line.strip())
+            continue
+        meaning = without_markup(" ".join(lines))
+        found |= {name: Described(without_markup(form), meaning) for name in names}
+        names, form, lines = entry[1].split(", "), entry[2] or "", []
+    return found
+
+
+def without_markup(text: str) -> str:
+    r"""Return a line of reStructuredText without its marks.
+
+    Examples
+    --------
+    >>> without_markup(r"``\"truth\"`` is -\|i - j\|, see :class:`~mechdesign.Problem`")
+    '"truth" is -|i - j|, see Problem'
+    """
+    text = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"\1", text)
+    return " ".join(re.sub(r"\\(.)", r"\1", text.replace("``", "")).split())
+
+
+def default_of(parameter: Parameter) -> str:
+    """Return the default of a parameter as a model file writes it; empty where it is required."""
+    if parameter.is_required:
+        return ""
+    if parameter.default is None:
+        return "none"
+    if not isinstance(parameter.default, (str, int, float, list, tuple, dict)):
+        return "see its meaning"
+    return f'"{parameter.default}"' if isinstance(parameter.default, str) else str(parameter.default)

@@ -1,20 +1,41 @@
-"""The noun *problem*: a frozen, validated description that judges candidates and knows no solver."""
+"""The noun *problem*: a frozen, validated description that judges candidates and knows no solver.
+
+The noun *method*: a named algorithm for one class of problems.
+
+What belongs to a problem, found by name beside its class or in its papers: methods, figures, quantities.
+
+A problem in the module ``families/mean/interval.py`` has its table ``METHODS`` there or in
+``interval_methods.py``, and what reproduces its sources in ``families/mean/papers/interval.py``. A method in
+a file of its own is found where that file is named ``interval_<word>.py`` and has a line that begins with
+``METHOD = ``. Where the problem has a folder of its own, ``interval/problem.py``, all modules of that folder
+and of ``papers/interval/`` belong to it.
+"""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import pkgutil
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
 
+import attrs
 import numpy as np
 
 from mechdesign.core.certificate import WITHIN, Certificate, optimality
 from mechdesign.core.errors import MethodError
+from mechdesign.core.extensions import PAPERS, papers_beside
 from mechdesign.core.fields import fields_of, values_of
 from mechdesign.core.text import abridged
-from mechdesign.core.types import MechanismT_co
+from mechdesign.core.values import MechanismT_co, frozen_value
 
 if TYPE_CHECKING:
+    from mechdesign.core.sensitivity import PricedSolution
     from mechdesign.core.solution import Solution
 
 Sense = Literal["max", "min"]
@@ -166,3 +187,167 @@ class Problem(ABC, Generic[MechanismT_co]):
         reason = self.why_no_mechanism()
         if reason is not None:
             raise MethodError(self.name, "this problem has no mechanism to run", reason)
+
+
+Kind = Literal["analytic", "numeric", "heuristic", "published"]
+Status = Literal["optimal", "feasible", "infeasible", "unbounded", "failed"]
+
+
+@frozen_value()
+class Outcome:
+    """Result of a method; :func:`mechdesign.solve` turns it into a checked Solution.
+
+    Parameters
+    ----------
+    status : str
+        ``"optimal"``, ``"feasible"`` (no optimality claimed), ``"infeasible"``, ``"unbounded"`` or
+        ``"failed"``. Without a bound that proves it, ``"optimal"`` becomes ``"feasible"``.
+    variables : mapping
+        The problem's variables by their stable names; empty when there is no solution.
+    bound : float or None
+        A proven bound on the optimum: an upper one when maximising, a lower one when minimising.
+    bound_source : str
+        How the bound is proven, in a few words.
+    solver : str
+        Name of the solver or ``"closed form"``.
+    message : str
+        For ``infeasible``, ``unbounded`` and ``failed``: the reason, and what would help.
+    notes : mapping
+        Further figures, for instance the utility given up by a repair.
+    realisation : object, optional
+        An exact or structured form of the variables that the mechanism is built from instead of them.
+    prices : PricedSolution, optional
+        The multipliers that prove the bound, for :attr:`Solution.sensitivity`.
+    scope : str
+        Where it depends on the problem that a method chooses from another class; see :class:`Method`.
+    """
+
+    status: Status
+    variables: Mapping[str, Any] = attrs.field(factory=dict)
+    bound: float | None = None
+    bound_source: str = ""
+    solver: str = ""
+    message: str = ""
+    notes: Mapping[str, Any] = attrs.field(factory=dict)
+    realisation: Any = None
+    prices: PricedSolution | None = None
+    scope: str = ""
+
+
+@frozen_value()
+class Method:
+    """A named algorithm for one class of problems.
+
+    Parameters
+    ----------
+    name : str
+        Stable name, used by ``solve(problem, method=name)`` and on the command line.
+    problem : type
+        The class of problems it solves.
+    kind : {"analytic", "numeric", "heuristic", "published"}
+        ``published`` reproduces a printed formula that is not right; it is never chosen by default
+        and never counts when methods are compared for agreement.
+    summary : str
+        One line for listings.
+    run : callable
+        ``run(problem, **options) -> Outcome``.
+    why_not : callable
+        ``why_not(problem)`` is None where the method applies, else one sentence that says why it does not.
+    defers : callable
+        ``defers(problem)`` is whether it is not the default, although it applies, as long as another method
+        does: where those after it find more in about the same time.
+    scope : str
+        For a method that chooses from another class of mechanisms than the one that the bounds of the
+        problem's methods are for: which. Its value is shown beside theirs and not judged by their bounds.
+    """
+
+    name: str
+    problem: type[Problem]
+    kind: Kind
+    summary: str
+    run: Callable[..., Outcome]
+    why_not: Callable[[Any], str | None] = lambda problem: None
+    scope: str = ""
+    defers: Callable[[Any], bool] = lambda problem: False
+
+
+METHODS, OWN_FOLDER = "_methods", "problem"
+"""The ending of the module of a problem's methods, and the module of a problem in a folder of its own."""
+
+ONE_METHOD = "\nMETHOD = "
+"""In the text of a module with one method."""
+
+
+def modules_of(problem_class: type[Problem], word: str = "") -> Iterator[ModuleType]:
+    """Yield the modules that belong to a problem's class, then those of the classes that it derives from.
+
+    Only modules whose text has a ``word`` are imported.
+
+    Examples
+    --------
+    >>> from mechdesign.families.response import RandomizedResponse
+    >>> any("methods" in module.__name__ for module in modules_of(RandomizedResponse, "METHODS"))
+    True
+    """
+    seen = set()
+    for owner in problem_class.__mro__:
+        if not issubclass(owner, Problem) or owner is Problem:
+            continue
+        for name in _names(owner.__module__):
+            if name not in seen and (not word or _has(name, word)):
+                seen.add(name)
+                yield importlib.import_module(name)
+
+
+def _names(own: str) -> Iterator[str]:
+    """Yield the names of the modules that belong to a class of a module, itself first."""
+    if own in sys.modules:  # a script has no other way to be found
+        yield own
+    package, _, last = own.rpartition(".")
+    if not package:
+        return
+    if last == OWN_FOLDER:
+        for parent in (importlib.import_module(package), *papers_beside(package)):
+            for module_info in pkgutil.iter_modules(parent.__path__):
+                yield f"{parent.__name__}.{module_info.name}"
+        return
+    for name in (f"{own}{METHODS}", f"{package}.{PAPERS}.{last}"):
+        if _exists(name):
+            yield name
+    for module_info in pkgutil.iter_modules(getattr(sys.modules.get(package), "__path__", ())):
+        if module_info.name.startswith(f"{last}_") and _has(f"{package}.{module_info.name}", ONE_METHOD):
+            yield f"{package}.{module_info.name}"
+
+
+def _exists(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # a family without papers
+        return False
+
+
+def _has(name: str, word: str) -> bool:
+    """Whether the text of a module has a word, or is not in a file of its own."""
+    module = sys.modules.get(name)
+    spec = None if module is not None else importlib.util.find_spec(name)
+    file = getattr(module, "__file__", None) if module is not None else spec and spec.origin
+    if not file or not Path(file).is_file():
+        return True
+    return word in Path(file).read_text(encoding="utf-8")
+
+
+@cache
+def companion(problem_class: type[Problem], name: str) -> Callable[..., Any] | None:
+    """Return the function of this name that a module of the problem's own defines, or None.
+
+    Examples
+    --------
+    >>> from mechdesign.families.response import RandomizedResponse
+    >>> ".response.papers." in companion(RandomizedResponse, "quantities").__module__
+    True
+    """
+    for module in modules_of(problem_class, f"def {name}("):
+        function: Callable[..., Any] | None = vars(module).get(name)
+        if function is not None and function.__module__ == module.__name__:
+            return function
+    return None

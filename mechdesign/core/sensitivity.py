@@ -1,30 +1,175 @@
 """What a parameter is worth: the derivative of the optimum, and the constraints that it pays for.
 
-The slope comes from the multipliers that prove the bound (:mod:`mechdesign.core.prices`), where the method
+The slope comes from the multipliers that prove the bound (:mod:`mechdesign.core.sensitivity`), where the method
 has them. The slopes to the left and to the right come from solving again nearby; they check the first, and
 they are all there is for a closed form. Where the two sides differ the optimum has a kink, and no single
 number is its derivative: then both are reported.
+
+What proves a bound, kept so that it can be asked again: multipliers, and the Lagrangian they belong to.
+
+Let x be the variables of a convex program and y the multipliers of its constraints. When a parameter moves,
+the optimum moves at the rate of the Lagrangian L(x, y), both held fixed (the envelope theorem). So whoever
+proved a bound with multipliers hands them on, as an object that returns L for the problem with another
+parameter; nothing is solved again.
+
+Why a problem is infeasible: a set of constraints that conflict, of which dropping any resolves it.
+
+What solvers keep from one problem to the next, where somebody solves a series of nearby ones.
+
+A solver of linear programs then starts from the basis in which the last program ended. Bounds are proven from
+the multipliers as always, so nothing rests on where it started. Where a program has several optima, another
+one of them may be found. So series are kept together where values alone are used, or by request.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mechdesign.core.certificate import format_figure
-from mechdesign.core.conflict import conflicting
-from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError
-from mechdesign.core.kept import kept_starts
 from mechdesign.core.parameters import replace_parameters
-from mechdesign.core.prices import Binding, PricedSolution, most_expensive
 from mechdesign.core.problem import Problem
+from mechdesign.core.text import counted, encode
 
 if TYPE_CHECKING:
     from mechdesign.core.solution import Solution
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A constraint, or a group of equal ones, that the optimum pays for.
+
+    Attributes
+    ----------
+    name : str
+    price : float
+        How much better the optimum becomes per unit by which the constraint is relaxed; the sum over a group.
+    rows : int
+        How many constraints of the group have a price.
+    unit : str
+        What it is relaxed in, where that is not the unit of its sides.
+
+    Examples
+    --------
+    >>> print(Binding("privacy of report 0", 0.25, 3))
+    privacy of report 0 (3 rows): 0.25 per unit
+    >>> print(Binding("privacy of type 0", 0.25, unit="e^epsilon"))
+    privacy of type 0: 0.25 per unit of e^epsilon
+    """
+
+    name: str
+    price: float
+    rows: int = 1
+    unit: str = ""
+
+    def __str__(self) -> str:
+        count = f" ({counted(self.rows, 'row')})" if self.rows > 1 else ""
+        unit = f" of {self.unit}" if self.unit else ""
+        return f"{self.name}{count}: {format_figure(self.price)} per unit{unit}"
+
+
+class PricedSolution(Protocol):
+    """The multipliers of a solution, with the variables they were found with."""
+
+    def lagrangian(self, problem: Problem[Any]) -> float | None:
+        """Return the Lagrangian of a problem with another parameter, variables and multipliers kept.
+
+        None where the other problem has other constraints, so that these multipliers are not for it.
+        """
+
+    def binding(self) -> Sequence[Binding]:
+        """Return the constraints with a price, the most expensive first."""
+
+
+def most_expensive(found: Sequence[Binding], part: float = 1e-7) -> list[Binding]:
+    """Return the constraints whose price is above this part of the largest, the most expensive first.
+
+    Examples
+    --------
+    >>> [item.name for item in most_expensive([Binding("a", 1e-12), Binding("b", 1.0), Binding("c", 2.0)])]
+    ['c', 'b']
+    """
+    largest = max((item.price for item in found), default=0.0)
+    kept = [item for item in found if item.price > part * largest]
+    return sorted(kept, key=lambda item: -item.price)
+
+
+def conflicting(problem: Problem[Any], infeasible: Callable[[Problem[Any]], bool]) -> tuple[str, ...]:
+    """Return constraints that conflict, each needed for it, by a deletion filter.
+
+    One constraint after the other is dropped; where the rest is still infeasible it stays dropped. What is
+    left is irreducible: without any one of its members the problem can be solved. Constraints that a problem
+    cannot drop are part of the problem and are not named.
+
+    Parameters
+    ----------
+    problem : Problem
+        An infeasible one.
+    infeasible : callable
+        Whether a problem is infeasible.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.PrivacyContract(
+    ...     types=[1, 2], counts=[10, 10], budget=30.0, epsilon_min=1.0, participation_cost=0.1)
+    >>> conflicting(problem, lambda other: md.solve(other).status == "infeasible")
+    ('budget', 'epsilon_min')
+    """
+    kept = list(problem.droppable())
+    for name in problem.droppable():
+        rest = [other for other in kept if other != name]
+        if is_still(problem, rest, infeasible):
+            kept = rest
+    return tuple(kept)
+
+
+def is_still(problem: Problem[Any], kept: Iterable[str], infeasible: Callable[[Problem[Any]], bool]) -> bool:
+    """Whether the problem is infeasible with only these of its constraints; not where it cannot be stated."""
+    dropped = [name for name in problem.droppable() if name not in set(kept)]
+    try:
+        return infeasible(problem.without(dropped))
+    except MechDesignError:
+        return False
+
+
+_KEPT: ContextVar[dict[Any, Any] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def kept_starts(store: dict[Any, Any]) -> Iterator[dict[Any, Any]]:
+    """Let solvers keep in this store where they end, and start from there.
+
+    Parameters
+    ----------
+    store : dict
+        Empty for a new series; it is changed.
+
+    Examples
+    --------
+    >>> with kept_starts({}) as store:
+    ...     current_starts() is store
+    True
+    >>> current_starts() is None
+    True
+    """
+    token = _KEPT.set(store)
+    try:
+        yield store
+    finally:
+        _KEPT.reset(token)
+
+
+def current_starts() -> dict[Any, Any] | None:
+    """Return the store of the series that is being solved; None outside of one."""
+    return _KEPT.get()
+
 
 SECONDS = 20.0
 """For how long a solution is solved again nearby, all parameters together."""

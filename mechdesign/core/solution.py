@@ -11,20 +11,14 @@ from typing import TYPE_CHECKING, Any, Generic
 import attrs
 
 from mechdesign.core.certificate import OPTIMALITY, Certificate, format_figure
-from mechdesign.core.discovery import companion
-from mechdesign.core.encoding import encode
-from mechdesign.core.errors import CertificateError, MethodError
+from mechdesign.core.errors import CertificateError, MethodError, printable
 from mechdesign.core.forecast import Forecast
-from mechdesign.core.method import Kind, Status
-from mechdesign.core.notebook import TextInNotebooks
-from mechdesign.core.printable import printable
-from mechdesign.core.problem import Problem
-from mechdesign.core.types import MechanismT_co, Outlook
-from mechdesign.core.values import changed, frozen_value
+from mechdesign.core.problem import Kind, Problem, Status, companion
+from mechdesign.core.text import TextInNotebooks, encode
+from mechdesign.core.values import MechanismT_co, Outlook, changed, frozen_value
 
 if TYPE_CHECKING:
-    from mechdesign.core.prices import PricedSolution
-    from mechdesign.core.sensitivity import Sensitivity
+    from mechdesign.core.sensitivity import PricedSolution, Sensitivity
 
 NEAR = 0.01
 """A part of the value: what is further from a proven bound is said when a mechanism is built."""
@@ -56,7 +50,7 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
     realisation : object
         What the mechanism is built from where the method knows more than the variables say.
     scope : str
-        See :class:`~mechdesign.core.method.Method`; empty for the class that the bounds are for.
+        See :class:`~mechdesign.core.problem.Method`; empty for the class that the bounds are for.
     prices : PricedSolution, optional
         The multipliers that prove the bound.
     again : callable, optional

@@ -1,12 +1,23 @@
-"""Plain-text tables, and values in a short line."""
+"""Plain-text tables, and values in a short line.
+
+What notebooks show: tables in HTML, without styles of their own, every text escaped.
+
+Values of the toolkit as plain JSON values.
+"""
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
 
-from mechdesign.core.printable import printable
+import numpy as np
+
+from mechdesign.core.errors import printable
+from mechdesign.exact.texts import is_writable, rounded_text
 
 NARROWEST = 8
 """No column of text is made narrower than this."""
@@ -204,3 +215,127 @@ def outside_text(value: float, low: float, high: float) -> str:
 def _in_full(number: float) -> str:
     """Return the shortest digits that are this double."""
     return repr(float(number)).removesuffix(".0")
+
+
+def html_table(
+    caption: str, header: Sequence[str], rows: Iterable[Sequence[Any]], notes: Iterable[str] = ()
+) -> str:
+    """Return a table; numbers stand to the right, None is an empty cell.
+
+    Examples
+    --------
+    >>> html_table("2 < 3", ["name", "share"], [["a", 0.25]])
+    '<table><caption>2 &lt; 3</caption><thead><tr><th>name</th><th>share</th></tr></thead><tbody>...'
+    """
+    head = "".join(f"<th>{_text(name)}</th>" for name in header)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    after = "".join(f"<p>{_text(note)}</p>" for note in notes)
+    return (
+        f"<table><caption>{_text(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table>{after}"
+    )
+
+
+def html_list(caption: str, lines: Iterable[str]) -> str:
+    """Return a caption and a list of sentences.
+
+    Examples
+    --------
+    >>> html_list("KaryResponse", ["An answer goes in."])
+    '<p><strong>KaryResponse</strong></p><ul><li>An answer goes in.</li></ul>'
+    """
+    items = "".join(f"<li>{_text(line)}</li>" for line in lines)
+    return f"<p><strong>{_text(caption)}</strong></p><ul>{items}</ul>"
+
+
+class Explained:
+    """Objects that a notebook shows as their ``repr`` and the sentences that explain them."""
+
+    def explained(self) -> tuple[str, ...]:
+        """Return an explanation of the object, in sentences."""
+        return ()
+
+    def _repr_html_(self) -> str:
+        return html_list(repr(self), self.explained())
+
+
+class TextInNotebooks:
+    """Objects that a notebook shows line by line, as ``print`` does."""
+
+    def _repr_html_(self) -> str:
+        return html_list(type(self).__name__, str(self).splitlines())
+
+
+class NumberText(str):
+    """A number as text, which stands to the right in its cell."""
+
+
+def _text(value: object) -> str:
+    from html import escape  # its table of characters is for notebooks alone
+
+    return escape(printable(str(value)))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "<td></td>"
+    if isinstance(value, bool) or not isinstance(value, (int, float, NumberText)):
+        return f"<td>{_text(value)}</td>"
+    text = _text(value) if isinstance(value, NumberText) else f"{value:.6g}"
+    return f'<td style="text-align: right">{text}</td>'
+
+
+LARGEST = Fraction(sys.float_info.max)
+
+
+def json_object(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mapping as a JSON object; see :func:`encode`.
+
+    Examples
+    --------
+    >>> json_object({"value": np.array([0.5, np.nan])})
+    {'value': [0.5, None]}
+    """
+    plain: dict[str, Any] = encode(values)
+    return plain
+
+
+def encode(value: Any) -> Any:
+    """Turn arrays, numpy scalars, fractions and infinities into what ``json.dumps`` accepts.
+
+    Infinity becomes the string ``"inf"`` (``"-inf"``), NaN becomes None; objects with a method
+    ``as_json`` decide for themselves. A fraction that no double holds, or an integer of thousands of digits,
+    becomes a string of ten of its digits.
+
+    Examples
+    --------
+    >>> encode({"a": float("inf"), "b": np.array([1.0, 2.0]), "c": (1, None)})
+    {'a': 'inf', 'b': [1.0, 2.0], 'c': [1, None]}
+    >>> encode([Fraction(1, 4), Fraction(10) ** 400, 3**10000])
+    [0.25, '1e+400', '1.631350185e+4771']
+    """
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if hasattr(value, "as_json"):
+        return encode(value.as_json())
+    if isinstance(value, np.ndarray):
+        return encode(value.tolist())
+    if isinstance(value, np.generic):
+        return encode(value.item())
+    if isinstance(value, int):
+        return value if is_writable(value) else rounded_text(Fraction(value))
+    if isinstance(value, Fraction):
+        is_double = abs(value) <= LARGEST
+        return float(value) if is_double else rounded_text(value)
+    if isinstance(value, float):
+        number = float(value)
+        if math.isnan(number):
+            return None
+        if math.isinf(number):
+            return "inf" if number > 0 else "-inf"
+        return number
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [encode(item) for item in value]
+    raise TypeError(f"a value of type {type(value).__name__} has no JSON form")

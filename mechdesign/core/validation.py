@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
-from mechdesign.exact.exact import stated
+from mechdesign.exact.decimals import stated
 from mechdesign.exact.numbers import double, doubles, frozen, plain_int, shown
 
 Array = NDArray[np.float64]
@@ -51,7 +51,7 @@ def in_range(
 def privacy_epsilon(value: Any, field: str = "epsilon") -> float:
     """Return epsilon >= 0 and finite; 0 is legal (the report says nothing about the input).
 
-    It may be stated in all ways of :func:`mechdesign.exact.exact.exact_number`, and is kept as a double that
+    It may be stated in all ways of :func:`mechdesign.exact.decimals.exact_number`, and is kept as a double that
     stands for no more than what was stated.
     """
     if isinstance(value, float) and math.isinf(value) and value > 0:

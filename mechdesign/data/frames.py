@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.columns import mask_of
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError, suggestion
-from mechdesign.core.tables import ROWS, Block, Coded, Values
+from mechdesign.core.tables import ROWS, Block, Coded, Values, mask_of
 
 if TYPE_CHECKING:
     from mechdesign.data.missing import MissingRule

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import RowError
+from mechdesign.core.tables import require_no_mask
 from mechdesign.exact.numbers import plain, shown
 
 NAMELESS = frozenset(["", "None", "nan", "NaN", "NaT", "<NA>", "missing"])

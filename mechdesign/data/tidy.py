@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.encoding import encode
-from mechdesign.core.notebook import NumberText, html_table
-from mechdesign.core.text import counted
+from mechdesign.core.text import NumberText, counted, encode, html_table
 from mechdesign.data.frames import PANDAS, frame_of
-from mechdesign.exact.digits import to_error
+from mechdesign.exact.texts import to_error
 
 TIDY = ("question", "category", "estimate", "standard_error", "low", "high")
 """The columns of every tidy table; others may follow."""

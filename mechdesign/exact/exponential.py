@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import privacy_epsilon
-from mechdesign.exact.exact import as_written, float_up as float_up
+from mechdesign.exact.decimals import as_written, float_up as float_up
 from mechdesign.exact.numbers import plain_int, rational, shown
 
 DIGITS = 50
@@ -52,7 +52,7 @@ def exp_written(epsilon: float) -> Fraction:
     """Return a lower bound of e^epsilon for the least number that the double epsilon may stand for.
 
     What is built with it keeps the decimal, or the short quotient, that was written, and not only the double
-    next to it: see :func:`mechdesign.exact.exact.as_written`.
+    next to it: see :func:`mechdesign.exact.decimals.as_written`.
 
     Examples
     --------

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.columns import is_masked
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.tables import is_masked
 
 Number = int | float | Fraction
 Doubles = NDArray[np.float64]

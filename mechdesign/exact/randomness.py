@@ -1,18 +1,111 @@
-"""Where random bits come from: keyed by the operating system for deployment, numpy for simulations."""
+"""Where random bits come from: keyed by the operating system for deployment, numpy for simulations.
+
+Random bits at the speed of memory: ChaCha20, keyed by the operating system again for every request.
+
+The operating system's generator is asked for a key of 256 bits, the key is expanded by ChaCha20 to as many
+bits as one request needs, at most ``LARGEST`` bytes, and is dropped. The next request gets another key.
+
+Why this is as good as the operating system's own calls
+    Linux answers ``getrandom`` in the same way: a secret of 256 bits is expanded by ChaCha20 for one request,
+    and the key that did so is erased. An attacker who distinguishes these bits from uniform ones can
+    distinguish the system's keys, or the output of ChaCha20 under a random key of 256 bits, from uniform
+    bits. No attack on either is known. A key is expanded to 2^14 blocks at most, of the 2^32 that the
+    cipher's counter can number.
+
+Why there is no state to protect
+    Nothing is kept between two requests. Two threads, or a process and its fork, never share a key, so
+    neither repeats the bits of the other. What is in memory later does not reveal the bits that were drawn
+    before, nor those that will be drawn.
+
+The cipher comes from the package ``cryptography``, which uses OpenSSL's. It takes the same time for all keys,
+on every processor. Small requests go to the system's call itself, which is quicker for them.
+
+Integer weights on their way into an audit: a matrix of integers, rows that sum to 2**62.
+"""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.text import counted
-from mechdesign.exact.keystream import random_words
-from mechdesign.exact.numbers import plain, shown
+from mechdesign.exact.numbers import plain, plain_int, rational, shown, wholes
+
+SMALL = 512
+"""Words from which on a key is worth its while: below, the system's own call takes as long."""
+
+LARGEST = 1 << 20
+"""Bytes that one key is expanded to at most."""
+
+KEY, NONCE = 32, bytes(16)
+"""Bytes of a key; the counter and the nonce, which may be the same for all keys as no key is used twice."""
+
+SLACK = 128
+"""Bytes beyond the end of an array that the package asks for."""
+
+
+@cache
+def _zeros() -> memoryview:
+    return memoryview(bytes(LARGEST))
+
+
+@cache
+def cipher() -> Any:
+    """Return a function from a key to an encryptor of ChaCha20; None where the package cannot be had.
+
+    It is missing where ``cryptography`` is not installed, and where OpenSSL is confined to other ciphers.
+    """
+    try:
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
+    except ImportError:
+        return None
+
+    def encryptor(key: bytes) -> Any:
+        return Cipher(algorithms.ChaCha20(key, NONCE), None).encryptor()
+
+    try:
+        encryptor(bytes(KEY))
+    except UnsupportedAlgorithm:
+        return None
+    return encryptor
+
+
+def random_words(count: int) -> NDArray[np.uint64]:
+    """Return words of 64 independent random bits.
+
+    Parameters
+    ----------
+    count : int
+        How many. Below ``SMALL``, or without the cipher, they come from the system's call.
+
+    Returns
+    -------
+    (count,) uint64 array
+
+    Examples
+    --------
+    >>> random_words(3).shape, random_words(100_000).dtype
+    ((3,), dtype('uint64'))
+    """
+    made = None if count < SMALL else cipher()
+    if made is None:
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+    words = np.empty(count + SLACK // 8, dtype=np.uint64)
+    room, zeros = words.data.cast("B"), _zeros()
+    for start in range(0, 8 * count, LARGEST):
+        size = min(LARGEST, 8 * count - start)
+        made(os.urandom(KEY)).update_into(zeros[:size], room[start : start + size + SLACK])
+    return words[:count]
+
 
 BITS = 62
 """Probabilities of finite mechanisms are integers out of ``2**BITS``."""
@@ -42,7 +135,7 @@ VARIABLE = "MECHDESIGN_RANDOM"
 class KeyedSource:
     """ChaCha20 under keys of the operating system, one per request; the default of every randomizer.
 
-    As strong as the system's own calls, and ten times as quick: see :mod:`mechdesign.exact.keystream`.
+    As strong as the system's own calls, and ten times as quick: see :mod:`mechdesign.exact.randomness`.
 
     Examples
     --------
@@ -195,3 +288,63 @@ def numpy_generator(rng: Rng, stream: str = "") -> np.random.Generator:
     words = np.frombuffer(sha256(stream.encode()).digest(), dtype="<u4")
     # Not default_rng(seed): a caller who draws the answers from that must get independent noise.
     return np.random.default_rng([_OWN_STREAM, *words.tolist(), seed])
+
+
+Weights = NDArray[np.int64]
+
+
+def weight_matrix(weights: Any) -> Weights:
+    """Return a non-empty matrix of integers in [0, 2**62] as a frozen int64 array, or refuse it."""
+    try:
+        matrix = wholes("channel", weights, 2)
+    except ParameterError as error:
+        raise error.as_a(CertificateError) from None
+    if matrix.size == 0:
+        raise CertificateError("channel", "expected a non-empty matrix of 64-bit integers")
+    if int(matrix.min()) < 0:
+        row, column = np.argwhere(matrix < 0)[0]
+        raise CertificateError("channel", f"the weight of report {column} in row {row} is negative")
+    if int(matrix.max()) > TOTAL:
+        row, column = np.argwhere(matrix > TOTAL)[0]
+        raise CertificateError("channel", f"the weight of report {column} in row {row} exceeds 2**62")
+    return matrix
+
+
+def require_channel(weights: Any) -> Weights:
+    """Return the matrix as a frozen channel of 62-bit weights, or raise CertificateError naming the row."""
+    matrix = weight_matrix(weights)
+    # Rows are added as two 31-bit halves: no sum of fewer than 2**32 of them can overflow.
+    low, high = (matrix & 0x7FFFFFFF).sum(axis=1), (matrix >> 31).sum(axis=1)
+    for row, (low_sum, high_sum) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+        total = (high_sum << 31) + low_sum
+        if total != TOTAL:
+            raise CertificateError("channel", f"row {row} sums to {total}, not 2**62 = {TOTAL}")
+    return matrix
+
+
+def weight(field: str, value: Any, low: int = 1, high: int = TOTAL - 1) -> int:
+    """Return a weight out of 2**62 as a plain integer, or raise CertificateError."""
+    try:
+        read = plain_int(field, value)
+    except ParameterError as error:
+        raise error.as_a(CertificateError) from None
+    if not low <= read <= high:
+        raise CertificateError(field, f"{read} is not from {low} to {high}")
+    return read
+
+
+def view_weights(count: int, shares: Sequence[Any] | None) -> tuple[int, ...]:
+    """Return shares as positive integers that sum to 2**62: the largest remainders are rounded up."""
+    exact = [Fraction(1)] * count if shares is None else [rational("shares", share) for share in shares]
+    if len(exact) != count:
+        raise ParameterError("shares", f"{len(exact)} for {count} views", "give one each")
+    if min(exact) <= 0:
+        raise ParameterError("shares", "must be positive", "omit views that no user reports")
+    parts = [share * TOTAL / sum(exact) for share in exact]
+    rounded = [math.floor(part) for part in parts]
+    order = sorted(range(count), key=lambda place: rounded[place] - parts[place])
+    for place in order[: TOTAL - sum(rounded)]:
+        rounded[place] += 1
+    if min(rounded) < 1:
+        raise ParameterError("shares", "one is below 2**-62 of all", "leave that view out")
+    return tuple(rounded)

@@ -25,9 +25,11 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
-from mechdesign.core.notebook import TextInNotebooks
-from mechdesign.exact.exact import epsilon_number
-from mechdesign.exact.exact_text import (
+from mechdesign.core.text import TextInNotebooks
+from mechdesign.exact.decimals import epsilon_number
+from mechdesign.exact.exponential import float_up
+from mechdesign.exact.numbers import plain_int
+from mechdesign.exact.texts import (
     LONGEST,
     SHORT,
     bound_text,
@@ -36,8 +38,6 @@ from mechdesign.exact.exact_text import (
     quotient_text,
     rounded_text,
 )
-from mechdesign.exact.exponential import float_up
-from mechdesign.exact.numbers import plain_int
 
 Interval = tuple[Fraction, Fraction]
 

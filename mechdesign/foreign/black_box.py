@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import binomial_mass
 from mechdesign.core.errors import DataError
-from mechdesign.core.notebook import TextInNotebooks
-from mechdesign.core.text import counted
+from mechdesign.core.text import TextInNotebooks, counted
 from mechdesign.core.validation import double_epsilon, in_range, privacy_delta
 from mechdesign.exact.exponential import float_down, log_bounds
 from mechdesign.exact.numbers import rational, wholes

@@ -27,9 +27,8 @@ import numpy as np
 from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import DataError, MechDesignError, suggestion
 from mechdesign.core.text import counted, listed
-from mechdesign.exact.exact import epsilon_number
+from mechdesign.exact.decimals import PLAIN_REMEDY, epsilon_number, is_plain_name, numeral
 from mechdesign.exact.numbers import frozen, shown
-from mechdesign.exact.numerals import PLAIN_REMEDY, is_plain_name, numeral
 from mechdesign.families.deployed.rappor_audit import Rappor
 from mechdesign.foreign.audit import exact_sum
 from mechdesign.foreign.channels import MOST_EXACT, ForeignChannel

@@ -22,7 +22,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.validation import in_range, integer
 from mechdesign.core.values import changed, frozen_value, kept
-from mechdesign.exact.exact import delta_number
+from mechdesign.exact.decimals import delta_number
 from mechdesign.exact.exponential import float_up
 from mechdesign.families.shuffle.amplification_bounds import profile
 from mechdesign.ledger.losses import PART, PLACES, Losses, losses_of, no_loss, pure_losses

@@ -13,7 +13,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.guarantee import Exact, Guarantee, Proof
 from mechdesign.core.values import changed
-from mechdesign.exact.exact import probability_text, written_number
+from mechdesign.exact.decimals import probability_text, written_number
 from mechdesign.families.shuffle.shuffled import Shuffled
 from mechdesign.ledger.account import Collected, Total, total
 

@@ -22,7 +22,7 @@ from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, ParameterError, unread
 from mechdesign.core.guarantee import Exact, Guarantee, exact_text, precise_text
 from mechdesign.core.validation import one_of
-from mechdesign.exact.exact import delta_number, epsilon_number
+from mechdesign.exact.decimals import delta_number, epsilon_number
 from mechdesign.ledger.account import PROMISES, Collected, Total, total
 from mechdesign.ledger.renyi_filter import FILTER, account_of, decided
 from mechdesign.work.files import one_at_a_time, read_text, whole_file

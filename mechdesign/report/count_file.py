@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.collect.about import About
-from mechdesign.collect.base import Mechanism, mechanism_of
-from mechdesign.collect.saved_counts import SavedCounts
-from mechdesign.collect.server import new_server
-from mechdesign.collect.written import read, written
+from mechdesign.collect.base import Mechanism, mechanism_of, read, written
+from mechdesign.collect.server import SavedCounts, new_server
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, unread
 from mechdesign.data.copies import Copies, CountedFile

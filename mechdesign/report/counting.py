@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.collecting import mark_in, unmarked
-from mechdesign.collect.operations import Operation, Settings, operation_of
-from mechdesign.collect.saved_counts import SavedCounts
-from mechdesign.collect.server import new_server
+from mechdesign.collect.collecting import Operation, Settings, mark_in, operation_of, unmarked
+from mechdesign.collect.server import SavedCounts, new_server
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.tables import Block, Source
 from mechdesign.data.copies import Copies, CountedFile

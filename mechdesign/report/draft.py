@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.collect.collecting import require_commas, require_data
-from mechdesign.core.errors import DataError
-from mechdesign.core.printable import printable
+from mechdesign.core.errors import DataError, printable
 from mechdesign.data.missing import MissingRule
 from mechdesign.data.reader import open_table
 from mechdesign.report.codebook import DESCRIPTION, read_codebook

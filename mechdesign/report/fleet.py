@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.collect.base import Mechanism, mechanism_of
-from mechdesign.collect.operations import Settings, operation_of
-from mechdesign.collect.saved_counts import SavedCounts
+from mechdesign.collect.collecting import Settings, operation_of
+from mechdesign.collect.server import SavedCounts
 from mechdesign.core.errors import ParameterError
 from mechdesign.data.copies import Copies, CountedFile
 from mechdesign.data.data_set import STANDARD_INPUT

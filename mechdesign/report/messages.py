@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.collect.about import other_owner
-from mechdesign.collect.operations import Settings
+from mechdesign.collect.collecting import Settings
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MechDesignError, MethodError
 from mechdesign.core.tables import MemoryTable

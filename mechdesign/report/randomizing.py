@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.operations import Operation, Settings
+from mechdesign.collect.collecting import Operation, Settings
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.tables import Block
 from mechdesign.data.data_set import STANDARD_INPUT

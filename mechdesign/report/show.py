@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mechdesign.core.describe import Described, default_of, described_parameters
 from mechdesign.core.fields import fields_of
-from mechdesign.core.parameters import Generators, signature_text
+from mechdesign.core.parameters import Described, Generators, default_of, described_parameters, signature_text
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import methods_of
 from mechdesign.core.text import table

@@ -10,11 +10,10 @@ import numpy as np
 
 from mechdesign.catalog.sweeping import SweepRow
 from mechdesign.core.certificate import OPTIMALITY, format_figure
-from mechdesign.core.encoding import encode
-from mechdesign.core.printable import printable
+from mechdesign.core.errors import printable
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of
-from mechdesign.core.text import counted
+from mechdesign.core.text import counted, encode
 from mechdesign.data.tidy import Columns, one_cell, stacked
 
 SHOWN_ROWS = 12

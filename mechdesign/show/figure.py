@@ -139,7 +139,7 @@ def design_figures(problem: Problem, solution: Solution) -> list[Figure]:
     >>> len(design_figures(problem, md.solve(problem))) > 0
     True
     """
-    from mechdesign.core.discovery import companion
+    from mechdesign.core.problem import companion
 
     function = companion(type(problem), "figures")
     if function is None or not solution.found:

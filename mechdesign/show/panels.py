@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import MechDesignError
+from mechdesign.core.errors import MechDesignError, printable
 from mechdesign.core.forecast import Forecast
-from mechdesign.core.printable import printable
 from mechdesign.core.values import changed
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Bars, Heat, Intervals, Line, Mark, Points

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.method import Status
-from mechdesign.core.prices import Binding
+from mechdesign.core.problem import Status
+from mechdesign.core.sensitivity import Binding
 
 if TYPE_CHECKING:
     import cvxpy

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Status
+from mechdesign.core.problem import Status
 from mechdesign.solvers.pulp_models import PulpError, affine_expression, cbc, highs, pulp_module, solve_model
 
 if TYPE_CHECKING:

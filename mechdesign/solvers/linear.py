@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
-from mechdesign.core.kept import current_starts
-from mechdesign.core.method import Status
-from mechdesign.core.prices import Binding
+from mechdesign.core.problem import Status
+from mechdesign.core.sensitivity import Binding, current_starts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

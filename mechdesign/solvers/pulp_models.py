@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from mechdesign.core.failures import failure_text, is_failure
-from mechdesign.core.method import Status
+from mechdesign.core.errors import failure_text, is_failure
+from mechdesign.core.problem import Status
 from mechdesign.solvers.silent import silent_highs
 
 STATUSES_OF_3: dict[int, Status] = {1: "optimal", 2: "feasible", -1: "infeasible"}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Status
+from mechdesign.core.problem import Status
 from mechdesign.solvers.convex import solve_convex
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
-from mechdesign.core.partitions import FAN
+from mechdesign.core.tables import FAN
 from mechdesign.work.parallel import Silent, Watcher, interrupts_held, worker_count
 
 LOCAL = "local"

@@ -12,7 +12,7 @@ import mechdesign as md
 from mechdesign.catalog import load_model
 from mechdesign.cli import main
 from mechdesign.collect import load_mechanism
-from mechdesign.collect.written import digest
+from mechdesign.collect.base import digest
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.data.outputs import require_output
 from mechdesign.data.reader import open_table

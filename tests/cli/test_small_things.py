@@ -8,7 +8,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.collect.operations import Settings
+from mechdesign.collect.collecting import Settings
 from mechdesign.families.mean import Duchi
 from mechdesign.papers.shown.model import MOST_CLAIMS
 from mechdesign.report import repeats

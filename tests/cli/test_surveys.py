@@ -9,7 +9,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.collect.written import read
+from mechdesign.collect.base import read
 from tests.support.mechanism_files import opened
 from tests.support.tables import refused, said
 

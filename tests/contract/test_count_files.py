@@ -9,7 +9,7 @@ import numpy as np
 import pandas
 import pytest
 
-from mechdesign.collect.operations import Settings
+from mechdesign.collect.collecting import Settings
 from mechdesign.core.errors import DataError
 from mechdesign.data.copies import Copies
 from mechdesign.data.reader import open_table

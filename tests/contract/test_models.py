@@ -18,11 +18,11 @@ import mechdesign as md
 from mechdesign.catalog import SweepRow, load_model, models, sweep_points
 from mechdesign.catalog.curves import CurvePoints
 from mechdesign.collect import Mechanism, load_mechanism
-from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError, MethodError
 from mechdesign.core.parameters import parameters_of, problem_from, replace_parameters
-from mechdesign.core.simulate import simulate
 from mechdesign.core.solution import Solution
+from mechdesign.core.solve import simulate
+from mechdesign.core.text import encode
 from mechdesign.papers.claims import ModelCheck
 from mechdesign.papers.shown.checks import overview
 from mechdesign.work.cache import Cache

@@ -8,8 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
-from mechdesign.collect.collecting import mark_in
-from mechdesign.collect.operations import Settings
+from mechdesign.collect.collecting import Settings, mark_in
 from mechdesign.core.errors import DataError, MethodError
 from mechdesign.data.reader import open_table
 from mechdesign.export import Receiver, export

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from mechdesign.collect import FiniteChannel
-from mechdesign.collect.door import missing_rule, rule_for
-from mechdesign.collect.operations import operation_of
+from mechdesign.collect.collecting import operation_of
+from mechdesign.collect.reader import missing_rule, rule_for
 from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MechDesignError

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.kary import KaryWeights
+from mechdesign.audit.channel import KaryWeights
 from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.collect.base import load_mechanism
-from mechdesign.collect.labels import Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.noise import DUCHI, LAPLACE
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
 from mechdesign.exact.randomness import TOTAL

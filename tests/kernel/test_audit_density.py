@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from mechdesign.audit.density import audit_density
+from mechdesign.audit.classes import audit_density
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.mean import Hybrid, Laplace, Piecewise, SquareWave
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mechdesign.audit import audit_channel
-from mechdesign.audit.kary import KaryWeights, representative
+from mechdesign.audit.channel import KaryWeights, representative
 from mechdesign.core.errors import CertificateError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL

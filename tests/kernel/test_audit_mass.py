@@ -16,8 +16,8 @@ from mechdesign.audit.mass import (
     mixture,
     pair_divergence,
     shift_divergence,
+    sorted_excess,
 )
-from mechdesign.audit.two_counts import sorted_excess
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, coins_divergence

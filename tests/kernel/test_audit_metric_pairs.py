@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from mechdesign.audit import audit_channel
-from mechdesign.audit.metric import rate
-from mechdesign.audit.pairs import needed_pairs
-from mechdesign.audit.triples import Triples, _distinct, ranked
+from mechdesign.audit.metric import Triples, _distinct, needed_pairs, ranked, rate
 from mechdesign.collect import PrivacyTarget, make_private
 from mechdesign.collect.repair import to_integers
 from mechdesign.core.errors import ParameterError

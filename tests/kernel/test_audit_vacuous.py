@@ -7,9 +7,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.audit import audit_channel
-from mechdesign.audit.classes import ReportClass, audit_classes
-from mechdesign.audit.composition import composed, weakest
-from mechdesign.audit.density import audit_density
+from mechdesign.audit.classes import ReportClass, audit_classes, audit_density, composed, weakest
 from mechdesign.collect import FiniteChannel, KaryResponse, PrivacyTarget
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MechDesignError

@@ -11,8 +11,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.certificate import Certificate, optimality
-from mechdesign.core.method import Method, Outcome
-from mechdesign.core.problem import Problem
+from mechdesign.core.problem import Method, Outcome, Problem
 from mechdesign.families import problem_classes
 
 

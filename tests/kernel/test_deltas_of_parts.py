@@ -159,7 +159,7 @@ def test_guarantees_by_entry_do_not_add_to_guarantees_over_sets():
 
 
 def test_a_release_with_a_part_that_breaks_its_promise_does_not_hold():
-    from mechdesign.audit.composition import composed
+    from mechdesign.audit.classes import composed
     from mechdesign.core.guarantee import Guarantee, Proof
 
     broken, sound = Proof(Guarantee("0.1"), "0.2", pairs=2), Proof(Guarantee("0.1"), "0.1", pairs=2)

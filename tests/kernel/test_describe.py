@@ -6,9 +6,8 @@ import dataclasses
 
 import pytest
 
-from mechdesign.core.describe import default_of, described_parameters
 from mechdesign.core.fields import fields_of
-from mechdesign.core.parameters import json_schema
+from mechdesign.core.parameters import default_of, described_parameters, json_schema
 from mechdesign.core.problem import Problem
 from mechdesign.families import problem_classes
 

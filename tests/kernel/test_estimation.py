@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.kary import KaryWeights
+from mechdesign.audit.channel import KaryWeights
 from mechdesign.collect import FiniteChannel, FrequencyEstimate, KaryResponse, PrivacyTarget
 from mechdesign.core.errors import DataError, EstimationError, ParameterError
 from mechdesign.exact.randomness import TOTAL

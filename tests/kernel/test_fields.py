@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mechdesign.core.describe import described_parameters
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import (
     REQUIRED,
@@ -29,7 +28,13 @@ from mechdesign.core.fields import (
     values_of,
     whole,
 )
-from mechdesign.core.parameters import json_schema, parameters_of, problem_from, replace_parameters
+from mechdesign.core.parameters import (
+    described_parameters,
+    json_schema,
+    parameters_of,
+    problem_from,
+    replace_parameters,
+)
 from mechdesign.core.problem import Problem
 from mechdesign.core.validation import finite_array
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from mechdesign.core.former_names import FORMER
+from mechdesign.core.extensions import FORMER
 
 PROGRAM = """
 import warnings

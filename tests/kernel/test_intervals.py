@@ -10,7 +10,6 @@ import pytest
 from scipy import integrate, stats
 
 from mechdesign.collect import FiniteChannel, KaryChannel, KaryResponse, PrivacyTarget
-from mechdesign.collect.curves import Curves, ReportSums, lower_envelope
 from mechdesign.collect.intervals import (
     BinomialLimits,
     NormalLimits,
@@ -21,7 +20,7 @@ from mechdesign.collect.intervals import (
     tail_chance,
     tail_of,
 )
-from mechdesign.collect.score import ScoreLimits
+from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, lower_envelope
 from mechdesign.families.mean import (
     AttributeSampling,
     CensoringInterval,

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.exact import keystream
-from mechdesign.exact.keystream import LARGEST, SMALL, random_words
-from mechdesign.exact.randomness import KeyedSource, SystemSource, bit_source
+from mechdesign.exact import randomness as keystream
+from mechdesign.exact.randomness import LARGEST, SMALL, KeyedSource, SystemSource, bit_source, random_words
 
 ZERO_KEY = (  # RFC 8439, appendix A.1, test vectors 1 and 2: key, nonce and counter zero, then counter one
     "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"
@@ -78,7 +77,7 @@ def test_without_the_package_the_system_answers(monkeypatch):
 def test_a_fork_draws_other_bits():
     code = (
         "import os, sys\n"
-        "from mechdesign.exact.keystream import random_words\n"
+        "from mechdesign.exact.randomness import random_words\n"
         "random_words(4096)\n"
         "child = os.fork()\n"
         "print(random_words(4096)[:2].tolist(), flush=True)\n"

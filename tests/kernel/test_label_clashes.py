@@ -8,7 +8,7 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
-from mechdesign.collect.label_clashes import alphabets_of, clashes_in, clashes_note
+from mechdesign.collect.reader import alphabets_of, clashes_in, clashes_note
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.shuffled import Shuffled
 from tests.contract.test_every_mechanism import KINDS, made

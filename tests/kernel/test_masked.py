@@ -9,8 +9,8 @@ import numpy.ma
 import pytest
 
 from mechdesign.collect import KaryResponse
-from mechdesign.core.columns import array_of, mask_of
 from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.tables import array_of, mask_of
 from mechdesign.exact.numbers import doubles, wholes
 from mechdesign.families.survey import Question, Survey
 from tests.contract.test_every_mechanism import COUNTED, PROTOCOLS, client_of, made, server_of, values_for

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import integer, one_of, privacy_delta, privacy_epsilon
-from mechdesign.exact.exact import as_written, exact_number
+from mechdesign.exact.decimals import as_written, exact_number
 from mechdesign.exact.numbers import (
     double,
     doubles,

@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate
 from scipy.special import gammainc, gammaincc
 
-from mechdesign.collect.pearson import FEW, NEARLY_NORMAL, normal_tail, tail_chance
+from mechdesign.collect.intervals import FEW, NEARLY_NORMAL, normal_tail, tail_chance
 
 PLACES = np.linspace(-6.0, 6.0, 241)
 

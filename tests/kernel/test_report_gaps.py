@@ -8,7 +8,7 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
-from mechdesign.collect.report_gaps import is_report, labels_note, report_rule, risky_labels
+from mechdesign.collect.reader import is_report, labels_note, report_rule, risky_labels
 from mechdesign.core.errors import ParameterError, RowError
 from mechdesign.data.intake import Intake
 from tests.contract.test_every_mechanism import COUNTED, made

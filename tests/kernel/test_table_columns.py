@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mechdesign.collect.attributes import Attributes
+from mechdesign.collect.attributes import Attributes, asked_attributes, people
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import collect, side_by_side
-from mechdesign.collect.labels import Labels
-from mechdesign.collect.several_columns import asked_attributes, people
 from mechdesign.core.errors import RowError
 from mechdesign.core.tables import ROWS, MemoryTable
 

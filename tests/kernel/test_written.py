@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from mechdesign.collect import KaryResponse, load_mechanism
-from mechdesign.collect.written import EXACT, read, written
+from mechdesign.collect.base import EXACT, read, written
 from mechdesign.core.errors import ModelFileError
 from tests.support.clients import CLIENTS
 from tests.support.mechanism_files import opened

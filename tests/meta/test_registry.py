@@ -18,10 +18,8 @@ import mechdesign.families
 from mechdesign.catalog import load_model, models
 from mechdesign.cli import main
 from mechdesign.collect.base import mechanism_types
-from mechdesign.core.discovery import modules_of
-from mechdesign.core.method import Kind
-from mechdesign.core.simulate import simulate
-from mechdesign.core.solve import _methods_of_package
+from mechdesign.core.problem import Kind, modules_of
+from mechdesign.core.solve import _methods_of_package, simulate
 from mechdesign.families import exported_names, families, problem_classes
 from mechdesign.papers.claims.bibliography import bibliography
 from tests.support.failures import assert_each
@@ -201,7 +199,7 @@ class NewProblem(Problem):
 """
 
 METHOD = """
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.newfamily.new_problem.problem import NewProblem
 
 def run(problem): return Outcome("optimal", {"x": 7.0})
@@ -247,7 +245,7 @@ def test_a_new_family_is_found_without_editing_anything_central(new_family):
 
 
 TABLE = """
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.newfamily.new_problem.guess import METHOD
 from mechdesign.families.newfamily.new_problem.problem import NewProblem
 

@@ -13,7 +13,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.audit.channel import PrivacyAudit
-from mechdesign.collect.labels import Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.problem import Problem
 from mechdesign.data.intake import Intake

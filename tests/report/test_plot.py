@@ -8,8 +8,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.core.discovery import companion
 from mechdesign.core.errors import ParameterError
+from mechdesign.core.problem import companion
 from mechdesign.families import problem_classes
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals import MarginalRelease

@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 
 import mechdesign as md
 from mechdesign.catalog import load_model, run_sweep
-from mechdesign.core.kept import current_starts, kept_starts
 from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.sensitivity import current_starts, kept_starts
 from mechdesign.families.mean import MeanChannel
 from mechdesign.solvers import warm
 from mechdesign.solvers.linear import LinearProgram, solve_linear

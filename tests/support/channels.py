@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mechdesign.audit.kary import KaryWeights
+from mechdesign.audit.channel import KaryWeights
 from mechdesign.exact.randomness import TOTAL
 
 Weights = NDArray[np.int64]

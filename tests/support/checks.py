@@ -17,8 +17,7 @@ from unittest.mock import patch
 
 from mechdesign.catalog import load_model
 from mechdesign.catalog.model import Model
-from mechdesign.core.method import Method
-from mechdesign.core.problem import Problem
+from mechdesign.core.problem import Method, Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of
 from mechdesign.papers.claims import ModelCheck, check_model, runs

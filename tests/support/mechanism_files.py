@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mechdesign.collect.written import read
+from mechdesign.collect.base import read
 
 
 def opened(path: Path) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 Reverse auctions over many slots: who wins, what they are paid, and that nobody waits too long.
 """
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 PROBLEMS: tuple[str, ...] = ("AuctionSlot", "AuctionHorizon")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.auction.horizon import AuctionHorizon, play
 from mechdesign.solvers.branch import branch
 from mechdesign.solvers.integer import BinaryProgram, solve_binary

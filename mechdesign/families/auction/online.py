@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mechdesign.collect.base import Mechanism
+from mechdesign.collect.collecting import Operation
 from mechdesign.collect.noise import randomizer
-from mechdesign.collect.operations import Operation
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, suggestion
 from mechdesign.core.forecast import Forecast

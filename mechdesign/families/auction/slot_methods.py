@@ -7,7 +7,7 @@ the bids of its slots.
 from __future__ import annotations
 
 from mechdesign.core.errors import MethodError
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.values import changed
 from mechdesign.exact.exponential import float_down
 from mechdesign.families.auction import greedy, vcg

@@ -3,7 +3,7 @@
 Contract menus: items of privacy and money, who takes which, and what is owed.
 """
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 PROBLEMS: tuple[str, ...] = ("PrivacyContract", "PrivacyContractContinuous")
 

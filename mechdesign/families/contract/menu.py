@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.generator import rng_alone
+from mechdesign.collect.collecting import Operation
 from mechdesign.collect.noise import noise_of, randomizer
-from mechdesign.collect.operations import Operation
+from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.certificate import WITHIN, Certificate
-from mechdesign.core.columns import array_of
-from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.fields import fields_of
 from mechdesign.core.forecast import Forecast
-from mechdesign.core.text import counted
+from mechdesign.core.tables import array_of
+from mechdesign.core.text import counted, encode
 from mechdesign.core.validation import finite_array, in_range, integer, one_of, user_count
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.exponential import float_down

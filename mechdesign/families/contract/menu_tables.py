@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.collecting import data_column, located, require_columns
-from mechdesign.collect.domain import as_floats
-from mechdesign.collect.operations import COLUMN, Column, Operation, Option, Settings
+from mechdesign.collect.codec import as_floats
+from mechdesign.collect.collecting import (
+    COLUMN,
+    Column,
+    Operation,
+    Option,
+    Settings,
+    data_column,
+    located,
+    require_columns,
+)
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Block, Source
 from mechdesign.show.figure import Figure, Panel

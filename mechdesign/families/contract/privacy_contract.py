@@ -20,7 +20,7 @@ from mechdesign.core.fields import POSITIVE, Kept, checked, choice, frozen_probl
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.types import Vector
+from mechdesign.core.values import Vector
 from mechdesign.families.contract.allocation import EpsilonLimits, shadow_prices
 from mechdesign.families.contract.incentives import audit_menu
 from mechdesign.families.contract.menu import ContractMenu, Terms

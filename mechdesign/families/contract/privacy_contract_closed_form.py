@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.noise import LAPLACE
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.families.contract.allocation import (
     Allocation,
     Costs,

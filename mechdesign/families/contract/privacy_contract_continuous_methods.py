@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.noise import LAPLACE
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
 from mechdesign.families.contract.allocation import Costs, best_within_budget, least_error

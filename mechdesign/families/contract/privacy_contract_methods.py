@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.noise import LAPLACE, NumberNoise
-from mechdesign.core.method import Method, Outcome
-from mechdesign.core.prices import Binding
+from mechdesign.core.problem import Method, Outcome
+from mechdesign.core.sensitivity import Binding
 from mechdesign.families.contract.allocation import EpsilonLimits
 from mechdesign.families.contract.payments import Posted, post_enough, post_within_budget
 from mechdesign.families.contract.population import Population

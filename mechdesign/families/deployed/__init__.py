@@ -1,6 +1,6 @@
 """Mechanisms of real systems: what they do with public parameters, and the optimum at the same epsilon."""
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 PROBLEMS: tuple[str, ...] = ("DeployedFrequencies", "DeployedHistogram")
 

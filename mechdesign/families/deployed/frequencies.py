@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mechdesign.collect.base import mechanism_type
-from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.subset_sizes import subset_variance
+from mechdesign.collect.oracle import Oracle, subset_variance
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, frozen_problem, whole

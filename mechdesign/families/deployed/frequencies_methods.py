@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mechdesign.collect.subset_sizes import best_size
-from mechdesign.core.method import Method, Outcome
+from mechdesign.collect.oracle import best_size
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.deployed.frequencies import DEPLOYED, OPTIMUM, DeployedFrequencies
 from mechdesign.families.deployed.systems import KaryRandomizer, RapporSystem

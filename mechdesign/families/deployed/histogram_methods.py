@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.deployed.histogram import LEAST, MOST, DeployedHistogram
 

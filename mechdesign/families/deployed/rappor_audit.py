@@ -22,8 +22,8 @@ from fractions import Fraction
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.values import frozen_value, kept
-from mechdesign.exact.exact_text import rounded_text
 from mechdesign.exact.numbers import plain_int, rational
+from mechdesign.exact.texts import rounded_text
 from mechdesign.foreign.audit import (
     MOST_BITS,
     ONE,

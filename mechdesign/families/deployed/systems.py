@@ -27,7 +27,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MethodError, ParameterError, suggestion
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import in_range, integer
-from mechdesign.exact.exact import exact_number
+from mechdesign.exact.decimals import exact_number
 from mechdesign.exact.numbers import plain, shown
 from mechdesign.families.deployed.rappor_audit import Rappor
 

@@ -3,7 +3,7 @@
 Joint distributions of several attributes from one-hot reports.
 """
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 PROBLEMS: tuple[str, ...] = ("JointCollection", "JointDistribution")
 

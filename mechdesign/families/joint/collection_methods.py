@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.joint.collection import (
     JointCollection,
     impossible,

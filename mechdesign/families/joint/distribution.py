@@ -17,9 +17,8 @@ from mechdesign.collect.base import Mechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.fields import checked, choice, frozen_problem, related
-from mechdesign.core.method import Outcome
 from mechdesign.core.parameters import call_named
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range

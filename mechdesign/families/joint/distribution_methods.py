@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.joint.distribution import GAP, JointDistribution, no_penalty, outcome
 from mechdesign.families.joint.likelihood import climb
 from mechdesign.families.joint.maximum import most_likely

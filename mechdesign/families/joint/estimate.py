@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from mechdesign.collect.cross_table import CrossTable
 from mechdesign.collect.frequency_limits import few_users
 from mechdesign.collect.intervals import Limits, tail_of
-from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import EstimationError, ParameterError
-from mechdesign.core.text import counted, table
+from mechdesign.core.text import counted, json_object, table
 from mechdesign.core.validation import integer, one_of
 from mechdesign.data.tidy import Columns, tidy_columns
-from mechdesign.exact.digits import to_error
+from mechdesign.exact.texts import to_error
 from mechdesign.families.joint.likelihood import EffectMoments, Likelihood
 from mechdesign.families.joint.limits import BitMoments, ShareLimits
 from mechdesign.families.joint.maximum import LikelihoodMaximum, is_unique, most_likely

@@ -14,17 +14,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.collecting import marked
-from mechdesign.collect.counts import require_users
-from mechdesign.collect.door import on_table
-from mechdesign.collect.generator import rng_alone
-from mechdesign.collect.labels import Codes
-from mechdesign.collect.of_attributes import AttributeMechanism
-from mechdesign.collect.operations import Operation
-from mechdesign.collect.recipes import Answer, Recipe, plain_report, whole_hex
-from mechdesign.collect.server import Server
-from mechdesign.collect.written import require_total
+from mechdesign.collect.attributes import AttributeMechanism, Attributes
+from mechdesign.collect.base import require_total
+from mechdesign.collect.codec import Codes
+from mechdesign.collect.collecting import Operation, marked
+from mechdesign.collect.reader import on_table
+from mechdesign.collect.recipes import Answer, Recipe, plain_report, rng_alone, whole_hex
+from mechdesign.collect.server import Server, require_users
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
@@ -34,8 +30,7 @@ from mechdesign.data.frames import is_table
 from mechdesign.exact.draw.draws import bernoulli_words
 from mechdesign.exact.draw.packed import Packed, as_texts, padding, read_sets, width
 from mechdesign.exact.numbers import plain, rational, shown
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
-from mechdesign.exact.weights import weight
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, weight
 from mechdesign.families.joint.client import PermanentResponse
 from mechdesign.families.joint.estimate import JointEstimate
 from mechdesign.families.joint.one_hot import grouped, joint_spread, one_hot, single_spreads

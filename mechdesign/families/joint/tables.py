@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.collecting import estimated, located, marked, report_column, require_columns
-from mechdesign.collect.cross_table import AskedTables
-from mechdesign.collect.operations import (
+from mechdesign.collect.attributes import MARGINAL, Attributes, encoded, people
+from mechdesign.collect.collecting import (
     ANYWAY,
     COLUMN,
     POPULATION,
@@ -23,8 +21,13 @@ from mechdesign.collect.operations import (
     Operation,
     Option,
     Settings,
+    estimated,
+    located,
+    marked,
+    report_column,
+    require_columns,
 )
-from mechdesign.collect.several_columns import MARGINAL, encoded, people
+from mechdesign.collect.cross_table import AskedTables
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, Source
 from mechdesign.exact.draw.packed import Packed, as_texts, width

@@ -6,7 +6,7 @@ Exact (integer weights, audited without tolerance): ``PlanarLattice``. For real 
 in floating point leak): ``PlanarLaplace``.
 """
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 PROBLEMS: tuple[str, ...] = ("LocationNoise",)
 

@@ -11,11 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.collecting import located, marked, require_commas, require_data, side_by_side
-from mechdesign.collect.domain import as_floats, checked_area
-from mechdesign.collect.door import on_table
-from mechdesign.collect.generator import rng_alone
-from mechdesign.collect.operations import CLIP, COLUMN, SEED, Column, Operation, Settings
+from mechdesign.collect.codec import as_floats, checked_area
+from mechdesign.collect.collecting import (
+    CLIP,
+    COLUMN,
+    SEED,
+    Column,
+    Operation,
+    Settings,
+    located,
+    marked,
+    require_commas,
+    require_data,
+    side_by_side,
+)
+from mechdesign.collect.reader import on_table
+from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.tables import Block, Source

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mechdesign.collect.domain import checked_area
+from mechdesign.collect.codec import checked_area
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.discovery import companion
 from mechdesign.core.errors import UnknownNameError
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
-from mechdesign.core.method import Method, Outcome
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.families.location import LocationMechanism, PlanarLaplace, PlanarLattice
 from mechdesign.families.location.mechanism import planar_epsilon

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.density import audit_density
+from mechdesign.audit.classes import audit_density
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.guarantee import Proof
 from mechdesign.exact.randomness import BITS, BitSource

@@ -3,7 +3,7 @@
 Release of marginal tables: views of several attributes, made consistent, and any marginal from them.
 """
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 PROBLEMS: tuple[str, ...] = ("CoveringDesign", "FrequencyOracle", "MarginalViews")
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.core.text import TextInNotebooks
 from mechdesign.exact.numbers import wholes
 
 Wholes = NDArray[np.int64]

@@ -26,7 +26,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.families.marginals.covering_design import MOST_BLOCKS, CoveringDesign, outcome
 from mechdesign.families.marginals.geometries import Bits, CoveringBlocks, Wholes, designs
 from mechdesign.families.marginals.known_coverings import known_coverings

@@ -18,8 +18,7 @@ from mechdesign.collect import Mechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, frozen_problem, related, whole
-from mechdesign.core.method import Outcome
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import integer
 from mechdesign.exact.numbers import plain_int as whole_number

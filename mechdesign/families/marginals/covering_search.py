@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.families.marginals.covering_audit import binomials, unranked
 from mechdesign.families.marginals.covering_design import CoveringDesign, lower_bound, outcome, schoenheim
 

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import Attributes
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.cross_table import CrossTables
-from mechdesign.collect.labels import Codes
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import DataError, MissingPackageError
-from mechdesign.core.text import counted
+from mechdesign.core.text import counted, json_object
 from mechdesign.core.validation import integer
 from mechdesign.exact.randomness import Rng, numpy_generator
 from mechdesign.families.marginals.effects import Observed

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from mechdesign.collect.labels import Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, real, related, whole
-from mechdesign.core.method import Outcome
-from mechdesign.core.problem import Problem, Sense, Variables
-from mechdesign.core.remark import Remark
+from mechdesign.core.forecast import Remark
+from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import MOST_USERS, integer, privacy_epsilon

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.values import changed
 from mechdesign.families.marginals.frequency_oracle import FrequencyOracle, candidate, impossible, why_not
 from mechdesign.families.marginals.oracle_kinds import KINDS, SHORTEST, OracleKind, kind_of

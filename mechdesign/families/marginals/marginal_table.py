@@ -27,17 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.cross_table import CountedTable, CrossTable
-from mechdesign.collect.frequency_estimate import FrequencyEstimate
-from mechdesign.collect.frequency_limits import AverageLimits, cumulants, few_users
-from mechdesign.collect.moments import Moments
-from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.plausible import implausible
-from mechdesign.core.encoding import json_object
+from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.frequency_limits import AverageLimits, cumulants, few_users, implausible
+from mechdesign.collect.oracle import Moments, Oracle
 from mechdesign.core.errors import EstimationError
-from mechdesign.core.text import counted, listed, table
+from mechdesign.core.text import counted, json_object, listed, table
 from mechdesign.data.tidy import Columns, tidy_columns
-from mechdesign.exact.digits import to_error
 from mechdesign.exact.numbers import frozen
+from mechdesign.exact.texts import to_error
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import UNBIASED, table_figures
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.text import counted
 from mechdesign.families.marginals import product_subset, view_evaluation
 from mechdesign.families.marginals.marginal_views import MarginalViews

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.subset_sizes import best_size, subset_bits, subset_variance
+from mechdesign.collect.oracle import Oracle, best_size, subset_bits, subset_variance
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.validation import integer
 from mechdesign.exact.draw.affine_family import prime_from

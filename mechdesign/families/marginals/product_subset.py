@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.families.marginals.sets.products import best_products, match_share, product_shares
 from mechdesign.families.marginals.view_candidates import NOTHING
 from mechdesign.families.marginals.view_evaluation import mean_error

@@ -15,29 +15,24 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.composition import weakest
+from mechdesign.audit.classes import weakest
 from mechdesign.audit.finding import PrivacyFinding
-from mechdesign.collect.attributes import Attributes
+from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import Mechanism, mechanism_types
-from mechdesign.collect.collecting import marked
-from mechdesign.collect.door import on_table
-from mechdesign.collect.generator import rng_alone
-from mechdesign.collect.labels import Codes
-from mechdesign.collect.of_attributes import AttributeMechanism
-from mechdesign.collect.operations import Operation
+from mechdesign.collect.codec import Codes
+from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.oracle import Oracle, cell_variance
-from mechdesign.collect.recipes import Answer, Recipe, plain_report, row_hex
+from mechdesign.collect.reader import on_table
+from mechdesign.collect.recipes import Answer, Recipe, plain_report, rng_alone, row_hex
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted
-from mechdesign.core.types import PrivacyVerdict
 from mechdesign.core.validation import integer, user_count
-from mechdesign.core.values import changed, frozen_value
+from mechdesign.core.values import PrivacyVerdict, changed, frozen_value
 from mechdesign.data.frames import is_table
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
-from mechdesign.exact.weights import view_weights
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, view_weights
 from mechdesign.families.marginals.estimates import ReleasedMarginals
 from mechdesign.families.marginals.oracles.best import KINDS, best_oracle
 from mechdesign.families.marginals.oracles.support import SupportOracle

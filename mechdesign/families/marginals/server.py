@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.cell_counts import CellCounts
-from mechdesign.collect.collecting import collect
-from mechdesign.collect.frequency_estimate import FrequencyEstimate
-from mechdesign.collect.labels import Labels
-from mechdesign.collect.operations import Settings
+from mechdesign.collect.about import Sealed
+from mechdesign.collect.attributes import with_reports
+from mechdesign.collect.categories import Aggregator
+from mechdesign.collect.codec import Labels
+from mechdesign.collect.collecting import Settings, collect
+from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.report_counts import Aggregator
-from mechdesign.collect.sealed import Sealed
-from mechdesign.collect.server import Server
-from mechdesign.collect.several_columns import with_reports
+from mechdesign.collect.server import CellCounts, Server
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Source, Values
 from mechdesign.core.text import counted

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.labels import Codes
+from mechdesign.collect.codec import Codes
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 

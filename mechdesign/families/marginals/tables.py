@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.collecting import collect, marked
-from mechdesign.collect.cross_table import AskedTables
-from mechdesign.collect.door import in_python
-from mechdesign.collect.operations import (
+from mechdesign.collect.attributes import MARGINAL, asked_attributes, encoded, people, with_reports
+from mechdesign.collect.collecting import (
     ANYWAY,
     COLUMN,
     POPULATION,
@@ -23,11 +21,13 @@ from mechdesign.collect.operations import (
     Operation,
     Option,
     Settings,
+    collect,
+    marked,
     operation_of,
 )
+from mechdesign.collect.cross_table import AskedTables
 from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.report_gaps import report_rule
-from mechdesign.collect.several_columns import MARGINAL, asked_attributes, encoded, people, with_reports
+from mechdesign.collect.reader import in_python, report_rule
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.core.validation import integer

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.method import Outcome, Status
+from mechdesign.core.problem import Outcome, Status
 from mechdesign.core.text import counted
 from mechdesign.families.marginals import view_evaluation
 from mechdesign.families.marginals.marginal_views import MOST_CELLS, MarginalViews

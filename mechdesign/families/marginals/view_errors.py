@@ -20,7 +20,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.subset_sizes import best_size
+from mechdesign.collect.oracle import best_size
 from mechdesign.families.marginals.oracles.best import prefers_response
 from mechdesign.families.marginals.view_workload import View
 from mechdesign.solvers.reciprocals import ErrorTerms

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.base import Mechanism, mechanism_type
 from mechdesign.core.certificate import Certificate, optimality
-from mechdesign.core.discovery import companion
 from mechdesign.core.errors import UnknownNameError
-from mechdesign.core.problem import Problem, Variables
+from mechdesign.core.problem import Problem, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of, reason_against, solve
 from mechdesign.core.values import changed

@@ -17,7 +17,7 @@ from itertools import combinations
 
 import numpy as np
 
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.core.values import changed
 from mechdesign.families.marginals import view_evaluation
 from mechdesign.families.marginals.covering_design import lower_bound

@@ -7,7 +7,7 @@ Exact (integer weights, audited without tolerance): ``Duchi``, ``CensoringInterv
 floating-point reports leak): ``Laplace``, ``Piecewise``, ``Hybrid``, ``SquareWave``.
 """
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 PROBLEMS: tuple[str, ...] = ("MeanInterval", "MeanChannel")
 EXPORTS = ("choose",)
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from mechdesign.families.mean.discrete import DiscretePiecewise as DiscretePiecewise
     from mechdesign.families.mean.grid import GridMean as GridMean
     from mechdesign.families.mean.interval import MeanInterval as MeanInterval
-    from mechdesign.families.mean.ranking import choose as choose
     from mechdesign.families.mean.variance import VARIANCES as VARIANCES, WORST_VARIANCES as WORST_VARIANCES
     from mechdesign.families.mean.wave import Distribution as Distribution, SquareWave as SquareWave
+    from mechdesign.report.ranking import choose as choose
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,

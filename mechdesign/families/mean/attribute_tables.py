@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.collecting import collect, count_outside, estimated, located, marked, side_by_side
-from mechdesign.collect.domain import Array, Domain, as_floats
-from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.labels import Codes, Labels
-from mechdesign.collect.mean_estimates import AttributeMeans
-from mechdesign.collect.operations import (
+from mechdesign.collect.about import Sealed
+from mechdesign.collect.attributes import attribute_columns, people, with_reports
+from mechdesign.collect.codec import Array, Codes, Domain, Labels, as_floats
+from mechdesign.collect.collecting import (
     CLIP,
     COLUMN,
     POPULATION,
@@ -28,12 +26,18 @@ from mechdesign.collect.operations import (
     Column,
     Operation,
     Settings,
+    collect,
+    count_outside,
+    estimated,
+    located,
+    marked,
+    side_by_side,
 )
-from mechdesign.collect.plausible import implausible
+from mechdesign.collect.estimate import AttributeMeans
+from mechdesign.collect.frequency_limits import implausible
+from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.score import FEWEST, MAY_MISS, ColumnLimits
-from mechdesign.collect.sealed import Sealed
 from mechdesign.collect.server import Server
-from mechdesign.collect.several_columns import attribute_columns, people, with_reports
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.tables import Block, Source, Values, length, regrouped
 from mechdesign.core.text import counted, outside_text

@@ -21,22 +21,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.composition import ComposedAudit, compose
+from mechdesign.audit.classes import ComposedAudit, compose
 from mechdesign.collect.base import Mechanism, mechanism_types
-from mechdesign.collect.collecting import marked
-from mechdesign.collect.curves import ReportSums
-from mechdesign.collect.damage import damage_refused
-from mechdesign.collect.domain import Array
-from mechdesign.collect.door import on_table
+from mechdesign.collect.codec import Array, Labels
+from mechdesign.collect.collecting import Operation, marked
+from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.finite import CHUNK
-from mechdesign.collect.generator import rng_alone
 from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.labels import Labels
-from mechdesign.collect.mean_estimates import AttributeMeans
-from mechdesign.collect.operations import Operation
-from mechdesign.collect.recipes import Answer, AskedNumber, Recipe
+from mechdesign.collect.reader import on_table
+from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, rng_alone
 from mechdesign.collect.reporting import CollectingMechanism
-from mechdesign.collect.score import ScoreLimits
+from mechdesign.collect.score import ReportSums, ScoreLimits
+from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
@@ -44,7 +40,7 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, integer, one_of, privacy_epsilon, user_count
 from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Intake
-from mechdesign.exact.exact import as_written
+from mechdesign.exact.decimals import as_written
 from mechdesign.exact.exponential import float_up
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.mean.attribute_tables import (

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
-from mechdesign.core.prices import Binding
-from mechdesign.core.problem import Problem
+from mechdesign.core.problem import Method, Outcome, Problem
+from mechdesign.core.sensitivity import Binding
 from mechdesign.families.mean.channel import MeanChannel
 from mechdesign.families.mean.column_generation import ChannelDesign, Generated, refined
 from mechdesign.families.mean.optimal_channel import LIMITS, channel_of, lagrangian_of, priced_entries, solved

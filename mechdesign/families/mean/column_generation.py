@@ -25,7 +25,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from mechdesign.core.errors import MethodError
-from mechdesign.core.kept import kept_starts
+from mechdesign.core.sensitivity import kept_starts
 from mechdesign.families.mean.patterns import Array, PatternPrices, Patterns, cheapest, proven_lower
 from mechdesign.solvers.linear import LinearProgram, LinearResult, solve_linear
 

@@ -21,9 +21,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.density import DensityAudit, audit_density
-from mechdesign.collect.curves import Curves, centred_grid
-from mechdesign.collect.domain import Array
+from mechdesign.audit.classes import DensityAudit, audit_density
+from mechdesign.collect.codec import Array
+from mechdesign.collect.score import Curves, centred_grid
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource

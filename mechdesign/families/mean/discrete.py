@@ -27,12 +27,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.domain import Array
+from mechdesign.collect.codec import Array
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.exact.exact import as_written
+from mechdesign.exact.decimals import as_written
 from mechdesign.exact.exponential import exp_lower, exp_written
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.mean.grid import GridMean

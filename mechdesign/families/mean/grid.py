@@ -31,13 +31,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.channel import PrivacyAudit
-from mechdesign.collect.curves import Curves, ReportSums
-from mechdesign.collect.domain import Array, Domain
+from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.recipes import Steps
 from mechdesign.collect.repair import PrivacyTarget
-from mechdesign.collect.score import ScoreLimits
+from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.text import counted

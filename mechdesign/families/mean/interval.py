@@ -20,9 +20,8 @@ from mechdesign.core.fields import Kept, checked, choice, delta_field, epsilon_f
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
-from mechdesign.core.types import Vector
 from mechdesign.core.validation import in_range
-from mechdesign.core.values import changed
+from mechdesign.core.values import Vector, changed
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.mean import AttributeSampling, CensoringInterval

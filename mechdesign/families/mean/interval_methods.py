@@ -40,7 +40,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.exact.randomness import BITS
 from mechdesign.families.mean.interval import MeanInterval, least_offset, value_at, worst_mean
 

@@ -15,20 +15,25 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from mechdesign.audit.density import DensityAudit
-from mechdesign.collect.collecting import column_operations, count_outside, marked
-from mechdesign.collect.curves import Curves, ReportSums
-from mechdesign.collect.domain import Array, Domain
-from mechdesign.collect.door import on_table
+from mechdesign.audit.classes import DensityAudit
+from mechdesign.collect.codec import Array, Domain
+from mechdesign.collect.collecting import (
+    CLIP,
+    Column,
+    Operation,
+    Settings,
+    column_operations,
+    count_outside,
+    marked,
+)
+from mechdesign.collect.estimate import MeanEstimate
 from mechdesign.collect.finite import CHUNK
-from mechdesign.collect.generator import rng_alone
+from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.intervals import BinomialLimits
-from mechdesign.collect.mean_estimates import MeanEstimate
-from mechdesign.collect.operations import CLIP, Column, Operation, Settings
-from mechdesign.collect.plausible import implausible
-from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, Steps, no_recipe
+from mechdesign.collect.reader import on_table
+from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, Steps, no_recipe, rng_alone
 from mechdesign.collect.reporting import CollectingMechanism
-from mechdesign.collect.score import ScoreLimits, few_reports
+from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, few_reports
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError

@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.density import DensityAudit, audit_density
-from mechdesign.collect.counts import whole_rows
-from mechdesign.collect.curves import Curves, centred_grid
-from mechdesign.collect.domain import Array, Domain
+from mechdesign.audit.classes import DensityAudit, audit_density
+from mechdesign.collect.codec import Array, Domain
+from mechdesign.collect.score import Curves, centred_grid
+from mechdesign.collect.server import whole_rows
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, one_of

@@ -1,6 +1,6 @@
 """Optimal channels for categorical answers (Zhou, Lu, Wu 2019, and what the paper leaves open)."""
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 PROBLEMS: tuple[str, ...] = ("RandomizedResponse",)
 

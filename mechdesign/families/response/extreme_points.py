@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.families.response.linear_program import polished
 from mechdesign.families.response.randomized_response import RandomizedResponse
 from mechdesign.solvers.vertices import basic_solutions, polytope_vertices, unique_rows

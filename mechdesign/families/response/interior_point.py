@@ -17,8 +17,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.pairs import needed_pairs
-from mechdesign.core.method import Outcome
+from mechdesign.audit.metric import needed_pairs
+from mechdesign.core.problem import Outcome
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.core.values import frozen_value

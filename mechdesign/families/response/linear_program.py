@@ -23,15 +23,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.pairs import needed_pairs
+from mechdesign.audit.metric import needed_pairs
 from mechdesign.collect.repair import cleaned, constant_rows, least_mixing, merged_rows
-from mechdesign.core.method import Outcome
-from mechdesign.core.problem import Problem
+from mechdesign.core.problem import Outcome, Problem
 from mechdesign.core.values import frozen_value
 from mechdesign.families.response.randomized_response import RandomizedResponse
 
 if TYPE_CHECKING:
-    from mechdesign.core.prices import Binding
+    from mechdesign.core.sensitivity import Binding
     from mechdesign.solvers.linear import LinearProgram, LinearResult
 
 Array = NDArray[np.float64]
@@ -208,7 +207,7 @@ class ChannelPrices:
 
         The rows are p_ij <= e^eps p_i'j + t; a price is per unit of t.
         """
-        from mechdesign.core.prices import Binding
+        from mechdesign.core.sensitivity import Binding
 
         problem, prices = self.problem, self.result.upper_multipliers
         n, m, distance = problem.size, problem.reports, problem.distances()
@@ -224,7 +223,7 @@ class ChannelPrices:
         return [*bindings, Binding("delta", float(excess.sum()), int((excess > 0).sum()))]
 
     def _of_reports(self, prices: Array) -> list[Binding]:
-        from mechdesign.core.prices import Binding
+        from mechdesign.core.sensitivity import Binding
 
         problem = self.problem
         same = problem.labels if problem.reports == problem.size else None

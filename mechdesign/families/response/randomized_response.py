@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.channel import FORMER_NOTIONS, NOTIONS
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.kary import KaryChannel, KaryResponse
-from mechdesign.collect.labels import Labels
 from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
@@ -22,8 +22,8 @@ from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
-from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import finite_array, one_of, probability_vector
+from mechdesign.core.values import Matrix, Vector
 from mechdesign.exact.numbers import rounding_allowance
 from mechdesign.families.response import priors
 from mechdesign.families.response.distances import GENERATORS as DISTANCES, distance_matrix

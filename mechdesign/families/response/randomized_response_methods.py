@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.kary import KaryChannel
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.response import (
     convex_program,

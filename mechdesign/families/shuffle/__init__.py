@@ -30,7 +30,7 @@ a sum of one step that is not rounded. The digits of ``RSumPURE`` have the noise
 ``CntRR`` and ``HistKR`` of two categories are proven in different ways, and so are apart.
 """
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 PROBLEMS: tuple[str, ...] = (
     "ShuffleAmplification",

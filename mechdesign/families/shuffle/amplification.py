@@ -13,8 +13,7 @@ from mechdesign.collect import Mechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import frozen_problem, real
-from mechdesign.core.method import Method, Outcome
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle.judge import (
     Curve,

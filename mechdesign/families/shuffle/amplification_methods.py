@@ -9,7 +9,7 @@ e^-eps0 times the larger of their two laws; no pair does worse than binary rando
 
 from __future__ import annotations
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.shuffle import theorems
 from mechdesign.families.shuffle.amplification import (
     ShuffleAmplification,

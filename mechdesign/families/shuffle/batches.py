@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.channel import PrivacyAudit, audit_channel
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.operations import SEED, Column, Operation, Settings
+from mechdesign.collect.collecting import SEED, Column, Operation, Settings
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.columns import array_of
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.core.tables import Block, Source
+from mechdesign.core.tables import Block, Source, array_of
 from mechdesign.core.validation import in_range, integer, one_of
 from mechdesign.exact.draw.draws import Again, one_below
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng

@@ -13,12 +13,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from mechdesign.collect.labels import Labels
+from mechdesign.collect.codec import Labels
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, choice, flag, frozen_problem, real, related, whole
-from mechdesign.core.method import Method, Outcome
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.exact.numbers import shown

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.base import Mechanism
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import marked
-from mechdesign.collect.labels import Labels
 from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe, Steps, row_hex, whole_hex
 from mechdesign.core.errors import CertificateError, MethodError
 from mechdesign.exact.draw.draws import bernoulli_words

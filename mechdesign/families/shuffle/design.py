@@ -16,13 +16,13 @@ from typing import Any
 
 from mechdesign.collect.reporting import CollectingMechanism, Randomizer
 from mechdesign.core.certificate import Certificate, format_figure
-from mechdesign.core.encoding import encode
 from mechdesign.core.errors import CertificateError, MechDesignError, MethodError, ParameterError
 from mechdesign.core.fields import fields_of
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
+from mechdesign.core.text import encode
 from mechdesign.core.values import changed
 from mechdesign.families.shuffle.amplification_bounds import MARGIN, MOST_INPUTS, largest_local
 from mechdesign.families.shuffle.judge import bracket

@@ -11,8 +11,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.frequency_limits import Cumulants, WorstLimits, response_cumulants
 from mechdesign.collect.recipes import Steps
-from mechdesign.collect.sum_limits import Cumulants, WorstLimits, response_cumulants
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer

@@ -11,8 +11,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.frequency_limits import WorstLimits
 from mechdesign.collect.recipes import Steps
-from mechdesign.collect.sum_limits import WorstLimits
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.values import changed, frozen_value, kept
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio

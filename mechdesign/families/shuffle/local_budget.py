@@ -18,8 +18,7 @@ from mechdesign.collect import FiniteChannel, KaryChannel, KaryResponse, Privacy
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.fields import checked, frozen_problem
-from mechdesign.core.method import Method, Outcome
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle.judge import (
     Curve,

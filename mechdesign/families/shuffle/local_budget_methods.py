@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.shuffle import theorems
 from mechdesign.families.shuffle.enumeration import enumeration, exact_delta, why_not_exact
 from mechdesign.families.shuffle.judge import (

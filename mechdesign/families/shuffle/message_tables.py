@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import (
+    COLUMN,
+    SEED,
+    UNMARKED,
+    Column,
+    Operation,
+    Settings,
     data_column,
     located,
     mark_in,
@@ -21,10 +28,7 @@ from mechdesign.collect.collecting import (
     other_reports,
     require_columns,
 )
-from mechdesign.collect.counts import whole_rows
-from mechdesign.collect.labels import Labels
-from mechdesign.collect.operations import COLUMN, SEED, UNMARKED, Column, Operation, Settings
-from mechdesign.collect.server import Server
+from mechdesign.collect.server import Server, whole_rows
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Block, Source, Values
 

@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.door import on_table, run_on_tables
-from mechdesign.collect.operations import Operation
+from mechdesign.collect.collecting import Operation
+from mechdesign.collect.reader import on_table, run_on_tables
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.columns import array_of
 from mechdesign.core.errors import CertificateError, DataError, RowError
 from mechdesign.core.forecast import Forecast
+from mechdesign.core.tables import array_of
 from mechdesign.core.text import counted
 from mechdesign.data.frames import is_table
 from mechdesign.exact.numbers import wholes

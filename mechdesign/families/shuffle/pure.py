@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.frequency_limits import Cumulants
 from mechdesign.collect.recipes import Steps, row_hex
-from mechdesign.collect.sum_limits import Cumulants
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.values import frozen_value, kept

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.frequency_limits import Cumulants, WorstLimits
 from mechdesign.collect.recipes import Steps
-from mechdesign.collect.sum_limits import Cumulants, WorstLimits
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.values import frozen_value, kept
 from mechdesign.exact.exponential import float_down

@@ -16,18 +16,16 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import About
 from mechdesign.collect.base import Mechanism, mechanism_types
-from mechdesign.collect.collecting import mark_in, mark_of, require_columns
-from mechdesign.collect.damage import damage_refused
-from mechdesign.collect.generator import rng_alone
-from mechdesign.collect.operations import ANYWAY, Operation, Settings
-from mechdesign.collect.recipes import Answer, Recipe
+from mechdesign.collect.collecting import ANYWAY, Operation, Settings, mark_in, mark_of, require_columns
+from mechdesign.collect.recipes import Answer, Recipe, rng_alone
 from mechdesign.collect.reporting import CollectingMechanism, Randomizer
+from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
-from mechdesign.core.types import Counter, Estimate, PrivacyVerdict
+from mechdesign.core.values import Counter, Estimate, PrivacyVerdict
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.amplification_bounds import proven

@@ -11,12 +11,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.domain import as_floats
+from mechdesign.collect.codec import Labels, as_floats
 from mechdesign.collect.intervals import Limits
-from mechdesign.collect.labels import Labels
-from mechdesign.core.columns import array_of
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.forecast import Forecast
+from mechdesign.core.tables import array_of
 from mechdesign.core.validation import integer
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate

@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mechdesign.core.method import Kind
+from mechdesign.core.problem import Kind
 
 LARGEST = 100.0
 """Larger local epsilons are not looked at: e^epsilon is far beyond any number of users."""

@@ -15,10 +15,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.encoding import json_object
 from mechdesign.core.forecast import Forecast
-from mechdesign.core.notebook import TextInNotebooks
-from mechdesign.core.text import counted
+from mechdesign.core.text import TextInNotebooks, counted, json_object
 from mechdesign.core.validation import in_range, integer
 from mechdesign.core.values import frozen_value
 from mechdesign.families.shuffle.dummies import Dummies

@@ -3,7 +3,7 @@
 Spectrum shared by location: who may send on which channel, how far, while every user hides.
 """
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 PROBLEMS: tuple[str, ...] = (
     "SpectrumChannel",

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.validation import in_range
 from mechdesign.families.spectrum.allocation import CROWD, bound_of_many
 from mechdesign.families.spectrum.channel import SpectrumChannel, nobody, outcome

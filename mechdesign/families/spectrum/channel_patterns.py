@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.exact.exponential import float_down, float_up
 from mechdesign.families.spectrum.allocation import NODES, best_pattern, best_radii
 from mechdesign.families.spectrum.channel import SpectrumChannel, nobody, outcome

@@ -20,8 +20,7 @@ import numpy as np
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem, real
-from mechdesign.core.method import Outcome
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import finite_array
 from mechdesign.families.spectrum.cloak_mechanism import SpectrumCloak

@@ -14,9 +14,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.collecting import located, require_columns
-from mechdesign.collect.domain import as_floats
-from mechdesign.collect.operations import Column, Operation, Settings
+from mechdesign.collect.codec import as_floats
+from mechdesign.collect.collecting import Column, Operation, Settings, located, require_columns
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
 from mechdesign.core.tables import Block, Source

@@ -13,9 +13,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mechdesign.collect.base import Mechanism
-from mechdesign.collect.operations import Operation
-from mechdesign.collect.written import digest
+from mechdesign.collect.base import Mechanism, digest
+from mechdesign.collect.collecting import Operation
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.guarantee import Guarantee, Proof

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mechdesign.collect.collecting import located, require_columns
-from mechdesign.collect.domain import as_floats
-from mechdesign.collect.operations import Column, Operation, Option, Settings
+from mechdesign.collect.codec import as_floats
+from mechdesign.collect.collecting import Column, Operation, Option, Settings, located, require_columns
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.tables import Block, Source
 from mechdesign.families.spectrum.registration import COLUMNS, read_registered, registration_rows

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.notebook import TextInNotebooks
+from mechdesign.core.text import TextInNotebooks
 
 Vertex = tuple[Fraction, Fraction]
 Polygon = Sequence[Vertex]

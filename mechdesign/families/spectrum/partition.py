@@ -14,12 +14,11 @@ from mechdesign.collect import Mechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, choice, frozen_problem, real, related, whole
-from mechdesign.core.method import Outcome
 from mechdesign.core.parameters import Generators
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import finite_array, in_range, privacy_delta, probability_vector
+from mechdesign.core.values import Matrix, Vector
 from mechdesign.families.spectrum.partition_maps import GENERATORS, MOST_PLACES, candidate_sets, losses
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Bars, Heat, Points

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.spectrum.numbers import rounded_down
 from mechdesign.families.spectrum.partition import (
     SpectrumPartition,

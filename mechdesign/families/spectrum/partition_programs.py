@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.families.spectrum.numbers import rounded_down
 from mechdesign.families.spectrum.partition import (
     SpectrumPartition,

@@ -22,11 +22,9 @@ import numpy as np
 
 from mechdesign.collect import Mechanism
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.discovery import companion
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem
-from mechdesign.core.method import Outcome
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Outcome, Problem, Sense, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_down
 from mechdesign.families.spectrum.numbers import coordinate, positive, rounded_up

@@ -21,7 +21,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.exact.exponential import float_down
 from mechdesign.families.spectrum.primary import SpectrumPrimary, best_mean, infeasible, outcome
 from mechdesign.solvers.bisection import sign_change

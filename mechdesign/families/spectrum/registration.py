@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.collect.collecting import located, require_columns
-from mechdesign.collect.domain import as_floats
-from mechdesign.collect.operations import Column
+from mechdesign.collect.codec import as_floats
+from mechdesign.collect.collecting import Column, located, require_columns
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted

@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mechdesign.collect.domain import checked_area
+from mechdesign.collect.codec import checked_area
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
-from mechdesign.core.method import Outcome
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.families.spectrum import SpectrumUser
 from mechdesign.families.spectrum.numbers import positive, rounded_up

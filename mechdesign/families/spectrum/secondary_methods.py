@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.spectrum.numbers import positive_root
 from mechdesign.families.spectrum.secondary import SpectrumSecondary, outcome
 from mechdesign.solvers.bisection import sign_change

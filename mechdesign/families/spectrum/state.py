@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from mechdesign.collect.written import digest
+from mechdesign.collect.base import digest
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, unread
 from mechdesign.exact.numbers import plain_int

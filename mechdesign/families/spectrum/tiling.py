@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import Any
 
-from mechdesign.collect.written import digest
+from mechdesign.collect.base import digest
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.exact.numbers import plain_int

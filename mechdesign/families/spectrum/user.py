@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mechdesign.collect.base import Mechanism, mechanism_type
-from mechdesign.collect.collecting import located, require_columns
-from mechdesign.collect.operations import SEED, Column, Operation, Settings
+from mechdesign.collect.collecting import SEED, Column, Operation, Settings, located, require_columns
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError
 from mechdesign.core.tables import Block, Source

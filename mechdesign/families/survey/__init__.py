@@ -3,7 +3,7 @@
 The mechanism ``survey``: several questions of the same user under one epsilon.
 """
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 PROBLEMS: tuple[str, ...] = ("SurveyDesign", "SurveyLimit")
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.frequency_limits import cumulants
 from mechdesign.collect.intervals import AverageLaw, ScoreTestLimits, law_of_average, law_of_sum, rare_step
-from mechdesign.collect.moments import Moments
+from mechdesign.collect.oracle import Moments
 from mechdesign.families.survey.parts import Law
 
 Array = NDArray[np.float64]

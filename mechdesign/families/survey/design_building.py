@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.domain import Domain
+from mechdesign.collect.codec import Domain
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Variables
-from mechdesign.exact.exact import as_written
+from mechdesign.exact.decimals import as_written
 from mechdesign.families.marginals.oracles.best import best_oracle
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import DiscretePiecewise, GridMean

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.method import Method, Outcome, Status
+from mechdesign.core.problem import Method, Outcome, Status
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted

@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.prices import Binding
 from mechdesign.core.problem import Problem
+from mechdesign.core.sensitivity import Binding
 from mechdesign.families.mean.optimal_channel import variance_slope
 from mechdesign.families.survey.design import SurveyDesign
 from mechdesign.families.survey.design_information import Ask, noise, ordered_noise, told

@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.frequency_estimate import FrequencyEstimate
-from mechdesign.collect.frequency_limits import few_users
+from mechdesign.collect.estimate import FrequencyEstimate, MeanEstimate
+from mechdesign.collect.frequency_limits import few_users, implausible, quantile_ends
 from mechdesign.collect.intervals import NormalLimits, tail_of
-from mechdesign.collect.mean_estimates import MeanEstimate
-from mechdesign.collect.plausible import implausible
-from mechdesign.collect.quantile_ends import quantile_ends
 from mechdesign.families.survey.combined_estimates import (
     NOBODY,
     CombinedLimits,

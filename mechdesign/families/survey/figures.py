@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.frequency_estimate import FrequencyEstimate
+from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.core.errors import printable
 from mechdesign.core.forecast import USERS
-from mechdesign.core.printable import printable
 from mechdesign.core.text import counted
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Bars, Heat, Line, Mark, Polygon

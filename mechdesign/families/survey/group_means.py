@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.estimate import AttributeMeans
 from mechdesign.collect.frequency_limits import cumulants, few_users
 from mechdesign.collect.intervals import AverageLaw, ScoreTestLimits, law_of_average, rare_step, within
-from mechdesign.collect.mean_estimates import AttributeMeans
 from mechdesign.families.survey.combined_estimates import NOBODY, CombinedLimits, Evidence, Unknown
 from mechdesign.families.survey.parts import Law
 from mechdesign.families.survey.requested_results import Wanted

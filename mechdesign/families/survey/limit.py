@@ -11,10 +11,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.discovery import companion
 from mechdesign.core.errors import ParameterError, UnknownNameError
 from mechdesign.core.fields import checked, choice, frozen_problem, related
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Problem, Sense, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, privacy_epsilon, require_keys

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.marginals.sets.products import best_products
 from mechdesign.families.survey import limit_bounds as proofs, limit_subsets as mixtures
 from mechdesign.families.survey.limit import SurveyLimit

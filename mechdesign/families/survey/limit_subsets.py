@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.exact.exponential import exp_upper
 from mechdesign.families.marginals.sets.products import share_in
 from mechdesign.families.survey import limit_bounds as proofs

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.frequency_estimate import project_to_simplex
-from mechdesign.collect.labels import Codes
+from mechdesign.collect.codec import Codes
+from mechdesign.collect.estimate import project_to_simplex
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.survey.combined_estimates import Array, Evidence

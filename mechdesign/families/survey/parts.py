@@ -13,14 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.about import Sealed
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.labels import Codes
-from mechdesign.collect.moments import Moments, of_sets
-from mechdesign.collect.oracle import Oracle
+from mechdesign.collect.oracle import Moments, Oracle, of_sets
 from mechdesign.collect.reporting import CollectingMechanism
-from mechdesign.collect.sealed import Sealed
 from mechdesign.core.errors import ParameterError, RowError
-from mechdesign.core.types import Counter, PrivacyVerdict
+from mechdesign.core.values import Counter, PrivacyVerdict
 from mechdesign.exact.draw.packed import as_texts
 from mechdesign.exact.numbers import shown
 from mechdesign.exact.randomness import TOTAL, BitSource

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.audit.composition import composed, weakest
+from mechdesign.audit.classes import composed, weakest
 from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.guarantee import Guarantee
-from mechdesign.core.types import PrivacyVerdict
-from mechdesign.core.values import frozen_value
-from mechdesign.exact.exact import largest_reading
+from mechdesign.core.values import PrivacyVerdict, frozen_value
+from mechdesign.exact.decimals import largest_reading
 from mechdesign.exact.exponential import float_up
 
 if TYPE_CHECKING:

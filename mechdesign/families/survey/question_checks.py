@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.domain import Domain
-from mechdesign.collect.labels import Labels
+from mechdesign.collect.codec import Domain, Labels
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import edge_texts
 from mechdesign.core.validation import number

@@ -12,12 +12,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.domain import Domain
-from mechdesign.collect.labels import Codes, Labels
-from mechdesign.collect.sealed import Sealed
-from mechdesign.core.columns import mask_of, with_gaps
+from mechdesign.collect.about import Sealed
+from mechdesign.collect.codec import Codes, Domain, Labels
 from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownNameError, suggestion
-from mechdesign.core.tables import Coded
+from mechdesign.core.tables import Coded, mask_of, with_gaps
 from mechdesign.core.text import counted, edge_texts
 from mechdesign.core.validation import in_range, one_of, require_keys
 from mechdesign.exact.numbers import shown

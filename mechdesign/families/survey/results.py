@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.estimate import ListedEstimate
-from mechdesign.collect.frequency_estimate import FrequencyEstimate
-from mechdesign.collect.mean_estimates import AttributeMeans, MeanEstimate
+from mechdesign.collect.estimate import AttributeMeans, FrequencyEstimate, ListedEstimate, MeanEstimate
 from mechdesign.core.errors import UnknownNameError, suggestion
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted, table

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.server import Server
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.text import counted
-from mechdesign.core.types import Counter
+from mechdesign.core.values import Counter
 from mechdesign.families.survey.estimates import results_of
 from mechdesign.families.survey.results import SurveyResults
 

@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.collecting import marked
-from mechdesign.collect.door import on_table
-from mechdesign.collect.generator import rng_alone
-from mechdesign.collect.labels import Labels
-from mechdesign.collect.operations import Operation
-from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe, Steps, row_hex
+from mechdesign.collect.codec import Labels
+from mechdesign.collect.collecting import Operation, marked
+from mechdesign.collect.reader import on_table
+from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe, Steps, rng_alone, row_hex
 from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -33,8 +31,7 @@ from mechdesign.core.validation import double_delta, double_epsilon, integer, pr
 from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
 from mechdesign.data.intake import Intake
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
-from mechdesign.exact.weights import view_weights
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, view_weights
 from mechdesign.families.survey.figures import shares_of, survey_figures
 from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of
 from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart

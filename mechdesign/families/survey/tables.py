@@ -9,10 +9,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mechdesign.collect.collecting import count_outside, estimation, located, marked, require_data
-from mechdesign.collect.domain import as_floats
-from mechdesign.collect.operations import CLIP, COLUMN, SEED, Column, Operation, Option, Settings
-from mechdesign.collect.several_columns import people
+from mechdesign.collect.attributes import people
+from mechdesign.collect.codec import as_floats
+from mechdesign.collect.collecting import (
+    CLIP,
+    COLUMN,
+    SEED,
+    Column,
+    Operation,
+    Option,
+    Settings,
+    count_outside,
+    estimation,
+    located,
+    marked,
+    require_data,
+)
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import ROWS, Block, Source
 from mechdesign.core.text import range_text

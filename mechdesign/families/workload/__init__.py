@@ -3,7 +3,7 @@
 Mechanisms for workloads of linear queries.
 """
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 PROBLEMS: tuple[str, ...] = ("LinearQueries", "EventCounts")
 

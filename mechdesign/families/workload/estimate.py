@@ -19,12 +19,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.estimate import ListedEstimate
-from mechdesign.collect.frequency_estimate import project_to_simplex
-from mechdesign.collect.frequency_limits import MixtureLimits, cumulants
+from mechdesign.collect.estimate import ListedEstimate, project_to_simplex
+from mechdesign.collect.frequency_limits import MixtureLimits, WorstLimits, cumulants, quantile_ends
 from mechdesign.collect.intervals import normal_quantile, rare_step, tail_of
-from mechdesign.collect.quantile_ends import quantile_ends
-from mechdesign.collect.sum_limits import WorstLimits
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import frozen

@@ -15,9 +15,8 @@ from mechdesign.core.fields import Kept, checked, frozen_problem, related, whole
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
-from mechdesign.core.types import Vector
 from mechdesign.core.validation import privacy_epsilon, probability_vector
-from mechdesign.core.values import changed
+from mechdesign.core.values import Vector, changed
 from mechdesign.exact.exponential import float_down
 from mechdesign.families.workload.event_bound import EventBound, OneEventBound
 from mechdesign.families.workload.event_release import EventRelease, slot_names, state_names

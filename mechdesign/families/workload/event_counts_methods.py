@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
-from mechdesign.core.prices import Binding
-from mechdesign.core.problem import Problem
+from mechdesign.core.problem import Method, Outcome, Problem
+from mechdesign.core.sensitivity import Binding
 from mechdesign.core.text import counted
 from mechdesign.core.values import changed
 from mechdesign.families.workload.event_bound import OneEventBound

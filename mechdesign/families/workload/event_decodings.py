@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import CertificateError, MethodError
-from mechdesign.core.method import Outcome
-from mechdesign.core.prices import Binding
+from mechdesign.core.problem import Outcome
+from mechdesign.core.sensitivity import Binding
 from mechdesign.families.workload.event_bound import EventBound
 from mechdesign.families.workload.event_counts import EventCounts
 from mechdesign.families.workload.event_states import EventChannel, EventOrbit, EventStates

@@ -21,25 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
-from mechdesign.collect.collecting import column_operations
-from mechdesign.collect.counts import require_users, whole_rows
-from mechdesign.collect.curves import Curves, ReportSums, lower_envelope
-from mechdesign.collect.damage import damage_refused
-from mechdesign.collect.door import on_table
+from mechdesign.collect.categories import Aggregator, ReportMechanism
+from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.collecting import ANYWAY, Column, Operation, Settings, column_operations
 from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.frequency_limits import few_users
-from mechdesign.collect.generator import rng_alone
 from mechdesign.collect.intervals import rare_step
-from mechdesign.collect.labels import Codes, Labels
-from mechdesign.collect.operations import ANYWAY, Column, Operation, Settings
-from mechdesign.collect.recipes import Steps
-from mechdesign.collect.report_counts import Aggregator, ReportMechanism
-from mechdesign.collect.score import ScoreLimits
+from mechdesign.collect.reader import on_table
+from mechdesign.collect.recipes import Steps, rng_alone
+from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, lower_envelope
+from mechdesign.collect.server import damage_refused, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.tables import Values
+from mechdesign.core.tables import Values, require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, finite_array, probability_vector, user_count
 from mechdesign.data.frames import is_table

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.patterns import Array, Sets, columns_of
 from mechdesign.families.workload.pricing import DualPrices, Reflections, cell_estimates, violations

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.master import Basis, Master, Weighted
 from mechdesign.families.workload.patterns import Array, Sets, columns_of

@@ -14,8 +14,8 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, frozen_problem, related
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.core.types import Matrix, Vector
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector
+from mechdesign.core.values import Matrix, Vector
 from mechdesign.exact.numbers import frozen, shown
 from mechdesign.families.workload.patterns import Array, ChannelValue, OrbitValue, Translations, columns_of
 from mechdesign.families.workload.queries import Workload, query_matrix

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.values import changed
 from mechdesign.families.workload.few_queries import few_queries, why_not_few_queries
 from mechdesign.families.workload.few_types import (

@@ -20,7 +20,7 @@ from functools import partial
 
 import numpy as np
 
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.master import Basis
 from mechdesign.families.workload.pattern_sets import field_sets, partitions_of

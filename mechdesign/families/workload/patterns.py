@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.labels import Codes
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.recipes import Steps, row_hex
 from mechdesign.core.errors import CertificateError
 from mechdesign.exact.numbers import frozen

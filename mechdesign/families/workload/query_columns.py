@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.families.workload.few_queries import why_not_few_queries
 from mechdesign.families.workload.few_types import MOST_TYPES, with_mirror_images
 from mechdesign.families.workload.linear_queries import LinearQueries

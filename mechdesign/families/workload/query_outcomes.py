@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.method import Outcome
-from mechdesign.core.prices import Binding
-from mechdesign.core.problem import Problem
+from mechdesign.core.problem import Outcome, Problem
+from mechdesign.core.sensitivity import Binding
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.master import PatternWorth, Weighted
 from mechdesign.families.workload.patterns import Array, Sets, Translations

@@ -13,24 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit
-from mechdesign.collect.collecting import column_operations, count_outside
-from mechdesign.collect.damage import damage_refused
-from mechdesign.collect.domain import Domain
-from mechdesign.collect.door import on_table
-from mechdesign.collect.frequency_estimate import project_to_simplex
-from mechdesign.collect.frequency_limits import few_users
-from mechdesign.collect.generator import rng_alone
+from mechdesign.collect.categories import ReportMechanism
+from mechdesign.collect.codec import Codes, Domain, Labels
+from mechdesign.collect.collecting import (
+    ANYWAY,
+    CLIP,
+    Column,
+    Operation,
+    Settings,
+    column_operations,
+    count_outside,
+)
+from mechdesign.collect.estimate import project_to_simplex
+from mechdesign.collect.frequency_limits import few_users, implausible
 from mechdesign.collect.intervals import tail_of
-from mechdesign.collect.labels import Codes, Labels
-from mechdesign.collect.operations import ANYWAY, CLIP, Column, Operation, Settings
-from mechdesign.collect.plausible import implausible
-from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, Steps
-from mechdesign.collect.report_counts import ReportMechanism
+from mechdesign.collect.reader import on_table
+from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, Steps, rng_alone
+from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.tables import Values
+from mechdesign.core.tables import Values, require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, in_range, one_of, probability_vector, user_count
 from mechdesign.data.frames import is_table

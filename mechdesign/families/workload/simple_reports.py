@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.core.values import changed
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.patterns import Array, Sets

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mechdesign.core.errors import MethodError
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.pattern_sets import code_sets, top_entries
 from mechdesign.families.workload.patterns import Array, Sets, Translations, columns_of

@@ -1,6 +1,6 @@
 """What models record of their sources: claims, the verdicts on them with witnesses, and the findings."""
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

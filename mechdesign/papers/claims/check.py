@@ -12,10 +12,9 @@ import numpy as np
 from mechdesign.catalog.model import Model
 from mechdesign.core.certificate import format_figure
 from mechdesign.core.compare import Comparison, compare
-from mechdesign.core.encoding import encode
 from mechdesign.core.errors import MechDesignError
-from mechdesign.core.notebook import TextInNotebooks
 from mechdesign.core.solution import Solution
+from mechdesign.core.text import TextInNotebooks, encode
 from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED, VERDICT_WORDS, Claim
 from mechdesign.papers.claims.found import NotFound, Solver, series, single
 from mechdesign.papers.claims.judge import Series, judge

@@ -10,9 +10,9 @@ from typing import Any, get_args
 import attrs
 import numpy as np
 
-from mechdesign.core.encoding import encode
 from mechdesign.core.errors import ParameterError, suggestion
-from mechdesign.core.method import Status
+from mechdesign.core.problem import Status
+from mechdesign.core.text import encode
 from mechdesign.core.values import frozen_value
 
 ORIGINS = ("paper", "derived", "computed")

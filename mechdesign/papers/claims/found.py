@@ -13,9 +13,8 @@ from mechdesign.catalog.quantity import quantity_of
 from mechdesign.core.compare import Comparison
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.parameters import replace_parameters
-from mechdesign.core.simulate import simulate
 from mechdesign.core.solution import Solution
-from mechdesign.core.solve import solve
+from mechdesign.core.solve import simulate, solve
 from mechdesign.papers.claims.claim import PLACES, Claim, kind_of
 from mechdesign.papers.claims.judge import Series
 

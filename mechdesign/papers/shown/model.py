@@ -6,11 +6,10 @@ import textwrap
 from typing import Any
 
 from mechdesign.catalog.model import Model
-from mechdesign.core.encoding import encode
+from mechdesign.core.errors import printable
 from mechdesign.core.fields import values_of
 from mechdesign.core.parameters import parameters_of
-from mechdesign.core.printable import printable
-from mechdesign.core.text import counted
+from mechdesign.core.text import counted, encode
 from mechdesign.papers.claims.bibliography import bibliography
 from mechdesign.papers.claims.check import claim_line
 from mechdesign.report.tables import cell_text

@@ -14,8 +14,8 @@ from mechdesign.catalog.shipped import models
 from mechdesign.catalog.sweeping import run_sweep
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.compare import Comparison
+from mechdesign.core.errors import printable
 from mechdesign.core.parameters import parameters_of
-from mechdesign.core.printable import printable
 from mechdesign.core.sensitivity import sensitivity
 from mechdesign.core.solution import Solution
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck, check_model

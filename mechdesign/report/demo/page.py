@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mechdesign.catalog.load import load_model
-from mechdesign.core.printable import printable
+from mechdesign.core.errors import printable
 from mechdesign.report.demo.data import data_file
 from mechdesign.report.demo.running import Demonstrated
 from mechdesign.report.demo.table import DemoStep

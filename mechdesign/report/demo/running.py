@@ -14,7 +14,7 @@ from mechdesign.catalog.data import DataSettings
 from mechdesign.catalog.load import load_model
 from mechdesign.collect.about import About
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.operations import operation_of
+from mechdesign.collect.collecting import operation_of
 from mechdesign.core.compare import Comparison, compare
 from mechdesign.core.solution import Solution
 from mechdesign.core.tables import length

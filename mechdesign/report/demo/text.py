@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mechdesign.core.encoding import encode
 from mechdesign.core.solution import Solution
-from mechdesign.core.text import counted, table
-from mechdesign.exact.digits import decimals_of
+from mechdesign.core.text import counted, encode, table
+from mechdesign.exact.texts import decimals_of
 from mechdesign.report.demo.running import Answered, Demonstrated
 
 SOLVED = ("problem", "model", "analytic", "numeric", "bound", "agreement")

@@ -8,8 +8,7 @@ from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
-from mechdesign.core.errors import MissingPackageError
-from mechdesign.core.printable import printable
+from mechdesign.core.errors import MissingPackageError, printable
 
 PIECE = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$|`([^`\n]+)`", re.DOTALL)
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.collect.operations import Operation
+from mechdesign.collect.collecting import Operation
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.printable import printable
+from mechdesign.core.errors import printable
 from mechdesign.report.page.render import markup, rendered
 from mechdesign.report.page.words import limits_in_words, privacy_in_words, wanted_errors
 from mechdesign.show.draw import svg

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mechdesign.collect.base import Mechanism
-from mechdesign.core.printable import printable
-from mechdesign.exact.digits import decimals_of
+from mechdesign.core.errors import printable
+from mechdesign.exact.texts import decimals_of
 from mechdesign.report.page.mechanism import certificate_rows, drawn_figures
 from mechdesign.report.page.render import rendered
 from mechdesign.report.page.words import limits_in_words, privacy_in_words

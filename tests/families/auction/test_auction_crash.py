@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.collect.operations import Settings
+from mechdesign.collect.collecting import Settings
 from mechdesign.core.tables import MemoryTable
 from mechdesign.exact.numbers import rational
 from mechdesign.families.auction import OnlineAuction

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import mechdesign as md
-from mechdesign.collect.written import digest
+from mechdesign.collect.base import digest
 from mechdesign.core.errors import CertificateError, DataError, ModelFileError, ParameterError
 from mechdesign.families.contract import PrivacyContract
 from mechdesign.families.contract.menu import NOT_BUYING, ContractMenu, Terms

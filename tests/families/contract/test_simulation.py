@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.core.simulate import simulate
+from mechdesign.core.solve import simulate
 from mechdesign.families.contract import PrivacyContract
 
 REPETITIONS = 400

@@ -15,8 +15,7 @@ from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import cell_variance
 from mechdesign.core.errors import CertificateError, DataError, EstimationError, MechDesignError
-from mechdesign.exact.randomness import TOTAL
-from mechdesign.exact.weights import view_weights
+from mechdesign.exact.randomness import TOTAL, view_weights
 from mechdesign.families.marginals import MarginalAggregator, MarginalRelease
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,

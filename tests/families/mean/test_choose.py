@@ -7,7 +7,7 @@ import pytest
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.mean import WORST_VARIANCES, AttributeSampling
-from mechdesign.families.mean.ranking import KINDS, best_per_user, choose, crossing, unit_variance
+from mechdesign.report.ranking import KINDS, best_per_user, choose, crossing, unit_variance
 
 
 def test_crossing_of_duchi_and_piecewise_is_where_the_formulas_meet():

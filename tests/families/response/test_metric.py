@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import mechdesign as md
-from mechdesign.audit.pairs import needed_pairs
+from mechdesign.audit.metric import needed_pairs
 from mechdesign.families.response.distances import distance_matrix
 
 

@@ -10,10 +10,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from mechdesign.audit import audit_channel, audit_menu
-from mechdesign.audit.channel import channel_holds, entry_wise_delta, set_wise_delta, true_epsilon
-from mechdesign.audit.kary import KaryWeights, representative
-from mechdesign.audit.metric import MetricChannel
-from mechdesign.audit.pairs import needed_pairs
+from mechdesign.audit.channel import (
+    KaryWeights,
+    channel_holds,
+    entry_wise_delta,
+    representative,
+    set_wise_delta,
+    true_epsilon,
+)
+from mechdesign.audit.metric import MetricChannel, needed_pairs
 from mechdesign.collect import PrivacyTarget
 from mechdesign.core.errors import MechDesignError
 from mechdesign.exact.exponential import exp_lower

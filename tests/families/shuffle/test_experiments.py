@@ -11,7 +11,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.simulate import simulate
+from mechdesign.core.solve import simulate
 from mechdesign.families.shuffle import Cnt2M, CntRR, HistMM
 from mechdesign.families.shuffle.papers.choosing import fitting
 from mechdesign.families.shuffle.papers.histogram import fakes_rmse, hashing_rmse, normal_counts

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 
 import mechdesign as md
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.simulate import simulate
+from mechdesign.core.solve import simulate
 
 
 def numbers(seed, count, low=-1.5, high=1.5):

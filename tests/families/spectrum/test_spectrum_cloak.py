@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from mechdesign.collect.operations import Settings
+from mechdesign.collect.collecting import Settings
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.core.tables import MemoryTable
 from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase, tiling as tile

@@ -375,7 +375,7 @@ def test_levels_are_kept_in_the_file(tmp_path, levels):
     ],
 )
 def test_a_state_with_malformed_last_answers_is_refused_even_with_its_digest(tmp_path, answers):
-    from mechdesign.collect.written import digest
+    from mechdesign.collect.base import digest
 
     base, path = database(), tmp_path / "state"
     base.answer([ask("ann")])

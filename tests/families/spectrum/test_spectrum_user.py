@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.collect.operations import Settings
+from mechdesign.collect.collecting import Settings
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError, RowError
 from mechdesign.core.tables import MemoryTable
 from mechdesign.families.spectrum import SpectrumDatabase, SpectrumUser

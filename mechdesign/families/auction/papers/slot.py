@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.auction import greedy
 from mechdesign.families.auction.greedy import harmonic, largest_gain

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.noise import LAPLACE
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.contract.allocation import best_within_budget, own_costs, virtual_costs
 from mechdesign.families.contract.menu import NOT_BUYING, ContractMenu

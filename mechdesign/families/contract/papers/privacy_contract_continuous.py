@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.noise import LAPLACE
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.contract.privacy_contract_continuous import PrivacyContractContinuous, nodes
 

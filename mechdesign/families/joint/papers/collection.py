@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.exact.draw.packed import member_counts
 from mechdesign.exact.randomness import TOTAL

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.joint.distribution import JointDistribution, no_penalty, outcome
 from mechdesign.families.joint.distribution_reports import SimulatedReports

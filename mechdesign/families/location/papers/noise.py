@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.generator import rng_alone
+from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.guarantee import Proof
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import in_range, privacy_epsilon
 from mechdesign.exact.randomness import BITS, Rng, bit_source, numpy_generator

@@ -1,6 +1,6 @@
 """Frequency oracles: unary encoding, subset selection, local hashing, Hadamard and projective response."""
 
-from mechdesign.core.lazy import offered
+from mechdesign.core.extensions import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

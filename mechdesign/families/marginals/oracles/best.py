@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import Oracle, cell_variance
-from mechdesign.collect.subset_sizes import best_size, subset_variance
+from mechdesign.collect.oracle import Oracle, best_size, cell_variance, subset_variance
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import integer, one_of, privacy_epsilon
 from mechdesign.exact.draw.affine_family import prime_from

@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ReportClass
-from mechdesign.collect.labels import Codes, Labels
-from mechdesign.collect.moments import Moments, of_sets
-from mechdesign.collect.oracle import Shares
+from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.oracle import Moments, Shares, of_sets
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Values
@@ -34,12 +33,10 @@ from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.exact.draw.compiled import compiled
 from mechdesign.exact.draw.compiled.loops import of_parity
 from mechdesign.exact.draw.dense import dense_subsets, is_dense, share_of
-from mechdesign.exact.draw.draws import packed_subsets
-from mechdesign.exact.draw.heads import below_weight, digits
+from mechdesign.exact.draw.draws import below_weight, digits, packed_subsets
 from mechdesign.exact.draw.packed import as_texts, member_counts, read_sets, set_sizes, width
 from mechdesign.exact.exponential import exp_written
-from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.exact.weights import weight
+from mechdesign.exact.randomness import TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import SupportOracle
 
 

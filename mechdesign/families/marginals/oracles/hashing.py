@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ReportClass
-from mechdesign.collect.labels import Codes, Labels
+from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.oracle import Shares
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_from
 from mechdesign.exact.draw.draws import below
 from mechdesign.exact.exponential import exp_written
-from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.exact.weights import weight
+from mechdesign.exact.randomness import TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import SupportOracle
 
 BLOCK = 1 << 16

@@ -19,21 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, ReportClass, audit_classes, pairs_of_classes
-from mechdesign.collect.cell_counts import CellCounts
-from mechdesign.collect.collecting import column_operations
-from mechdesign.collect.frequency_estimate import FrequencyEstimate
-from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, few_users
-from mechdesign.collect.labels import Codes, Labels
-from mechdesign.collect.operations import ANYWAY, Column, Operation, Settings
+from mechdesign.collect.base import require_total
+from mechdesign.collect.categories import with_simplex
+from mechdesign.collect.codec import Codes, Labels
+from mechdesign.collect.collecting import ANYWAY, Column, Operation, Settings, column_operations
+from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.frequency_limits import FrequencyLimits, RepeatedLimits, few_users, implausible
 from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.plausible import implausible
-from mechdesign.collect.simplex import with_simplex
-from mechdesign.collect.written import require_total
+from mechdesign.collect.server import CellCounts
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.columns import require_no_mask
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
-from mechdesign.core.tables import Values
+from mechdesign.core.tables import Values, require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, integer, user_count
 from mechdesign.exact.randomness import BITS, TOTAL, Rng, bit_source

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ReportClass
-from mechdesign.collect.labels import Codes
-from mechdesign.collect.moments import Moments, binomial_moments, mixed, one_more
-from mechdesign.collect.oracle import Shares
+from mechdesign.collect.codec import Codes
+from mechdesign.collect.oracle import Moments, Shares, binomial_moments, mixed, one_more
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import privacy_epsilon
@@ -22,8 +21,7 @@ from mechdesign.exact.draw.compiled.loops import own_bits
 from mechdesign.exact.draw.draws import bernoulli_words
 from mechdesign.exact.draw.packed import Packed, as_texts, member_counts, padding, read_sets, width
 from mechdesign.exact.exponential import exp_written
-from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.exact.weights import weight
+from mechdesign.exact.randomness import TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import SupportOracle
 
 BLOCK = 1 << 17

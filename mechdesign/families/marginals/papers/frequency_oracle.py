@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.collect.subset_sizes import best_size
-from mechdesign.core.method import Method, Outcome
+from mechdesign.collect.oracle import best_size
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.marginals.frequency_oracle import FrequencyOracle, impossible
 from mechdesign.families.marginals.oracle_kinds import KINDS, kind_of

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MechDesignError
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.marginals import MarginalRelease, view_evaluation
 from mechdesign.families.marginals.marginal_views import MarginalViews, runs

@@ -27,7 +27,7 @@ import numpy as np
 
 from mechdesign.collect.attributes import Attributes
 from mechdesign.core.errors import MechDesignError
-from mechdesign.core.method import Outcome
+from mechdesign.core.problem import Outcome
 from mechdesign.families.marginals.papers.rivals import BinaryEncoded, MarginalRival, Rival
 from mechdesign.families.marginals.papers.rivals.base import CellOracle
 from mechdesign.families.marginals.papers.rivals.encoded import BinaryEncoding

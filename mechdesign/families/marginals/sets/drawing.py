@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.labels import Codes
+from mechdesign.collect.codec import Codes
 from mechdesign.collect.recipes import Steps, row_hex, whole_hex
 from mechdesign.exact.draw.draws import below, draw_subsets
 from mechdesign.exact.draw.packed import width as bytes_of

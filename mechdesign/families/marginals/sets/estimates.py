@@ -15,13 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.cell_counts import CellCounts
-from mechdesign.collect.collecting import estimated, marked
-from mechdesign.collect.cross_table import AskedTables, CountedTable, CrossTables
-from mechdesign.collect.frequency_estimate import FrequencyEstimate
-from mechdesign.collect.frequency_limits import FrequencyLimits, few_users
-from mechdesign.collect.labels import Codes
-from mechdesign.collect.operations import (
+from mechdesign.collect.attributes import MARGINAL, asked_attributes, encoded, people
+from mechdesign.collect.codec import Codes
+from mechdesign.collect.collecting import (
     ANYWAY,
     COLUMN,
     POPULATION,
@@ -30,9 +26,13 @@ from mechdesign.collect.operations import (
     Column,
     Operation,
     Settings,
+    estimated,
+    marked,
 )
-from mechdesign.collect.plausible import implausible
-from mechdesign.collect.several_columns import MARGINAL, asked_attributes, encoded, people
+from mechdesign.collect.cross_table import AskedTables, CountedTable, CrossTables
+from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.frequency_limits import FrequencyLimits, few_users, implausible
+from mechdesign.collect.server import CellCounts
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted

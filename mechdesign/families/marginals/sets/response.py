@@ -18,15 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ClassAudit, audit_classes
-from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.collecting import marked
-from mechdesign.collect.door import on_table
-from mechdesign.collect.generator import rng_alone
-from mechdesign.collect.labels import Codes
-from mechdesign.collect.of_attributes import AttributeMechanism
-from mechdesign.collect.operations import Operation
-from mechdesign.collect.recipes import Answer, Recipe, Steps, plain_report
-from mechdesign.collect.written import require_total
+from mechdesign.collect.attributes import AttributeMechanism, Attributes
+from mechdesign.collect.base import require_total
+from mechdesign.collect.codec import Codes
+from mechdesign.collect.collecting import Operation, marked
+from mechdesign.collect.reader import on_table
+from mechdesign.collect.recipes import Answer, Recipe, Steps, plain_report, rng_alone
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
@@ -35,8 +32,7 @@ from mechdesign.core.validation import double_epsilon, privacy_epsilon, user_cou
 from mechdesign.data.frames import is_table
 from mechdesign.exact.draw.packed import Packed, as_texts, read_sets
 from mechdesign.exact.numbers import shown
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng
-from mechdesign.exact.weights import weight
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, weight
 from mechdesign.families.marginals.sets.drawing import draw_sets, sets_steps
 from mechdesign.families.marginals.sets.estimates import (
     SetCounts,

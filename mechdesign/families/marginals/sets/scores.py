@@ -25,9 +25,9 @@ from itertools import accumulate, chain, combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.labels import Codes
-from mechdesign.collect.moments import draw_moments, mixed, one_more
-from mechdesign.collect.sealed import Sealed
+from mechdesign.collect.about import Sealed
+from mechdesign.collect.codec import Codes
+from mechdesign.collect.oracle import draw_moments, mixed, one_more
 from mechdesign.core.errors import RowError
 from mechdesign.exact.draw.packed import Packed, member_counts
 from mechdesign.exact.randomness import TOTAL

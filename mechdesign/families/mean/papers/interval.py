@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import in_range
 from mechdesign.families.mean import Piecewise

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle.amplification import ShuffleAmplification, outcome, theorem_method
 from mechdesign.families.shuffle.enumeration import exact_delta, why_not_exact

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.method import Method
+from mechdesign.core.problem import Method
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle import Protocol
 from mechdesign.families.shuffle.candidates import fitted, most_bits

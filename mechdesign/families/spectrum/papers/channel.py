@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.spectrum.allocation import best_radii
 from mechdesign.families.spectrum.channel import SpectrumChannel, nobody, outcome

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.method import Method, Outcome
 from mechdesign.core.parameters import replace_parameters
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import in_range, integer
 from mechdesign.exact.randomness import Rng, numpy_generator

@@ -28,7 +28,7 @@ from itertools import product
 from typing import Any, Literal
 
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.method import Method, Outcome
+from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_up, log_ratio
 from mechdesign.families.marginals.sets.products import share_in

@@ -12,9 +12,8 @@ import numpy as np
 
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.cross_table import CrossTable, CrossTables
-from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.text import listed, table
+from mechdesign.core.text import json_object, listed, table
 from mechdesign.core.validation import in_range
 from mechdesign.data.tidy import Columns, tidy_columns
 from mechdesign.families.marginals.papers.rivals.base import (

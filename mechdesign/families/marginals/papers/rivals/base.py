@@ -24,10 +24,10 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.frequency_estimate import project_to_simplex
+from mechdesign.collect.about import Sealed
+from mechdesign.collect.estimate import project_to_simplex
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, Shares
-from mechdesign.collect.sealed import Sealed
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.validation import integer, privacy_epsilon

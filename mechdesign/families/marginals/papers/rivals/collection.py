@@ -16,13 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.cell_counts import CellCounts
-from mechdesign.collect.collecting import collect, estimated, marked
-from mechdesign.collect.counts import require_users, whole_rows
-from mechdesign.collect.cross_table import AskedTables
-from mechdesign.collect.frequency_estimate import FrequencyEstimate
-from mechdesign.collect.labels import Labels
-from mechdesign.collect.operations import (
+from mechdesign.collect.attributes import MARGINAL, asked_attributes, encoded, people, with_reports
+from mechdesign.collect.categories import Aggregator
+from mechdesign.collect.codec import Labels
+from mechdesign.collect.collecting import (
     ANYWAY,
     COLUMN,
     POPULATION,
@@ -32,10 +29,13 @@ from mechdesign.collect.operations import (
     Operation,
     Option,
     Settings,
+    collect,
+    estimated,
+    marked,
 )
-from mechdesign.collect.report_counts import Aggregator
-from mechdesign.collect.server import Server
-from mechdesign.collect.several_columns import MARGINAL, asked_attributes, encoded, people, with_reports
+from mechdesign.collect.cross_table import AskedTables
+from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.server import CellCounts, Server, require_users, whole_rows
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Block, Source

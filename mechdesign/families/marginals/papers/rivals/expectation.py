@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mechdesign.audit.composition import compose
+from mechdesign.audit.classes import compose
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import one_of, user_count

@@ -9,17 +9,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.composition import composed
+from mechdesign.audit.classes import composed
 from mechdesign.audit.finding import PrivacyFinding
-from mechdesign.collect.attributes import Attributes
+from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import Mechanism, mechanism_types
-from mechdesign.collect.door import on_table
-from mechdesign.collect.generator import rng_alone
+from mechdesign.collect.codec import Codes
+from mechdesign.collect.collecting import Operation
 from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.labels import Codes
-from mechdesign.collect.of_attributes import AttributeMechanism
-from mechdesign.collect.operations import Operation
 from mechdesign.collect.oracle import Oracle
+from mechdesign.collect.reader import on_table
+from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast

@@ -18,12 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.collect.domain import Domain
+from mechdesign.collect.codec import Domain
 from mechdesign.collect.reporting import CollectingMechanism
-from mechdesign.core.encoding import json_object
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.notebook import html_table
-from mechdesign.core.text import counted, listed, table
+from mechdesign.core.text import counted, html_table, json_object, listed, table
 from mechdesign.core.validation import integer, positive_epsilon
 from mechdesign.families.mean import (
     AttributeSampling,
