@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 
 import mechdesign as md
-from mechdesign.families.deployed.rappor_audit import Rappor
 from mechdesign.foreign.black_box import attack_program
 from mechdesign.foreign.channels import ForeignChannel
+from mechdesign.foreign.rappor import Rappor
 
 # A channel as a solver returned it: one entry is 0, its rows do not sum to one, and epsilon is infinite.
 solved = ForeignChannel(np.array([[1.0, 0.0], [1.0 - 4.5e-8, 4.5e-8]]), answers=["no", "yes"])

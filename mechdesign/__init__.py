@@ -107,7 +107,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.families.joint import JointCollection, JointDistribution
     from mechdesign.families.location import LocationNoise
     from mechdesign.families.marginals import CoveringDesign, FrequencyOracle, MarginalViews
-    from mechdesign.families.mean import MeanChannel, MeanInterval, choose
+    from mechdesign.families.mean import MeanChannel, MeanInterval
     from mechdesign.families.response import RandomizedResponse
     from mechdesign.families.shuffle import (
         ShuffleAmplification,
@@ -132,6 +132,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.families.workload import EventCounts, LinearQueries
     from mechdesign.papers.claims import check_models
     from mechdesign.report.plot import plot
+    from mechdesign.report.ranking import choose
 
 __all__ = [
     "AuctionHorizon",
@@ -209,13 +210,13 @@ _HOMES = {
     "EstimationError": "core.errors",
     "MechDesignError": "core.errors",
     "Mechanism": "collect",
-    "Method": "core.method",
+    "Method": "core.problem",
     "MethodError": "core.errors",
     "MissingPackageError": "core.errors",
     "Model": "catalog",
     "ModelFileError": "core.errors",
-    "OutOfReachError": "collect.promise",
-    "Outcome": "core.method",
+    "OutOfReachError": "families.shuffle.promise",
+    "Outcome": "core.problem",
     "ParameterError": "core.errors",
     "Problem": "core.problem",
     "RowError": "core.errors",
@@ -223,6 +224,7 @@ _HOMES = {
     "Solution": "core.solution",
     "UnknownNameError": "core.errors",
     "check_models": "papers.claims",
+    "choose": "report.ranking",
     "compare": "core.compare",
     "load_mechanism": "collect",
     "load_model": "catalog",
@@ -245,6 +247,8 @@ _SUBPACKAGES = (
         "exact",
         "export",
         "families",
+        "foreign",
+        "ledger",
         "papers",
         "report",
     ),

@@ -129,7 +129,7 @@ def _is_detour(one: Floats, two: Floats, whole: Floats) -> Mask:
     return found
 
 
-Weights_triples = NDArray[np.int64]
+Int64s = NDArray[np.int64]
 Index = NDArray[np.int64]
 
 BATCH = 1 << 20
@@ -143,7 +143,7 @@ def batches(count: int, width: int) -> Iterator[slice]:
         yield slice(start, start + size)
 
 
-def ranked(weights: Weights_triples) -> tuple[Weights_triples, Weights_triples]:
+def ranked(weights: Int64s) -> tuple[Int64s, Int64s]:
     """Return the distinct weights, rising, and the number of every weight among them."""
     weights = wholes("channel", weights, 2)
     values, codes = np.unique(weights, return_inverse=True)
@@ -161,7 +161,7 @@ class Triples:
         Those of :func:`ranked`.
     """
 
-    def __init__(self, values: Weights_triples, codes: Weights_triples) -> None:
+    def __init__(self, values: Int64s, codes: Int64s) -> None:
         self.values, self.codes = wholes("values", values, 1), wholes("codes", codes, 2)
         self.parts: list[tuple[Floats, Index]] = []
 

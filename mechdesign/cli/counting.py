@@ -66,9 +66,9 @@ def _count(options: argparse.Namespace) -> int:
     from mechdesign.data.data_set import data_set, opened_data
     from mechdesign.data.outputs import require_output
     from mechdesign.data.suffixes import MECHANISM, require_suffix
+    from mechdesign.export.messages import with_messages
     from mechdesign.report.count_file import count_file_of
     from mechdesign.report.counting import counting_operation
-    from mechdesign.report.messages import with_messages
 
     require_suffix(options.output, MECHANISM)
     mechanism = load_mechanism(options.mechanism)

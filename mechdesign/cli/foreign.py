@@ -10,9 +10,9 @@ from mechdesign.core.errors import ParameterError, printable
 from mechdesign.core.text import counted
 
 if TYPE_CHECKING:
-    from mechdesign.families.deployed.rappor_audit import Rappor
     from mechdesign.foreign.audit import ForeignAudit
     from mechdesign.foreign.channels import ForeignChannel
+    from mechdesign.foreign.rappor import Rappor
 
 RUNS = 20_000
 CONFIDENCE = 0.999
@@ -103,8 +103,8 @@ def _audit_program(options: argparse.Namespace) -> int:
 def _audit_file(options: argparse.Namespace) -> int:
     """Print the exact epsilon of the mechanism in a file."""
     from mechdesign.exact.decimals import epsilon_number
-    from mechdesign.families.deployed.rappor_audit import Rappor
     from mechdesign.foreign.files import read_foreign
+    from mechdesign.foreign.rappor import Rappor
 
     for name in OF_PROGRAMS:
         if getattr(options, name) is not None:

@@ -205,7 +205,7 @@ def _choose(options: argparse.Namespace) -> int:
     from mechdesign.data.intake import Intake
     from mechdesign.data.outputs import require_output
     from mechdesign.data.suffixes import MECHANISM, require_suffix
-    from mechdesign.families.mean import choose
+    from mechdesign.report.ranking import choose
 
     if options.ordered is not None:
         return _choose_ordered(options)

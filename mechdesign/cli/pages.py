@@ -120,7 +120,7 @@ def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.
     from mechdesign.core.errors import MechDesignError
     from mechdesign.data.copies import Copies, require_different
     from mechdesign.data.reader import open_table
-    from mechdesign.report.messages import with_messages
+    from mechdesign.export.messages import with_messages
     from mechdesign.report.page import Estimation
 
     names = [operation.name for operation in mechanism.operations()]

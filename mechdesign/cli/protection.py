@@ -29,7 +29,7 @@ def require_protection(where: str, mechanism: Mechanism, anyway: bool) -> None:
     What counts is the epsilon of all that the collector sees of a user.
     """
     from mechdesign.exact.decimals import probability_text
-    from mechdesign.report.disclosure import CERTAIN, WEAK, at_most, collected_levels
+    from mechdesign.export.disclosure import CERTAIN, WEAK, at_most, collected_levels
 
     epsilon, delta = collected_levels(mechanism)
     if delta > LEAKY:

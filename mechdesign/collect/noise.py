@@ -29,7 +29,7 @@ from mechdesign.exact.numbers import plain, shown
 from mechdesign.exact.randomness import TOTAL, Rng, bit_source, numpy_generator
 
 if TYPE_CHECKING:
-    from mechdesign.families.mean.means import MeanMechanism
+    from mechdesign.collect.reporting import CollectingMechanism
 
 Array = NDArray[np.float64]
 Client = Callable[[Array, Array, Rng], Array]
@@ -309,7 +309,7 @@ def tabulated(epsilon: Any, variance: Any) -> NumberNoise:
     )
 
 
-def randomizer(name: str, epsilon: float, low: float, high: float) -> MeanMechanism:
+def randomizer(name: str, epsilon: float, low: float, high: float) -> CollectingMechanism[Any]:
     """Return the mechanism for one number at one epsilon, with client, server, file and its own certificates.
 
     Raises
@@ -329,7 +329,7 @@ def randomizer(name: str, epsilon: float, low: float, high: float) -> MeanMechan
         raise MethodError(
             f"noise '{name}'", "is a table of variances without a client", "randomize with your own"
         )
-    build: Callable[..., MeanMechanism] | None = mechanism_type(name)  # type: ignore[assignment]
+    build: Callable[..., CollectingMechanism[Any]] | None = mechanism_type(name)  # type: ignore[assignment]
     assert build is not None  # a noise has the name of the type of its mechanism
     return build(epsilon, low, high)
 

@@ -295,7 +295,7 @@ PACKAGE = Path(__file__).resolve().parent.parent
 CALLERS = tuple(str(PACKAGE / "core" / name) for name in ("solve.py", "compare.py"))
 """Files that only call methods: errors do not come from there."""
 
-FAILURES_LONGEST = 400
+LONGEST_FAILURE = 400
 """Letters of an error's own text; some solvers print whole matrices."""
 
 
@@ -322,8 +322,8 @@ def failure_text(error: BaseException) -> str:
     """
     text = printable(" ".join(str(error).split()))
     line = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    if len(line) > FAILURES_LONGEST:
-        line = f"{line[:FAILURES_LONGEST]}..."
+    if len(line) > LONGEST_FAILURE:
+        line = f"{line[:LONGEST_FAILURE]}..."
     place = _place(error)
     return f"{line} (in {place})" if place else line
 

@@ -151,6 +151,69 @@ def installed_version() -> str:
         return "0.0.0"
 
 
+MERGED = """\
+audit.channel: audit.kary
+audit.classes: audit.composition audit.density
+audit.finding: audit.verdict
+audit.mass: audit.two_counts
+audit.metric: audit.pairs audit.triples
+collect.about: collect.sealed
+collect.attributes: collect.effect_transform collect.of_attributes collect.several_columns
+collect.base: collect.kinds collect.written
+collect.categories: collect.frequencies collect.report_counts collect.simplex
+collect.codec: collect.domain collect.labels
+collect.collecting: collect.operations
+collect.estimate: collect.frequency_estimate collect.mean_estimates
+collect.frequency_limits: collect.plausible collect.quantile_ends collect.sum_limits
+collect.intervals: collect.pearson
+collect.kary: collect.kary_draw
+collect.oracle: collect.moments collect.subset_sizes
+collect.reader: collect.door collect.label_clashes collect.report_gaps
+collect.recipes: collect.generator
+collect.score: collect.curves
+collect.server: collect.cell_counts collect.counts collect.damage collect.saved_counts
+core.errors: core.failures core.printable
+core.extensions: core.former_names core.lazy core.version
+core.forecast: core.remark
+core.parameters: core.describe
+core.problem: core.discovery core.method
+core.sensitivity: core.conflict core.kept core.prices
+core.solve: core.blas core.simulate
+core.tables: core.columns core.partitions
+core.text: core.encoding core.notebook
+core.values: core.types
+exact.decimals: exact.exact exact.numerals
+exact.draw.draws: exact.draw.heads
+exact.randomness: exact.keystream exact.weights
+exact.texts: exact.digits exact.exact_text
+families.contract.incentives: audit.incentives
+foreign.rappor: audit.rappor
+families.mean.means: collect.means
+families.mean.tally: collect.tally
+families.shuffle.amplification_bounds: audit.shuffled exact.foreseen
+families.shuffle.count_limits: collect.count_limits
+families.shuffle.kary_divergence: audit.shuffle_binary audit.shuffle_lattice
+families.shuffle.promise: collect.promise
+families.shuffle.shuffled: collect.shuffled
+families.shuffle.sum_divergence: audit.excess audit.shuffle_sums
+families.workload.enclosure: exact.enclosure
+foreign.audit: audit.foreign_audit audit.foreign_sums exact.magnitude
+foreign.black_box: audit.black_box audit.empirical
+foreign.channels: audit.foreign
+foreign.files: report.foreign report.foreign_csv
+foreign.program: report.process_group report.program
+ledger.account: audit.account
+ledger.collections: report.accounts
+ledger.ledger: report.ledger
+ledger.losses: audit.losses
+ledger.renyi_filter: audit.renyi_filter
+export.disclosure: collect.disclosure
+export.messages: collect.messages
+report.ranking: families.mean.ranking
+show.panels: collect.figures collect.interval_figures
+"""
+"""A module with those that it was made of or that it replaces."""
+
 FORMER = {
     "audit.covering": "families.marginals.covering_audit",
     "audit.exponential": "exact.exponential",
@@ -159,7 +222,7 @@ FORMER = {
     "audit.workload_bound": "families.workload.workload_bound",
     "core.cache": "work.cache",
     "core.cluster": "work.cluster",
-    "core.exact": "exact.exact",
+    "core.exact": "exact.decimals",
     "core.figure": "show.figure",
     "core.files": "work.files",
     "core.frames": "data.frames",
@@ -176,13 +239,18 @@ FORMER = {
     "mechanisms.events": "families.workload.event_release",
     "mechanisms.oracles": "families.marginals.oracles",
     "mechanisms.sets": "families.marginals.sets",
-    "mechanisms.shuffle.promise": "collect.promise",
+    "mechanisms.shuffle.promise": "families.shuffle.promise",
     "mechanisms.survey": "families.survey",
     "mechanisms.workload": "families.workload",
     "problems": "families",
     "report.draw": "show.draw",
     "report.reading": "data.reading",
     "report.writing": "data.writing",
+    **{
+        former: present
+        for present, *formers in (line.replace(":", "").split() for line in MERGED.splitlines())
+        for former in formers
+    },
 }
 """Names below ``mechdesign``, each with the present one."""
 

@@ -17,7 +17,7 @@ from mechdesign.data.intake import MISSING, MISSING_CATEGORY
 from mechdesign.exact.numbers import number_of_text
 
 if TYPE_CHECKING:
-    from mechdesign.report.messages import MessageReader
+    from mechdesign.export.messages import MessageReader
 
 Mask = NDArray[np.bool_]
 

@@ -10,7 +10,7 @@ from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import MethodError
 from mechdesign.export.address import origin_of
 from mechdesign.export.clients import ExportSettings, filled, header, javascript, plain_json, template
-from mechdesign.report.disclosure import is_certain, limit_for_respondents
+from mechdesign.export.disclosure import is_certain, limit_for_respondents
 
 TITLE = "A question with a private answer"
 

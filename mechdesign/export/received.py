@@ -9,8 +9,8 @@ from mechdesign.collect.base import Mechanism
 from mechdesign.collect.server import new_server
 from mechdesign.core.documents import parse_distinct
 from mechdesign.core.errors import DataError
+from mechdesign.export.messages import MessageReader
 from mechdesign.export.page import require_no_shuffler
-from mechdesign.report.messages import MessageReader
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,200}")
 RETRY = re.compile(r"[0-9a-f]{32}")

@@ -85,7 +85,7 @@ def exported_names() -> dict[str, Any]:
 
     Examples
     --------
-    >>> {"MeanChannel", "choose"} <= set(exported_names())
+    >>> {"MeanChannel", "shuffled"} <= set(exported_names())
     True
     """
     names: dict[str, Any] = {item.__name__: item for item in problem_classes().values()}

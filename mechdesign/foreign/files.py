@@ -29,9 +29,9 @@ from mechdesign.core.errors import DataError, MechDesignError, suggestion
 from mechdesign.core.text import counted, listed
 from mechdesign.exact.decimals import PLAIN_REMEDY, epsilon_number, is_plain_name, numeral
 from mechdesign.exact.numbers import frozen, shown
-from mechdesign.families.deployed.rappor_audit import Rappor
 from mechdesign.foreign.audit import exact_sum
 from mechdesign.foreign.channels import MOST_EXACT, ForeignChannel
+from mechdesign.foreign.rappor import Rappor
 from mechdesign.work.files import read_text
 
 Line = Sequence[str]

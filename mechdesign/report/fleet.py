@@ -22,8 +22,8 @@ from mechdesign.data.copies import Copies, CountedFile
 from mechdesign.data.data_set import STANDARD_INPUT
 from mechdesign.data.missing import MissingRule
 from mechdesign.data.reader import open_table
+from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import Counting, count_one, server_of
-from mechdesign.report.messages import with_messages
 from mechdesign.report.randomizing import randomize_one, seeded
 from mechdesign.work.cluster import merge_pieces, run_pieces
 from mechdesign.work.watch import Watch

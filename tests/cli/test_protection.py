@@ -14,8 +14,8 @@ from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
 from mechdesign.collect.kary import KaryChannel
 from mechdesign.export import export
+from mechdesign.export.disclosure import collected_levels, percent_sure
 from mechdesign.families.location import PlanarLaplace
-from mechdesign.report.disclosure import collected_levels, percent_sure
 from mechdesign.report.page.words import privacy_in_words
 from tests.support.clients import CLIENTS, MESSAGES
 

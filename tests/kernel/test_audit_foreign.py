@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
-from mechdesign.families.deployed.rappor_audit import Rappor
 from mechdesign.foreign.audit import exact_sums
 from mechdesign.foreign.black_box import attack_program
 from mechdesign.foreign.channels import ForeignChannel
+from mechdesign.foreign.rappor import Rappor
 
 
 def brute_ratio(rows: list[list[Fraction]]) -> Fraction:

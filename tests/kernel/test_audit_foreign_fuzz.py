@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.families.deployed import rappor_audit as rappor
-from mechdesign.families.deployed.rappor_audit import Rappor
+from mechdesign.foreign import rappor
 from mechdesign.foreign.audit import ForeignAudit, log_interval, power, power_above, power_below
 from mechdesign.foreign.channels import ForeignChannel
 from mechdesign.foreign.files import read_foreign
+from mechdesign.foreign.rappor import Rappor
 
 MANY = Context(prec=400, Emin=-(10**9), Emax=10**9)
 

@@ -10,7 +10,6 @@ from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.draw.compiled import compiled, loader
 from mechdesign.exact.draw.compiled.loops import loops, settle_bits
-from mechdesign.exact.draw.dense import dense_subsets, share_of
 from mechdesign.exact.draw.draws import bernoulli_words, packed_subsets
 from mechdesign.exact.randomness import TOTAL, NumpySource, bit_source
 from mechdesign.families.marginals.oracles import (
@@ -19,6 +18,7 @@ from mechdesign.families.marginals.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
+from mechdesign.families.marginals.oracles.dense import dense_subsets, share_of
 from mechdesign.families.mean import CensoringInterval, Duchi
 from tests.support.heads import decided
 

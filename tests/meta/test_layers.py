@@ -27,12 +27,14 @@ BELOW = {
     "audit": "core exact",
     "solvers": "core exact work",
     "collect": "core exact work data show audit solvers",
-    "families": "core exact work data show audit solvers collect",
+    "families": "core exact work data show audit solvers collect foreign",
     "catalog": "core exact work data show audit solvers collect families",
     "export": "core exact work data show audit solvers collect families",
-    "report": "core exact work data show audit solvers collect families catalog",
-    "papers": "core exact work data show audit solvers collect families catalog report",
-    "cli": "core exact work data show audit solvers collect families catalog export report papers",
+    "foreign": "core exact work data audit",
+    "ledger": "core exact work data show audit collect families",
+    "report": "core exact work data show audit solvers collect families catalog export foreign ledger",
+    "papers": "core exact work data show audit solvers collect families catalog export foreign ledger report",
+    "cli": "core exact work data show audit solvers collect families catalog export foreign ledger report papers",
 }
 ALLOWED = {layer: {layer, *below.split()} for layer, below in BELOW.items()}
 """What each layer may import; ``__init__`` and ``__main__`` stand above all of them.

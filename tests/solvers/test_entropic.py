@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from mechdesign.collect.effect_transform import EffectTransform, contrasts
+from mechdesign.collect.attributes import EffectTransform, contrasts
 from mechdesign.solvers.entropic import entropic_least_squares
 
 

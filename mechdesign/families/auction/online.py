@@ -15,6 +15,7 @@ import numpy as np
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.noise import randomizer
+from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, suggestion
 from mechdesign.core.forecast import Forecast
@@ -38,7 +39,6 @@ from mechdesign.families.auction.slot_rules import (
     units_above,
     units_below,
 )
-from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.show.figure import Figure
 
 
@@ -304,7 +304,7 @@ class OnlineAuction(Mechanism):
             raise DataError("tasks", f"{who} names a task twice", "name it once")
         return [self._place[name] for name in tasks]
 
-    def randomizer(self, low: float, high: float, noise: str = "laplace") -> MeanMechanism:
+    def randomizer(self, low: float, high: float, noise: str = "laplace") -> CollectingMechanism[Any]:
         """Return the mechanism for one task: it randomizes on a winner's device and estimates on the server.
 
         Each report spends epsilon: a winner that reports on several tasks spends it for each of them.

@@ -15,6 +15,7 @@ from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.noise import noise_of, randomizer
 from mechdesign.collect.recipes import rng_alone
+from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.fields import fields_of
@@ -33,7 +34,6 @@ from mechdesign.families.contract.menu_tables import (
     menu_figures,
     menu_operations,
 )
-from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
@@ -275,7 +275,7 @@ class ContractMenu(Mechanism):
         levels = self.items[numbers[buys], 0]
         return low + half + half * self.noise.randomize(centred, levels, self.seeded(rng))
 
-    def randomizer(self, item: int, low: float = 0.0) -> MeanMechanism:
+    def randomizer(self, item: int, low: float = 0.0) -> CollectingMechanism[Any]:
         """Return the local randomizer of one item as a mechanism of its own, for its buyers' devices."""
         level = float(self.items[integer("item", item, 0, len(self.items) - 1), 0])
         return randomizer(self.noise.name, level, low, low + self.terms.data_range)

@@ -29,7 +29,7 @@ from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import in_range, integer
 from mechdesign.exact.decimals import exact_number
 from mechdesign.exact.numbers import plain, shown
-from mechdesign.families.deployed.rappor_audit import Rappor
+from mechdesign.foreign.rappor import Rappor
 
 Law = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ small matrices.
 **Effects.**
 The debiased bits of an attribute, brought to the sum 1, have coordinates: 1, and one for each row of
 Helmert's basis. A product of coordinates over attributes is an unbiased estimate of that coordinate of the
-joint table (:mod:`mechdesign.collect.effect_transform`), and its mean over users is had like the
+joint table (:mod:`mechdesign.collect.attributes`), and its mean over users is had like the
 likelihood, from two parts of the attributes.
 """
 
@@ -26,7 +26,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.effect_transform import EffectTransform, contrasts
+from mechdesign.collect.attributes import EffectTransform, contrasts
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.families.joint.one_hot import keys
 

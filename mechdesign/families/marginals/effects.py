@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.effect_transform import EffectTransform, contrasts
+from mechdesign.collect.attributes import EffectTransform, contrasts
 from mechdesign.families.marginals.views import View
 
 Array = NDArray[np.float64]

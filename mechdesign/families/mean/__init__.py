@@ -10,8 +10,6 @@ floating-point reports leak): ``Laplace``, ``Piecewise``, ``Hybrid``, ``SquareWa
 from mechdesign.core.extensions import offered
 
 PROBLEMS: tuple[str, ...] = ("MeanInterval", "MeanChannel")
-EXPORTS = ("choose",)
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.mean.attribute_tables import AttributeAggregator as AttributeAggregator
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from mechdesign.families.mean.interval import MeanInterval as MeanInterval
     from mechdesign.families.mean.variance import VARIANCES as VARIANCES, WORST_VARIANCES as WORST_VARIANCES
     from mechdesign.families.mean.wave import Distribution as Distribution, SquareWave as SquareWave
-    from mechdesign.report.ranking import choose as choose
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
@@ -41,7 +38,6 @@ else:  # a type checker would take every unknown name for known
             "grid": "GridMean",
             "interval": "MeanInterval",
             "continuous": "Hybrid Laplace Piecewise",
-            "ranking": "choose",
             "variance": "VARIANCES WORST_VARIANCES",
             "wave": "Distribution SquareWave",
         },

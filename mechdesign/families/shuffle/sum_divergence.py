@@ -158,8 +158,6 @@ def excess(
     return found
 
 
-Doubles_shuffle_sums = NDArray[np.float64]
-
 MOST_USERS = 10**9
 """More users are not looked at: they only help, so that a bound for these holds for more as well."""
 
@@ -255,15 +253,13 @@ class Divergence:
         self.offset = 0.5 * self.coins - coins.first[group]
         self.start, self.size = coins.start[group], coins.size[group]
 
-    def _rest(self, pairs: int) -> tuple[Doubles_shuffle_sums, Doubles_shuffle_sums]:
+    def _rest(self, pairs: int) -> tuple[Doubles, Doubles]:
         """Return places and masses of M when there are ``pairs`` pairs."""
         if self.law.odds_rest == 0.0:
             return np.zeros(1), np.ones(1)
         return _spread(binomial_window(self.users - pairs, self.law.odds_rest, self.tail), PLACES)
 
-    def _points(
-        self, low: int, high: int, share: float, part: float
-    ) -> tuple[Doubles_shuffle_sums, Doubles_shuffle_sums]:
+    def _points(self, low: int, high: int, share: float, part: float) -> tuple[Doubles, Doubles]:
         """Return values of Y and their masses for a group of c from low to high.
 
         ``share`` is the mass of the group and ``part`` where its mean lies, from 0 to 1. The group is moved
@@ -279,10 +275,8 @@ class Divergence:
         halves = [share * (1.0 - part) * self.masses, share * part * self.masses]
         return np.concatenate(ends), np.concatenate(halves)
 
-    def _cost(self, pairs: int, rest: Doubles_shuffle_sums) -> Doubles_shuffle_sums:
-        cost: Doubles_shuffle_sums = (
-            0.5 * (self.less_one + 2.0) * pairs + self.law.rest * rest
-        ) / self.less_one
+    def _cost(self, pairs: int, rest: Doubles) -> Doubles:
+        cost: Doubles = (0.5 * (self.less_one + 2.0) * pairs + self.law.rest * rest) / self.less_one
         # Of a difference in ``rest`` the error is that of its parts.
         parts = (self.less_one + 2.0) * pairs + self.law.rest * (self.places.max() + pairs)
         cost -= 16.0 * UNIT * parts / self.less_one
@@ -319,7 +313,7 @@ def groups(window: Window, parts: float) -> list[tuple[int, int, float, float]]:
     return found
 
 
-def _spread(window: Window, parts: float) -> tuple[Doubles_shuffle_sums, Doubles_shuffle_sums]:
+def _spread(window: Window, parts: float) -> tuple[Doubles, Doubles]:
     """Return few places and masses that have the mean of the window's law and are spread at least as far.
 
     What the window leaves out below is put at 0, what it leaves out above at its end.

@@ -10,7 +10,7 @@ from mechdesign.collect.base import Mechanism
 from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.forecast import Forecast
-from mechdesign.report.disclosure import CERTAIN, WEAK, at_most, levels, one_in
+from mechdesign.export.disclosure import CERTAIN, WEAK, at_most, levels, one_in
 
 MOST_USERS = 10**12
 """More people than are alive: an error that needs more users cannot be reached."""

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mechdesign.collect.effect_transform import EffectTransform
+from mechdesign.collect.attributes import EffectTransform
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.penalized import foreseen_squares
 

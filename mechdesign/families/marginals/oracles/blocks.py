@@ -32,11 +32,11 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_epsilon
 from mechdesign.exact.draw.compiled import compiled
 from mechdesign.exact.draw.compiled.loops import of_parity
-from mechdesign.exact.draw.dense import dense_subsets, is_dense, share_of
 from mechdesign.exact.draw.draws import below_weight, digits, packed_subsets
 from mechdesign.exact.draw.packed import as_texts, member_counts, read_sets, set_sizes, width
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
+from mechdesign.families.marginals.oracles.dense import dense_subsets, is_dense, share_of
 from mechdesign.families.marginals.oracles.support import SupportOracle
 
 
