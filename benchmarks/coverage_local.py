@@ -31,7 +31,7 @@ from mechdesign.families.marginals.oracles import (
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
 from mechdesign.families.mean import AttributeSampling, Duchi, Harmony, Laplace
 from mechdesign.families.shuffle.promise import Promise
-from mechdesign.families.shuffle.shuffled import Shuffled
+from mechdesign.families.shuffle.shuffled_reports import Shuffled
 
 FEW = 5
 SIZES = (4, 100)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
-from mechdesign.families.shuffle.shuffled import Shuffled
+from mechdesign.families.shuffle.shuffled_reports import Shuffled
 
 
 def main() -> None:

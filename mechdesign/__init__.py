@@ -110,6 +110,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
     from mechdesign.families.mean import MeanChannel, MeanInterval
     from mechdesign.families.response import RandomizedResponse
     from mechdesign.families.shuffle import (
+        OutOfReachError,
         ShuffleAmplification,
         ShuffleCounting,
         ShuffleDistinct,
@@ -118,9 +119,8 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         ShuffleRange,
         ShuffleSum,
         ShuffleUniformity,
-        shuffled,
+        shuffled_reports as shuffled,
     )
-    from mechdesign.families.shuffle.promise import OutOfReachError
     from mechdesign.families.spectrum import (
         SpectrumChannel,
         SpectrumCloakDesign,
@@ -215,7 +215,6 @@ _HOMES = {
     "MissingPackageError": "core.errors",
     "Model": "catalog",
     "ModelFileError": "core.errors",
-    "OutOfReachError": "families.shuffle.promise",
     "Outcome": "core.problem",
     "ParameterError": "core.errors",
     "Problem": "core.problem",

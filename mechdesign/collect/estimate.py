@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,9 @@ from mechdesign.core.errors import printable
 from mechdesign.core.text import counted, json_object, listed, table
 from mechdesign.data.tidy import Columns, Tidy, tidy_columns
 from mechdesign.exact.texts import to_error
-from mechdesign.show.figure import Figure
-from mechdesign.show.panels import ANYTHING, interval_figures
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -291,7 +292,7 @@ class MeanEstimate(Estimated):
     population: bool = False
     limits: Limits | None = field(default=None, repr=False, compare=False)
     notes: tuple[str, ...] = ()
-    possible: tuple[Any, Any] = field(default=ANYTHING, repr=False, compare=False)
+    possible: tuple[Any, Any] = field(default=(-np.inf, np.inf), repr=False, compare=False)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return the ends of the confidence interval of this level in (0, 1).
@@ -303,6 +304,8 @@ class MeanEstimate(Estimated):
 
     def figures(self) -> list[Figure]:
         """Return the estimate with its interval."""
+        from mechdesign.show.panels import interval_figures
+
         title = f"Estimated mean of {counted(self.users, 'report')}"
         ends, possible = self.interval(), self.possible
         return interval_figures(
@@ -354,7 +357,7 @@ class AttributeMeans(ListedEstimate):
     population: bool = False
     limits: Limits | None = field(default=None, repr=False, compare=False)
     notes: tuple[str, ...] = ()
-    possible: tuple[Any, Any] = field(default=ANYTHING, repr=False, compare=False)
+    possible: tuple[Any, Any] = field(default=(-np.inf, np.inf), repr=False, compare=False)
 
     def _names(self) -> tuple[str, ...]:
         return self.names

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import PrivacyAudit, require_channel
+from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.collect.base import require_total
 from mechdesign.collect.categories import REMEDY, SINGULAR, FrequencyMechanism
 from mechdesign.collect.codec import Codes, Labels
@@ -24,7 +24,7 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, one_of, user_count
-from mechdesign.exact.randomness import BITS, TOTAL, BitSource
+from mechdesign.exact.randomness import BITS, TOTAL, BitSource, require_channel
 
 if TYPE_CHECKING:
     from mechdesign.collect.estimate import FrequencyEstimate

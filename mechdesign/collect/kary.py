@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import KaryWeights, PrivacyAudit, audit_channel, ordered_pairs, representative
+from mechdesign.audit.channel import KaryWeights, audit_channel, ordered_pairs, representative
+from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.collect.base import require_total
 from mechdesign.collect.categories import SINGULAR, FrequencyMechanism, reported_alike
 from mechdesign.collect.codec import Codes, Labels

@@ -31,7 +31,7 @@ from mechdesign.core.tables import Values
 from mechdesign.exact.randomness import BitSource
 
 if TYPE_CHECKING:
-    pass
+    from mechdesign.collect.estimate import FrequencyEstimate  # noqa: F401 (named in a text below)
 
 Moments = tuple[Fraction, ...]
 """E[N^r] for r from 0 to 4."""

@@ -194,7 +194,7 @@ families.shuffle.amplification_bounds: audit.shuffled exact.foreseen
 families.shuffle.count_limits: collect.count_limits
 families.shuffle.kary_divergence: audit.shuffle_binary audit.shuffle_lattice
 families.shuffle.promise: collect.promise
-families.shuffle.shuffled: collect.shuffled
+families.shuffle.shuffled_reports: collect.shuffled
 families.shuffle.sum_divergence: audit.excess audit.shuffle_sums
 families.workload.enclosure: exact.enclosure
 foreign.audit: audit.foreign_audit audit.foreign_sums exact.magnitude

@@ -114,7 +114,6 @@ def json_schema(problem_class: type[Problem]) -> dict[str, Any]:
     >>> json_schema(RandomizedResponse)["required"]
     ['prior', 'epsilon']
     """
-
     hints = get_type_hints(problem_class)
     generators: Generators = getattr(problem_class, "generators", {})
     fields = fields_of(problem_class)

@@ -1,6 +1,6 @@
 """What a parameter is worth: the derivative of the optimum, and the constraints that it pays for.
 
-The slope comes from the multipliers that prove the bound (:mod:`mechdesign.core.sensitivity`), where the method
+The slope comes from the multipliers that prove the bound (:class:`Prices`), where the method
 has them. The slopes to the left and to the right come from solving again nearby; they check the first, and
 they are all there is for a closed form. Where the two sides differ the optimum has a kink, and no single
 number is its derivative: then both are reported.

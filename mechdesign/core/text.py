@@ -14,8 +14,6 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
 
-import numpy as np
-
 from mechdesign.core.errors import printable
 from mechdesign.exact.texts import is_writable, rounded_text
 
@@ -293,6 +291,7 @@ def json_object(values: Mapping[str, Any]) -> dict[str, Any]:
 
     Examples
     --------
+    >>> import numpy as np
     >>> json_object({"value": np.array([0.5, np.nan])})
     {'value': [0.5, None]}
     """
@@ -309,6 +308,7 @@ def encode(value: Any) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> encode({"a": float("inf"), "b": np.array([1.0, 2.0]), "c": (1, None)})
     {'a': 'inf', 'b': [1.0, 2.0], 'c': [1, None]}
     >>> encode([Fraction(1, 4), Fraction(10) ** 400, 3**10000])
@@ -318,6 +318,8 @@ def encode(value: Any) -> Any:
         return value
     if hasattr(value, "as_json"):
         return encode(value.as_json())
+    import numpy as np
+
     if isinstance(value, np.ndarray):
         return encode(value.tolist())
     if isinstance(value, np.generic):

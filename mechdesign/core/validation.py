@@ -51,8 +51,8 @@ def in_range(
 def privacy_epsilon(value: Any, field: str = "epsilon") -> float:
     """Return epsilon >= 0 and finite; 0 is legal (the report says nothing about the input).
 
-    It may be stated in all ways of :func:`mechdesign.exact.decimals.exact_number`, and is kept as a double that
-    stands for no more than what was stated.
+    It may be stated in all ways of :func:`mechdesign.exact.decimals.exact_number`; what stays is a double
+    that stands for no more than what was stated.
     """
     if isinstance(value, float) and math.isinf(value) and value > 0:
         raise ParameterError(field, "is infinite, which means no privacy", "give a finite number")

@@ -95,15 +95,15 @@ def changed(value: Value, /, **fields: Any) -> Value:
 
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # the default of a type variable: in `typing` from Python 3.13 on
+    from typing_extensions import (
+        TypeVar as DefaultTypeVar,  # the default of a type variable: in `typing` from Python 3.13 on
+    )
 
     from mechdesign.core.guarantee import Proof
 
-    MechanismT_co = TypeVar("MechanismT_co", covariant=True, default=Any)
-    EstimateT_co = TypeVar("EstimateT_co", covariant=True, default="Estimate")
+    MechanismT_co = DefaultTypeVar("MechanismT_co", covariant=True, default=Any)
+    EstimateT_co = DefaultTypeVar("EstimateT_co", covariant=True, default="Estimate")
 else:
-    from typing import TypeVar
-
     MechanismT_co = TypeVar("MechanismT_co", covariant=True)
     EstimateT_co = TypeVar("EstimateT_co", covariant=True)
 

@@ -1,19 +1,24 @@
 """Clients in other languages, made from a mechanism: a layer above the toolkit, below the command line."""
 
-from mechdesign.export.clients import ExportSettings
-from mechdesign.export.exporting import KINDS, export
-from mechdesign.export.received import Receiver
-from mechdesign.export.schemas import schema
-from mechdesign.export.vectors import vectors
-from mechdesign.export.verify import ExportCheck, compare_export
+from mechdesign.core.extensions import offered
 
-__all__ = [
-    "KINDS",
-    "ExportCheck",
-    "ExportSettings",
-    "Receiver",
-    "compare_export",
-    "export",
-    "schema",
-    "vectors",
-]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mechdesign.export.clients import ExportSettings as ExportSettings
+    from mechdesign.export.exporting import KINDS as KINDS, export as export
+    from mechdesign.export.received import Receiver as Receiver
+    from mechdesign.export.schemas import schema as schema
+    from mechdesign.export.vectors import vectors as vectors
+    from mechdesign.export.verify import ExportCheck as ExportCheck, compare_export as compare_export
+else:  # a type checker would take every unknown name for known
+    __all__, __getattr__, __dir__ = offered(
+        __name__,
+        {
+            "clients": "ExportSettings",
+            "exporting": "KINDS export",
+            "received": "Receiver",
+            "schemas": "schema",
+            "vectors": "vectors",
+            "verify": "ExportCheck compare_export",
+        },
+    )

@@ -95,7 +95,7 @@ def collected_levels(mechanism: Mechanism) -> tuple[float | None, float]:
     --------
     >>> from mechdesign.families.mean import Duchi
     >>> from mechdesign.families.shuffle.promise import Promise
-    >>> from mechdesign.families.shuffle.shuffled import Shuffled
+    >>> from mechdesign.families.shuffle.shuffled_reports import Shuffled
     >>> local = Duchi(4.0)
     >>> collected_levels(local), collected_levels(Shuffled(local, Promise(100_000, 0.5, 1e-6)))
     ((4.0, 0.0), (0.5, 1e-06))

@@ -14,7 +14,7 @@ from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.guarantee import Exact, Guarantee, Proof
 from mechdesign.core.values import changed
 from mechdesign.exact.decimals import probability_text, written_number
-from mechdesign.families.shuffle.shuffled import Shuffled
+from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.ledger.account import Collected, Total, total
 
 PROPERTY = "privacy"

@@ -10,7 +10,7 @@ from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
 from mechdesign.collect.reader import alphabets_of, clashes_in, clashes_note
 from mechdesign.families.shuffle.promise import Promise
-from mechdesign.families.shuffle.shuffled import Shuffled
+from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from tests.contract.test_every_mechanism import KINDS, made
 
 PAIRS = [

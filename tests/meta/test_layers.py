@@ -33,8 +33,10 @@ BELOW = {
     "foreign": "core exact work data audit",
     "ledger": "core exact work data show audit collect families",
     "report": "core exact work data show audit solvers collect families catalog export foreign ledger",
-    "papers": "core exact work data show audit solvers collect families catalog export foreign ledger report",
-    "cli": "core exact work data show audit solvers collect families catalog export foreign ledger report papers",
+    "papers": "core exact work data show audit solvers collect families catalog foreign ledger report",
+    "cli": (
+        "core exact work data show audit solvers collect families catalog export foreign ledger report papers"
+    ),
 }
 ALLOWED = {layer: {layer, *below.split()} for layer, below in BELOW.items()}
 """What each layer may import; ``__init__`` and ``__main__`` stand above all of them.

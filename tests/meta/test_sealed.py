@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.channel import PrivacyAudit
+from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.collect.codec import Labels
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.problem import Problem

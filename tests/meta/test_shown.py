@@ -40,7 +40,7 @@ from mechdesign.families.mean import (
 )
 from mechdesign.families.shuffle import BatchShuffler
 from mechdesign.families.shuffle.promise import Promise
-from mechdesign.families.shuffle.shuffled import Shuffled
+from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.families.spectrum import SpectrumCloak, SpectrumDatabase, SpectrumUser
 from mechdesign.families.survey import Question, Survey
 from tests.support.failures import assert_each

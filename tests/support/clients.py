@@ -29,7 +29,7 @@ from mechdesign.families.marginals.oracles import (
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse
 from mechdesign.families.mean import AttributeSampling, CensoringInterval, DiscretePiecewise, Duchi, Harmony
 from mechdesign.families.shuffle.promise import Promise
-from mechdesign.families.shuffle.shuffled import Shuffled
+from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.families.survey import Question, Survey
 from mechdesign.families.survey.ordered_part import OrderedPart
 from mechdesign.families.survey.parts import NumberPart, SetPart, TablePart

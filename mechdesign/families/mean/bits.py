@@ -34,7 +34,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from mechdesign.audit.channel import PrivacyAudit, audit_channel
+from mechdesign.audit.channel import audit_channel
+from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.collect.base import require_total
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.intervals import BinomialLimits

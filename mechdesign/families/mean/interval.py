@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from mechdesign.audit.channel import PrivacyAudit, audit_channel
+from mechdesign.audit.channel import audit_channel
+from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.fields import Kept, checked, choice, delta_field, epsilon_field, frozen_problem, whole

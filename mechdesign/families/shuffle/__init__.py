@@ -42,7 +42,7 @@ PROBLEMS: tuple[str, ...] = (
     "ShuffleSum",
     "ShuffleUniformity",
 )
-EXPORTS = ("shuffled",)
+EXPORTS = ("OutOfReachError", "shuffled")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from mechdesign.families.shuffle.local_budget import ShuffleLocalBudget as ShuffleLocalBudget
     from mechdesign.families.shuffle.parity import DistinctParity as DistinctParity
     from mechdesign.families.shuffle.presence import Cnt2M as Cnt2M, HistMM as HistMM
+    from mechdesign.families.shuffle.promise import OutOfReachError as OutOfReachError
     from mechdesign.families.shuffle.protocol import Protocol as Protocol
     from mechdesign.families.shuffle.pure import CntPURE as CntPURE
     from mechdesign.families.shuffle.pure_digits import RSumPURE as RSumPURE
@@ -83,6 +84,7 @@ else:  # a type checker would take every unknown name for known
             "codewords": "PRHR",
             "counting": "ShuffleCounting",
             "design": "shuffled",
+            "promise": "OutOfReachError",
             "digits": "RSumRM",
             "distinct": "ShuffleDistinct",
             "dummies": "CntBN HistDump",

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import PrivacyAudit, audit_channel
+from mechdesign.audit.channel import audit_channel
+from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import SEED, Column, Operation, Settings
 from mechdesign.core.certificate import Certificate

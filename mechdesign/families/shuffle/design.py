@@ -27,7 +27,7 @@ from mechdesign.core.values import changed
 from mechdesign.families.shuffle.amplification_bounds import MARGIN, MOST_INPUTS, largest_local
 from mechdesign.families.shuffle.judge import bracket
 from mechdesign.families.shuffle.promise import Promise
-from mechdesign.families.shuffle.shuffled import Shuffled
+from mechdesign.families.shuffle.shuffled_reports import Shuffled
 
 LARGEST = 40.0
 """Larger local epsilons are not looked at."""

@@ -31,7 +31,7 @@ from mechdesign.families.shuffle.judge import (
 )
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.randomizers import KnownRandomizer, randomizer_of
-from mechdesign.families.shuffle.shuffled import Shuffled
+from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.families.shuffle.shuffling import (
     ATTACK_WITHIN,
     Shuffling,

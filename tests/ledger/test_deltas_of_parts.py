@@ -18,7 +18,7 @@ from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.mean import AttributeSampling, Duchi
 from mechdesign.families.mean.grid import GridMean
 from mechdesign.families.shuffle.promise import Promise
-from mechdesign.families.shuffle.shuffled import Shuffled
+from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.families.survey.parts import NumberPart, TablePart
 from mechdesign.families.survey.questions import Question, Questions
 from mechdesign.families.survey.survey import Survey

@@ -19,7 +19,7 @@ from mechdesign.families.joint import JointResponse
 from mechdesign.families.mean import AttributeSampling, CensoringInterval, Duchi, Laplace
 from mechdesign.families.shuffle import CntRR
 from mechdesign.families.shuffle.promise import Promise
-from mechdesign.families.shuffle.shuffled import Shuffled, known_randomizer
+from mechdesign.families.shuffle.shuffled_reports import Shuffled, known_randomizer
 from tests.support.clients import CLIENTS
 
 PROMISE = Promise(10_000, 0.5, 1e-6)
