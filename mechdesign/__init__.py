@@ -119,7 +119,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares these with w
         ShuffleRange,
         ShuffleSum,
         ShuffleUniformity,
-        shuffled_reports as shuffled,
+        shuffled,
     )
     from mechdesign.families.spectrum import (
         SpectrumChannel,

@@ -304,7 +304,7 @@ def _build(options: argparse.Namespace) -> int:
 
 def _shuffled(problem: Problem, method: str | None, given: Mapping[str, Any]) -> ShuffledDesign:
     """Return the design for a central guarantee; its family is imported only when it is asked for."""
-    from mechdesign.families.shuffle import shuffled_reports as shuffled
+    from mechdesign.families.shuffle import shuffled
 
     return shuffled(problem, method=method, **given)
 
