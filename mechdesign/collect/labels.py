@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.sealed import Sealed
-from mechdesign.core.columns import array_of, dimensions_of
+from mechdesign.core.columns import array_of, dimensions_of, gap_remedy, is_gap, is_report
 from mechdesign.core.errors import DataError, ParameterError, RowError, suggestion
 from mechdesign.core.tables import Coded
 from mechdesign.core.text import counted
@@ -133,16 +133,15 @@ class Labels(Sealed):
         value = array[row].item() if isinstance(array[row], np.generic) else array[row]
         count = int(wrong.sum())
         more = f" ({count} such values)" if count > 1 else ""
-        if value is None or value != value:
-            is_report = what.startswith(("reports", "messages"))
-            remedy = "use what randomize returned" if is_report else "omit users without a value"
-            raise RowError(what, row, f"is missing{more}", remedy)
-        raise RowError(what, row, f"unknown category {value!r}{more}", self._remedy(value))
+        if is_gap(value):
+            raise _missing(what, row, more)
+        hint = "" if is_report(what) else missing_hint(value)
+        raise RowError(what, row, f"unknown category {value!r}{more}", self._remedy(value, hint))
 
-    def _remedy(self, value: Any) -> str:
-        """Return what to do about a value that is not a category."""
+    def _remedy(self, value: Any, missing: str) -> str:
+        """Return what to do about a value that is not a category, or stands for a missing one."""
         if self.names is None:
-            return f"give integers from 0 to {self.size - 1}{missing_hint(value)}"
+            return f"give integers from 0 to {self.size - 1}{missing}"
         text = str(value)
         whole = WHOLE_NUMBER.fullmatch(text)
         if whole and whole.group(1) in self.names:
@@ -150,7 +149,7 @@ class Labels(Sealed):
         if not isinstance(value, str) and text in self.names:
             return f"give strings: '{text}'"
         hint = suggestion(text, self.names)
-        return hint if hint.startswith("did you mean") else f"{hint}{missing_hint(value)}"
+        return hint if hint.startswith("did you mean") else f"{hint}{missing}"
 
     def decode(self, codes: Codes) -> NDArray[Any]:
         """Return the categories of the given numbers, as names where there are names."""
@@ -170,10 +169,16 @@ def _is_plain_integer(text: str) -> bool:
     return WHOLE_NUMBER.fullmatch(text) is not None and str(int(text.split(".")[0])) == text
 
 
+def _missing(what: str, row: int, more: str = "") -> RowError:
+    return RowError(what, row, f"is missing{more}", gap_remedy(what, "omit users without a value"))
+
+
 def _numbers_from_text(array: NDArray[Any], what: str) -> NDArray[Any]:
     """Return the integers that texts such as ``3`` or ``3.0`` stand for."""
     numbers: list[float] = []
     for row, value in enumerate(array.tolist()):
+        if is_gap(value):
+            raise _missing(what, row)
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
             raise RowError(what, row, f"{value!r} is not a number", "remove or recode it")
         if isinstance(value, str):
