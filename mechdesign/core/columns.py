@@ -63,7 +63,11 @@ def array_of(values: Any, what: str) -> NDArray[Any]:
 def _texts_with_gaps(values: Any, array: NDArray[Any]) -> NDArray[Any]:
     """Return texts with None where numpy has written ``nan`` for an entry that is not a text."""
     gaps = [not isinstance(value, str) and is_gap(value) for value in values]
-    return np.where(gaps, None, array.astype(object)) if any(gaps) else array
+    if not any(gaps):
+        return array
+    texts = array.astype(object)
+    texts[gaps] = None
+    return texts
 
 
 def is_gap(value: Any) -> bool:
@@ -71,7 +75,7 @@ def is_gap(value: Any) -> bool:
 
     Examples
     --------
-    >>> is_gap(None), is_gap(float("nan")), is_gap(np.datetime64("NaT")), is_gap(0), is_gap("")
+    >>> is_gap(None), is_gap(float("nan")), is_gap(np.datetime64("NaT", "D")), is_gap(0), is_gap("")
     (True, True, True, False, False)
     """
     if value is None:

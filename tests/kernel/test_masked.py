@@ -153,7 +153,7 @@ GAPS = [
     None,
     float("nan"),
     np.float32("nan"),
-    np.datetime64("NaT"),
+    np.datetime64("NaT", "D"),
     Decimal("nan"),
     pd.NA,
     pd.NaT,
