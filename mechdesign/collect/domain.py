@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.columns import array_of, dimensions_of, gap_remedy, is_gap, is_report
+from mechdesign.core.columns import array_of, dimensions_of, gap_remedy, is_gap, names_reports
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.tables import Coded
 from mechdesign.core.text import outside_text, range_text
@@ -158,7 +158,7 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
             if is_gap(value):
                 raise RowError(what, row, "is missing", gap_remedy(what, "omit users without a value"))
             remedy = f"correct or omit the row{missing_hint(value)}"
-            remedy = "use what randomize returned" if is_report(what) else remedy
+            remedy = "use what randomize returned" if names_reports(what) else remedy
             raise RowError(what, row, f"{shown(value)} is not a number", remedy)
         numbers[place] = found
     return numbers.reshape(raw.shape)

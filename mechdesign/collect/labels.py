@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.sealed import Sealed
-from mechdesign.core.columns import array_of, dimensions_of, gap_remedy, is_gap, is_report
+from mechdesign.core.columns import array_of, dimensions_of, gap_remedy, is_gap, names_reports
 from mechdesign.core.errors import DataError, ParameterError, RowError, suggestion
 from mechdesign.core.tables import Coded
 from mechdesign.core.text import counted
@@ -135,7 +135,7 @@ class Labels(Sealed):
         more = f" ({count} such values)" if count > 1 else ""
         if is_gap(value):
             raise _missing(what, row, more)
-        hint = "" if is_report(what) else missing_hint(value)
+        hint = "" if names_reports(what) else missing_hint(value)
         raise RowError(what, row, f"unknown category {value!r}{more}", self._remedy(value, hint))
 
     def _remedy(self, value: Any, missing: str) -> str:

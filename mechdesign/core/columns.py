@@ -100,10 +100,10 @@ def gap_remedy(what: str, remedy: str) -> str:
     >>> gap_remedy("answers", "omit it"), gap_remedy("reports", "omit it")
     ('omit it', 'a report is never empty: use what randomize returned')
     """
-    return UNTOUCHED if is_report(what) else remedy
+    return UNTOUCHED if names_reports(what) else remedy
 
 
-def is_report(what: str) -> bool:
+def names_reports(what: str) -> bool:
     """Return whether data with this name in errors are reports."""
     return what.startswith(("reports", "messages"))
 
