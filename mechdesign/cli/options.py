@@ -17,6 +17,10 @@ FINE, MISMATCH, BAD_INPUT = 0, 1, 2
 NARROW = partial(argparse.HelpFormatter, width=80)
 
 
+NEGATIVE = re.compile(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:/\d+)?\Z", re.ASCII)
+"""Negative numbers as options take them: with an exponent, or a fraction."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line.
 
@@ -26,6 +30,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=NARROW, **settings)
+        self._negative_number_matcher = NEGATIVE  # that of argparse takes -1e-9 for an option
 
     def format_help(self) -> str:
         """Return the help, as wide as the terminal."""
@@ -38,8 +43,21 @@ class Parser(argparse.ArgumentParser):
         if wrong:
             known = re.findall(r"[\w-]+", wrong.group(2))
             message = f"no '{wrong.group(1)}'; {suggestion(wrong.group(1), known)}"
+        unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)
+        hint = suggestion(unknown.group(1), sorted(_option_names(self))) if unknown else ""
+        if hint.startswith("did you mean"):
+            message = f"{message}; {hint}"
         end = "" if message.endswith("?") else f"; see {self.prog} --help"
         self.exit(BAD_INPUT, f"{self.prog}: {message}{end}\n")
+
+
+def _option_names(parser: argparse.ArgumentParser) -> set[str]:
+    """Return the names of the options of a parser and of its commands."""
+    names = {name for action in parser._actions for name in action.option_strings}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            names |= set().union(*map(_option_names, action.choices.values()))
+    return names
 
 
 class AddCommand(Protocol):

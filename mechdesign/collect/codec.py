@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
 from mechdesign.core.errors import DataError, ParameterError, RowError, suggestion
-from mechdesign.core.tables import Coded, array_of, dimensions_of
+from mechdesign.core.tables import Coded, array_of, dimensions_of, gap_remedy, is_gap, names_reports
 from mechdesign.core.text import counted, outside_text, range_text
 from mechdesign.core.validation import finite_array, number
 from mechdesign.core.values import frozen_value, kept
@@ -138,16 +138,15 @@ class Labels(Sealed):
         value = array[row].item() if isinstance(array[row], np.generic) else array[row]
         count = int(wrong.sum())
         more = f" ({count} such values)" if count > 1 else ""
-        if value is None or value != value:
-            is_report = what.startswith(("reports", "messages"))
-            remedy = "use what randomize returned" if is_report else "omit users without a value"
-            raise RowError(what, row, f"is missing{more}", remedy)
-        raise RowError(what, row, f"unknown category {value!r}{more}", self._remedy(value))
+        if is_gap(value):
+            raise _missing(what, row, more)
+        hint = "" if names_reports(what) else missing_hint(value)
+        raise RowError(what, row, f"unknown category {value!r}{more}", self._remedy(value, hint))
 
-    def _remedy(self, value: Any) -> str:
-        """Return what to do about a value that is not a category."""
+    def _remedy(self, value: Any, missing: str) -> str:
+        """Return what to do about a value that is not a category, or stands for a missing one."""
         if self.names is None:
-            return f"give integers from 0 to {self.size - 1}{missing_hint(value)}"
+            return f"give integers from 0 to {self.size - 1}{missing}"
         text = str(value)
         whole = WHOLE_NUMBER.fullmatch(text)
         if whole and whole.group(1) in self.names:
@@ -155,7 +154,7 @@ class Labels(Sealed):
         if not isinstance(value, str) and text in self.names:
             return f"give strings: '{text}'"
         hint = suggestion(text, self.names)
-        return hint if hint.startswith("did you mean") else f"{hint}{missing_hint(value)}"
+        return hint if hint.startswith("did you mean") else f"{hint}{missing}"
 
     def decode(self, codes: Codes) -> NDArray[Any]:
         """Return the categories of the given numbers, as names where there are names."""
@@ -175,10 +174,16 @@ def _is_plain_integer(text: str) -> bool:
     return WHOLE_NUMBER.fullmatch(text) is not None and str(int(text.split(".")[0])) == text
 
 
+def _missing(what: str, row: int, more: str = "") -> RowError:
+    return RowError(what, row, f"is missing{more}", gap_remedy(what, "omit users without a value"))
+
+
 def _numbers_from_text(array: NDArray[Any], what: str) -> NDArray[Any]:
     """Return the integers that texts such as ``3`` or ``3.0`` stand for."""
     numbers: list[float] = []
     for row, value in enumerate(array.tolist()):
+        if is_gap(value):
+            raise _missing(what, row)
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
             raise RowError(what, row, f"{value!r} is not a number", "remove or recode it")
         if isinstance(value, str):
@@ -327,7 +332,10 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
         found = number_of_text(value) if isinstance(value, str) else _number(value)
         if found is None:
             row = place // raw.shape[1] if raw.ndim == 2 else place
+            if is_gap(value):
+                raise RowError(what, row, "is missing", gap_remedy(what, "omit users without a value"))
             remedy = f"correct or omit the row{missing_hint(value)}"
+            remedy = "use what randomize returned" if names_reports(what) else remedy
             raise RowError(what, row, f"{shown(value)} is not a number", remedy)
         numbers[place] = found
     return numbers.reshape(raw.shape)

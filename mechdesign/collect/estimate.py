@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+COARSE = 2.0**-40
+"""The width of an interval, as a part of its ends, below which the rounding of these ends matters."""
+
 
 @dataclass(frozen=True)
 class Estimated(Tidy):
@@ -54,7 +57,7 @@ class Estimated(Tidy):
 
         limits: Limits = getattr(self, "limits", None) or NormalLimits(self.standard_error)
         down, up = limits.distances(tail_of(level, together))
-        return self.value - down, self.value + up
+        return _outward(self.value - down, self.value + up, down + up)
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return the ends of confidence intervals of this level in (0, 1)."""
@@ -374,3 +377,22 @@ class AttributeMeans(ListedEstimate):
         """Return the estimates with their intervals."""
         title = f"Estimated means of {counted(self.users, 'report')}"
         return self._drawn(title, "attribute", "mean", bars=False, possible=self.possible)
+
+
+def _outward(low: Any, high: Any, width: Any) -> tuple[Any, Any]:
+    """Return the ends of intervals, the next doubles outside where doubles are too coarse for their width.
+
+    Examples
+    --------
+    >>> _outward(0.25, 0.75, 0.5)
+    (0.25, 0.75)
+    >>> ends = _outward(1e16, 1e16, 0.05)
+    >>> [end - 1e16 for end in map(float, ends)]
+    [-2.0, 2.0]
+    """
+    largest = np.maximum(np.abs(low), np.abs(high))
+    coarse = np.isfinite(largest) & (np.asarray(width) > 0.0) & (largest * COARSE > width)
+    if not np.any(coarse):
+        return low, high
+    down, up = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+    return np.where(coarse, down, low), np.where(coarse, up, high)

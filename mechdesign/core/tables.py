@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Protocol
 
 import numpy as np
@@ -156,6 +157,7 @@ def regrouped(blocks: Iterable[Block], multiple: int) -> Iterator[Block]:
 
 
 REMEDY = "leave such rows out: values[~mask]"
+UNTOUCHED = "a report is never empty: use what randomize returned"
 
 Mask = NDArray[np.bool_]
 
@@ -195,7 +197,58 @@ def array_of(values: Any, what: str) -> NDArray[Any]:
         raise _not_a_list(what, f"a {type(values).__name__}", "give a list: list(...)")
     if isinstance(values, (dict, set, frozenset)):
         raise _not_a_list(what, f"a {type(values).__name__}", "give a list in the order of the users")
-    return np.asarray(values)
+    array = np.asarray(values)
+    if array.dtype.kind == "U" and array.ndim == 1 and "nan" in array:
+        return _texts_with_gaps(values, array)
+    return array
+
+
+def _texts_with_gaps(values: Any, array: NDArray[Any]) -> NDArray[Any]:
+    """Return texts with None where numpy has written ``nan`` for an entry that is not a text."""
+    gaps = [not isinstance(value, str) and is_gap(value) for value in values]
+    if not any(gaps):
+        return array
+    texts = array.astype(object)
+    texts[gaps] = None
+    return texts
+
+
+def is_gap(value: Any) -> bool:
+    """Return whether an entry of a column stands for no value: None, NaN, NaT, what is masked, pandas' NA.
+
+    Examples
+    --------
+    >>> is_gap(None), is_gap(float("nan")), is_gap(np.datetime64("NaT", "D")), is_gap(0), is_gap("")
+    (True, True, True, False, False)
+    """
+    if value is None:
+        return True
+    if isinstance(value, (str, int)):
+        return False
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and value is pandas.NA:
+        return True
+    if isinstance(value, (float, Decimal, np.generic)) or (pandas is not None and value is pandas.NaT):
+        return bool(value != value)
+    return _has_mask(value)
+
+
+def gap_remedy(what: str, remedy: str) -> str:
+    """Return what to do about a missing entry: of a report, use the one that was made.
+
+    Reports that are left out by their value make estimates wrong.
+
+    Examples
+    --------
+    >>> gap_remedy("answers", "omit it"), gap_remedy("reports", "omit it")
+    ('omit it', 'a report is never empty: use what randomize returned')
+    """
+    return UNTOUCHED if names_reports(what) else remedy
+
+
+def names_reports(what: str) -> bool:
+    """Return whether data with this name in errors are reports."""
+    return what.startswith(("reports", "messages"))
 
 
 def _not_a_list(what: str, value: str, remedy: str) -> DataError:
@@ -217,7 +270,7 @@ def require_no_mask(values: Any, what: str) -> None:
     if mask is not None and mask.any():
         count = int(mask.sum())
         more = f" ({count} such rows here)" if count > 1 else ""
-        raise RowError(what, int(np.argmax(mask)), f"is missing{more}", REMEDY)
+        raise RowError(what, int(np.argmax(mask)), f"is missing{more}", gap_remedy(what, REMEDY))
 
 
 def mask_of(values: Any) -> Mask | None:

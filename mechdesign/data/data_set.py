@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.data.folders import require_complete
+from mechdesign.data.folders import require_complete, require_not_in_part
 from mechdesign.data.formats import Letters, require_text
 from mechdesign.data.missing import MissingRule
 from mechdesign.data.reader import open_table
@@ -68,6 +68,7 @@ def data_set(given: Sequence[str], counts: bool = False) -> list[str]:
             found.append(name)
     if found.count(STANDARD_INPUT) > 1:
         raise ParameterError(STANDARD_INPUT, "is named twice", "name it once")
+    require_not_in_part(path for path in found if path != STANDARD_INPUT)
     return found
 
 
@@ -76,6 +77,7 @@ def count_set(given: Sequence[str]) -> list[str]:
     found: list[str] = []
     for name in given:
         if os.path.isdir(name):
+            require_complete(name)
             here = sorted(path for path in glob.glob(os.path.join(glob.escape(name), f"*{COUNTS}")))
             if not here:
                 raise ParameterError(name, "is a folder without count files", f"their names end in {COUNTS}")
@@ -86,9 +88,9 @@ def count_set(given: Sequence[str]) -> list[str]:
 
 
 def _in_folder(folder: str, counts: bool) -> list[str]:
-    require_complete(folder)
     known, found = (*DATA, *JSON_LINES), []
     for place, folders, names in os.walk(folder):
+        require_complete(place)
         folders[:] = sorted(name for name in folders if name[0] not in "._")
         for name in sorted(name for name in names if name[0] not in "._"):
             path, suffix = os.path.join(place, name), Path(name).suffix.lower()

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -53,14 +53,41 @@ def whole_folder(folder: str) -> Iterator[Path]:
 
 def require_complete(folder: str) -> None:
     """Raise ParameterError for a folder into which a command that was ended has moved a part of its files."""
-    for path in sorted(Path(folder).glob(f"{LIST}*")):
-        names = _names(path)
-        there = sum((Path(folder) / name).exists() for name in names)
-        raise ParameterError(
-            folder,
-            f"a command ended while it moved {len(names)} files here, of which {there} are there",
-            f"run it again with --force, or see to the files and remove {path.name}",
-        )
+    for path in _lists(Path(folder)):
+        raise _half(folder, path, _names(path))
+
+
+def require_not_in_part(files: Iterable[str]) -> None:
+    """Raise ParameterError for a file of a folder that is not complete, also where it is named alone.
+
+    A pattern names the files that are there, not those that have not come.
+    """
+    known: dict[Path, list[tuple[Path, set[str]]]] = {}
+    for name in files:
+        place = Path(os.path.abspath(name))
+        for folder in place.parents:
+            if folder not in known:
+                known[folder] = [(path, set(_names(path))) for path in _lists(folder)]
+            for path, names in known[folder]:
+                if place.relative_to(folder).as_posix() in names:
+                    raise _half(name, path, names)
+
+
+def _lists(folder: Path) -> list[Path]:
+    """Return the lists of files that are in a folder."""
+    try:
+        return sorted(folder.glob(f"{LIST}*"))
+    except OSError:  # a folder above that may not be read
+        return []
+
+
+def _half(where: str, path: Path, names: Collection[str]) -> ParameterError:
+    there = sum((path.parent / name).exists() for name in names)
+    return ParameterError(
+        where,
+        f"a command ended while it moved {len(names)} files here, of which {there} are there",
+        f"run it again with --force, or see to the files and remove {path.name}",
+    )
 
 
 def _renamed(work: Path, target: Path) -> bool:

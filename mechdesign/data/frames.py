@@ -8,7 +8,6 @@ has one kind of frame only, and needs pyarrow on either side. Nothing here is im
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError, suggestion
-from mechdesign.core.tables import ROWS, Block, Coded, Values, mask_of
+from mechdesign.core.tables import ROWS, Block, Coded, Values, is_gap
 
 if TYPE_CHECKING:
     from mechdesign.data.missing import MissingRule
@@ -181,7 +180,7 @@ class FrameTable:
         values = column.to_list()
         if isinstance(kind, narwhals.Boolean) and not missing.any():
             return np.array(values, dtype=np.bool_), missing
-        return _objects(values), missing | np.array([_is_missing(value) for value in values], dtype=np.bool_)
+        return _objects(values), missing | np.array([is_gap(value) for value in values], dtype=np.bool_)
 
     def like(self, columns: Mapping[str, Values], in_order: bool) -> Any:
         """Return columns as the same kind of frame; as a series when it was one and there is one column.
@@ -202,18 +201,6 @@ class FrameTable:
     def _is_alone(self, columns: Mapping[str, Any]) -> bool:
         """Whether a column is given back as a series."""
         return self.is_series and len(columns) == 1
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether an entry of a column of objects is none: NaN among texts, pandas' own word."""
-    if value is None:
-        return True
-    if isinstance(value, float):
-        return value != value
-    if (mask := mask_of(value)) is not None and mask.any():
-        return True
-    pandas = sys.modules.get(PANDAS)
-    return pandas is not None and value is pandas.NA
 
 
 def _coded(texts: Sequence[Any]) -> Coded:

@@ -28,6 +28,9 @@ BYTES = 1 << 20
 HEADER = 1 << 20
 """Characters among which the header has to be."""
 
+QUOTES = b'""'
+"""How an empty value is written that is no blank line."""
+
 LINES = 1 << 16
 """Lines that Python's own module collects before they become a piece."""
 
@@ -35,7 +38,8 @@ LINES = 1 << 16
 class CsvTable(FileTable):
     """A CSV file in UTF-8 with a header line.
 
-    A blank line is not a row; only in a file of one column, and not at its end, it is an empty value.
+    A blank line is not a row; only in a file of one column, and not at its end, it is an empty value. There
+    an empty value is written as two quotes, which is a row at the end as well.
     """
 
     def _columns(self) -> tuple[str, ...]:
@@ -69,7 +73,7 @@ class CsvTable(FileTable):
         if len(self.columns) > 1:
             yield from pieces(columns)
             return
-        # In a file of one column a blank line is an empty value; those at the end are not rows.
+        # In a file of one column a blank line is an empty value; those at the end are not rows, quotes are.
         held: list[Raw] = []
         for values, missing, part in pieces(columns):
             (column,) = values.values()
@@ -85,16 +89,23 @@ class CsvTable(FileTable):
                 continue
             yield from held
             end = int(filled[-1]) + 1
-            cut = [
-                (
-                    {name: column[start:stop] for name, column in values.items()},
-                    {name: mask[start:stop] for name, mask in missing.items()},
-                    part,
-                )
-                for start, stop in ((0, end), (end, len(empty)))
-            ]
-            yield cut[0]
-            held = [cut[1]] if end < len(empty) else []
+            piece = values, missing, part
+            yield _cut(piece, 0, end)
+            held = [_cut(piece, end, len(empty))] if end < len(empty) else []
+        rows = self._quoted_at_end(sum(map(_rows_of, held)))
+        for piece in held:
+            if rows > 0:
+                yield _cut(piece, 0, min(rows, _rows_of(piece)))
+            rows -= _rows_of(piece)
+
+    def _quoted_at_end(self, rows: int) -> int:
+        """Return how many of the last lines, which are empty, go to the last one that is written ``""``."""
+        if not rows:
+            return 0
+        with self._errors(), self.path.open("rb") as binary:
+            binary.seek(-min(os.path.getsize(self.path), 4 * (rows + 1)), os.SEEK_END)
+            lines = binary.read().splitlines()[-rows:]
+        return max((place for place, line in enumerate(lines, start=1) if line == QUOTES), default=0)
 
     def _by_python(self, columns: Sequence[str]) -> Iterator[Raw]:
         size = max(1, os.path.getsize(self.path))
@@ -242,3 +253,16 @@ def _arrow() -> Any:
     except ImportError:
         return None
     return pyarrow
+
+
+def _rows_of(piece: Raw) -> int:
+    return len(next(iter(piece[1].values())))
+
+
+def _cut(piece: Raw, start: int, stop: int) -> Raw:
+    values, missing, part = piece
+    return (
+        {name: column[start:stop] for name, column in values.items()},
+        {name: mask[start:stop] for name, mask in missing.items()},
+        part,
+    )

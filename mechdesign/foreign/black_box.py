@@ -235,7 +235,7 @@ class BlackBox(TextInNotebooks):
     reports : tuple of str
         The set of reports.
     first, second : float
-        How often the set was seen under the two answers.
+        The share of the runs of the two answers in which the set was seen.
     samples : int
         Reports of each of the two answers that were counted.
     repeated : float
@@ -268,10 +268,11 @@ class BlackBox(TextInNotebooks):
         more = f" and {len(self.reports) - SHOWN} more" if len(self.reports) > SHOWN else ""
         at = f" at delta {self.delta:g}" if self.delta else ""
         blind = f"\nonly {self.repeated:.2%} of the reports repeat; {ROUND}" if self.is_blind else ""
+        often, rarely = round(self.first * self.samples), round(self.second * self.samples)
         return (
             f"epsilon is at least {self.epsilon:.4g}{at} with confidence {self.confidence:g}\n"
             f"witness: answer = {self.answer}, other = {self.other}, reports {shown}{more} "
-            f"in {self.first:.4g} and {self.second:.4g} of {self.samples} runs each{blind}"
+            f"in {often} and {rarely} of {self.samples} runs each{blind}"
         )
 
 

@@ -220,3 +220,12 @@ def test_what_leaves_the_session_of_a_program_is_ended_too(tmp_path: Path, capsy
     finally:
         own.kill()
         own.wait()
+
+
+def test_a_witness_states_counts_of_runs() -> None:
+    """A share of 1 next to a number of runs would read as one run."""
+    found = attack_program({"no": ["a"] * 60, "yes": ["b"] * 45 + ["a"] * 15})
+    assert found.samples == 30
+    hits = [round(share * 30) for share in (found.first, found.second)]
+    assert f"in {hits[0]} and {hits[1]} of 30 runs each" in str(found)
+    assert hits[0] == 30, "all of them"

@@ -8,6 +8,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
+from mechdesign.cli.parser import parser
 from mechdesign.collect.collecting import Settings
 from mechdesign.families.mean import Duchi
 from mechdesign.papers.shown.model import MOST_CLAIMS
@@ -245,3 +246,23 @@ def test_one_is_singular_and_two_are_not(tmp_path, capsys, survey):
 def test_nothing_is_chosen_at_epsilon_0_and_the_error_says_what_to_do(capsys, more):
     said = error_of(capsys, "choose", "--epsilon", "0", "--users", "1000", *more)
     assert said == "mechdesign: epsilon: a report contains no information at 0; set epsilon > 0"
+
+
+@pytest.mark.parametrize("ends", [("-1e-9", "1e-9"), ("-1.5E+3", "-1e3"), ("-.5", "5e-1")])
+def test_negative_numbers_with_an_exponent_are_no_options(ends):
+    found = parser("build").parse_args(["build", "m.toml", "-o", "m.json", "--range", *ends])
+    assert [tuple(found.range[-1])] == [tuple(map(float, ends))]
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("build m.toml -o m.json --methd x", "--method"),
+        ("estimate m.json r.csv --columns a", "--column"),
+        ("ledger collect a b --group g --tims 3", "--times"),
+    ],
+)
+def test_a_misspelled_option_is_named(words, name, capsys):
+    with pytest.raises(SystemExit):
+        parser(words.split()[0]).parse_args(words.split())
+    assert f"did you mean '{name}'?" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import pairwise, product
 
 import numpy as np
@@ -321,3 +322,13 @@ def test_errors_are_told_by_the_intervals_where_these_are_much_wider(users, popu
             assert found.standard_error == pytest.approx(np.where(wider, told, plain), rel=1e-6)
             assert ("wider than 0 to 1" in str(found)) == bool((down + up > 1.0).any())
     assert users > 300 or any(replaced)
+
+
+@pytest.mark.parametrize("low", [1e16, -1e16 - 2, 1e15])
+def test_ends_that_doubles_cannot_tell_apart_are_rounded_outwards(low):
+    """The doubles from 1e16 are 2 apart: an interval of one double would miss the mean between two."""
+    mechanism = Duchi(1.0, low, low + 2.0)
+    values = np.repeat([low, low + 2.0], 5000)
+    down, up = mechanism.estimate(mechanism.randomize(values, rng=1)).interval()
+    assert Fraction(down) <= Fraction(low) + 1 <= Fraction(up)
+    assert up - down <= 8.0

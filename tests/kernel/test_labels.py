@@ -66,7 +66,7 @@ def test_unknown_names_are_refused_naming_the_row(values, text):
         (["1e300"], "row 1: '1e300' is not a code"),
         ([2**63 + 5], "row 1: unknown category"),
         (["0", "two"], "row 2: 'two' is not a code"),
-        (["0", None], "row 2: None is not a number"),
+        (["0", None], "row 2: is missing; omit users without a value"),
         ([True, False], "are booleans"),
         ([1j], "expected integers"),
     ],

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import numpy.ma
+import pandas as pd
 import pytest
 
 from mechdesign.collect import KaryResponse
+from mechdesign.collect.codec import Domain
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.tables import array_of, mask_of
 from mechdesign.exact.numbers import doubles, wholes
@@ -144,3 +147,40 @@ def test_users_and_counts_with_a_mask_are_refused():
     oracle: Any = made("hadamard-response")
     with pytest.raises(RowError, match="counts: row 2: is missing"):
         oracle.estimate_from_counts(hidden, 6)
+
+
+GAPS = [
+    None,
+    float("nan"),
+    np.float32("nan"),
+    np.datetime64("NaT", "D"),
+    Decimal("nan"),
+    pd.NA,
+    pd.NaT,
+    numpy.ma.masked,
+]
+
+
+@pytest.mark.parametrize("gap", GAPS, ids=repr)
+def test_whatever_stands_for_no_value_is_missing(gap):
+    named, coded = KaryResponse.of(2, epsilon=1.0, labels=["a", "nan"]), KaryResponse.of(2, epsilon=1.0)
+    for mechanism, values in ((named, ["a", gap, "a"]), (coded, [0, gap, 1])):
+        with pytest.raises(RowError, match="answers: row 2: is missing"):
+            mechanism.randomize(values)
+        with pytest.raises(RowError, match="reports: row 2: is missing; a report is never empty"):
+            mechanism.estimate(values)
+    with pytest.raises(RowError, match=r"values: row 2: (is missing|NaN)"):
+        Domain(0.0, 1.0).check([0.5, gap, 0.5])
+
+
+def test_an_unknown_report_is_not_to_be_left_out():
+    with pytest.raises(RowError) as caught:
+        KaryResponse.of(2, epsilon=1.0, labels=["a", "b"]).estimate(["a", "NA"])
+    assert "missing" not in str(caught.value)
+
+
+def test_a_row_that_is_not_a_list_of_answers():
+    survey = Survey.of([Question("a", labels=("no", "yes"))], 1.0)
+    for rows in ([0, 1], ["no", "yes"], [None]):
+        with pytest.raises(RowError, match=r"data: row 1: is .*; give one answer to each question"):
+            survey.randomize(rows)

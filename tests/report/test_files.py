@@ -191,6 +191,30 @@ def test_blank_lines_of_one_column_are_missing_except_at_the_end(tmp_path, reade
     assert np.asarray(block["a"]).tolist() == ["x", "y"], "a row of two columns is never blank"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("lines", "rows"),
+    [
+        (["x", '""'], ["x", "missing"]),
+        (["x", '""', '""', "", ""], ["x", "missing", "missing"]),
+        (["x", "", '""', ""], ["x", "missing", "missing"]),
+        (['""', '""'], ["missing", "missing"]),
+        (['""', "x", "", ""], ["missing", "x"]),
+        (['"x"', ""], ["x"]),
+    ],
+)
+def test_quotes_without_a_text_are_a_missing_value_at_the_end_too(tmp_path, reader, lines, rows, end):
+    """Programs write them for a missing value in a file of one column, where a blank line would be lost."""
+    path = tmp_path / "one.csv"
+    for last in ("", end):
+        path.write_text(end.join(["a", *lines]) + last, newline="")
+        blocks = [block["a"] for block in open_table(path, MissingRule("category")).blocks(["a"])]
+        assert [value for column in blocks for value in np.asarray(column).tolist()] == rows
+        if "missing" in rows:
+            with pytest.raises(DataError, match=rf"row {rows.index('missing') + 1}: is missing"):
+                list(open_table(path).blocks(["a"]))
+
+
 def test_odd_but_legal_files(tmp_path, reader):
     """A header that spans lines, a name that appears twice, quotes, commas, line ends of Windows."""
     path = tmp_path / "odd.csv"

@@ -119,3 +119,17 @@ def test_errors_name_the_output_and_not_what_is_temporary(tmp_path, monkeypatch,
         place = f"{output.rstrip('/')}/a.csv"
         assert said == f"mechdesign: {place}: cannot be written (No space left); choose another path\n"
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "b.csv", "m.json"]
+
+
+@pytest.mark.parametrize("name", ["{}", "{}/a.csv", "{}/*.csv", "{}/sub/b.csv", "{}/sub", "{}/../half"])
+def test_files_of_a_folder_that_is_not_complete_are_refused_however_they_are_named(name, tmp_path):
+    half = tmp_path / "half"
+    (half / "sub").mkdir(parents=True)
+    for file in ("a.csv", "sub/b.csv", "other.csv"):
+        (half / file).write_text("x\n1\n")
+    (half / f"{LIST}0").write_text('["a.csv", "sub/b.csv", "sub/c.csv"]')
+    with pytest.raises(ParameterError, match="moved 3 files here, of which 2 are there"):
+        data_set([name.format(half)])
+    assert data_set([f"{half}/other.csv"]), "a file of its own"
+    (half / f"{LIST}0").unlink()
+    assert data_set([name.format(half)])

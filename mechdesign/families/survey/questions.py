@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -358,7 +358,12 @@ class Questions(Sealed):
                 if name not in known:
                     raise DataError("data", f"no column '{name}'", suggestion(name, known))
             return [with_gaps(data[name]) for name in self.names]
-        rows = [[None if mask_of(entry) is not None else entry for entry in row] for row in data]
+        rows = []
+        for place, answers in enumerate(data):
+            if isinstance(answers, str) or not isinstance(answers, Iterable):
+                remedy = "give one answer to each question: a list"
+                raise RowError("data", place, f"is {shown(answers)}", remedy)
+            rows.append([None if mask_of(entry) is not None else entry for entry in answers])
         for place, row in enumerate(rows):
             if len(row) != len(self):
                 raise RowError(
