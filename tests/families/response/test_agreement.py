@@ -1,4 +1,4 @@
-"""Hundreds of random instances on which all methods agree within their certified gaps."""
+"""More than a hundred random instances on which all methods agree within their certified gaps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import mechdesign as md
 from tests.support.instances import random_instance
 
-CHUNK = 20
+INSTANCES, CHUNK = 160, 20
 
 
 def chosen(problem: md.RandomizedResponse, seed: int) -> list[str]:
@@ -20,7 +20,7 @@ def chosen(problem: md.RandomizedResponse, seed: int) -> list[str]:
     return [name for name in names if name != "extreme-points" or not slow or seed % 8 == 0]
 
 
-@pytest.mark.parametrize("start", range(0, 300, CHUNK))
+@pytest.mark.parametrize("start", range(0, INSTANCES, CHUNK))
 def test_all_methods_agree_and_every_certificate_holds(start):
     for seed in range(start, start + CHUNK):
         problem = random_instance(seed)
@@ -42,7 +42,7 @@ def test_all_methods_agree_and_every_certificate_holds(start):
 
 
 def test_instances_have_every_feature():
-    problems = [random_instance(seed) for seed in range(300)]
+    problems = [random_instance(seed) for seed in range(INSTANCES)]
     assert {problem.size for problem in problems} == set(range(2, 9))
     assert {problem.utility for problem in problems if isinstance(problem.utility, str)} == {
         "truth",
@@ -50,12 +50,12 @@ def test_instances_have_every_feature():
         "squared-loss",
         "mutual-information",
     }
-    assert sum(not isinstance(problem.utility, str) for problem in problems) > 20
-    assert sum(problem.delta > 0 and problem.notion == "entry-wise" for problem in problems) > 20
-    assert sum(problem.delta > 0 and problem.notion == "ldp" for problem in problems) > 20
-    assert sum(isinstance(problem.distance, np.ndarray) for problem in problems) > 20
-    assert sum(problem.epsilon == 0.0 for problem in problems) > 20
-    assert sum((problem.prior == 0).any() for problem in problems) > 10
+    assert sum(not isinstance(problem.utility, str) for problem in problems) > 10
+    assert sum(problem.delta > 0 and problem.notion == "entry-wise" for problem in problems) > 10
+    assert sum(problem.delta > 0 and problem.notion == "ldp" for problem in problems) > 10
+    assert sum(isinstance(problem.distance, np.ndarray) for problem in problems) > 10
+    assert sum(problem.epsilon == 0.0 for problem in problems) > 10
+    assert sum((problem.prior == 0).any() for problem in problems) > 5
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, math.log(2), math.log(3)])
