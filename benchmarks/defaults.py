@@ -34,7 +34,7 @@ ALLOWED = 1e-3
 OTHERS_SECONDS = 10
 """Seconds of processor time that another method may take."""
 
-DEFAULT_SECONDS = 200
+DEFAULT_SECONDS = 600
 """The same of a default."""
 
 PROOF = "(its bound)"

@@ -29,9 +29,9 @@ from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import double_delta, double_epsilon, one_of
-from mechdesign.core.values import frozen_value, kept as checked
+from mechdesign.core.values import frozen_value, value_field as checked
 from mechdesign.exact.exponential import exp_lower, exp_written, float_up, log_ratio, true_bound
-from mechdesign.exact.numbers import plain_int, rational, shown
+from mechdesign.exact.numbers import plain_int, rational, text_of
 from mechdesign.exact.randomness import TOTAL, Weights, require_channel, weight_matrix
 
 NOTIONS = ("ldp", "entry-wise")
@@ -165,7 +165,7 @@ def _factor(exponential: Any) -> Fraction:
     """Return a bound of e^epsilon as a fraction; it is at least 1."""
     factor = rational("exponential", exponential)
     if factor < 1:
-        raise ParameterError("exponential", f"{shown(exponential)} is below 1", "give a bound of e^epsilon")
+        raise ParameterError("exponential", f"{text_of(exponential)} is below 1", "give a bound of e^epsilon")
     return factor
 
 

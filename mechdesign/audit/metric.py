@@ -30,7 +30,7 @@ from mechdesign.audit.finding import UNIT, PrivacyAudit
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import double_epsilon, finite_array
-from mechdesign.core.values import frozen_value, kept, kept_after
+from mechdesign.core.values import dependent_field, frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio, true_bound
 from mechdesign.exact.numbers import double, doubles, wholes
 from mechdesign.exact.randomness import Weights, require_channel, weight_matrix
@@ -119,14 +119,14 @@ def _is_detour(one: Floats, two: Floats, whole: Floats) -> Mask:
     """
     with np.errstate(over="ignore"):
         total = one + two
-    found: Mask = total < whole
+    result: Mask = total < whole
     equal = np.nonzero(total == whole)
     first, second = (np.broadcast_to(step, total.shape)[equal] for step in (one, two))
     goal = total[equal]
     back = goal - first
     lost = (first - (goal - back)) + (second - back)
-    found[equal] = (lost <= 0) & (first < goal) & (second < goal)
-    return found
+    result[equal] = (lost <= 0) & (first < goal) & (second < goal)
+    return result
 
 
 Int64s = NDArray[np.int64]
@@ -253,9 +253,11 @@ class MetricChannel:
         Those of :func:`mechdesign.audit.metric.needed_pairs`.
     """
 
-    weights: Weights = kept(lambda name, value: require_channel(value))
-    distance: Floats = kept_after(lambda channel, name, value: require_distance(value, len(channel.weights)))
-    pairs: Pairs = kept_after(lambda channel, name, value: require_pairs(value, len(channel.weights)))
+    weights: Weights = value_field(lambda name, value: require_channel(value))
+    distance: Floats = dependent_field(
+        lambda channel, name, value: require_distance(value, len(channel.weights))
+    )
+    pairs: Pairs = dependent_field(lambda channel, name, value: require_pairs(value, len(channel.weights)))
 
     @cached_property
     def apart(self) -> Floats:

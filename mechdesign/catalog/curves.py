@@ -46,13 +46,13 @@ class CurvePoints:
 
     def fixed(self, table: FigureTable) -> dict[str, Any]:
         """Return the values of the swept parameters that a figure does not run over."""
-        found = {}
+        result = {}
         for name, values in self.model.sweep.items():
             if name not in (table.x, table.series):
                 own = own_value(self.model.problem, name)
                 first = own if own in values else values[0]
-                found[name] = table.at.get(name, first)
-        return found
+                result[name] = table.at.get(name, first)
+        return result
 
     def row(self, parameters: Mapping[str, Any]) -> SweepRow | None:
         """Return the row that was solved at these parameters."""
@@ -151,12 +151,12 @@ class CurvePoints:
 
     def vector(self, solution: Solution, name: str) -> Array:
         """Return a quantity that is a list of numbers."""
-        found = np.asarray(self.found(solution, name, {}), dtype=np.float64)
-        if found.ndim != 1:
+        result = np.asarray(self.found(solution, name, {}), dtype=np.float64)
+        if result.ndim != 1:
             raise UnknownNameError(
                 "y", f"'{name}' is not a list of numbers", "draw it over a parameter of the sweep"
             )
-        return found
+        return result
 
 
 def own_value(problem: Any, name: str) -> Any:

@@ -15,7 +15,7 @@ from mechdesign.core.errors import (
     suggestion,
 )
 from mechdesign.core.fields import fields_of
-from mechdesign.core.values import changed, frozen_value, kept
+from mechdesign.core.values import changed, frozen_value, value_field
 
 METHOD = "method"
 """The name of an axis with a place for each method."""
@@ -78,9 +78,9 @@ class FigureTable:
     """
 
     x: str = ""
-    y: tuple[str, ...] = kept(_texts, default=("value",))
-    once: tuple[str, ...] = kept(_texts, default=())
-    methods: tuple[str, ...] = kept(_texts, default=())
+    y: tuple[str, ...] = value_field(_texts, default=("value",))
+    once: tuple[str, ...] = value_field(_texts, default=())
+    methods: tuple[str, ...] = value_field(_texts, default=())
     series: str = ""
     at: Mapping[str, Any] = attrs.field(factory=dict)
     kind: str = ""
@@ -91,8 +91,8 @@ class FigureTable:
     labels: Mapping[str, str] = attrs.field(factory=dict)
     x_scale: str = "linear"
     y_scale: str = "linear"
-    x_path: tuple[Any, ...] = kept(_path, default=())
-    series_path: tuple[Any, ...] = kept(_path, default=())
+    x_path: tuple[Any, ...] = value_field(_path, default=())
+    series_path: tuple[Any, ...] = value_field(_path, default=())
     claims: bool = True
 
     def __attrs_post_init__(self) -> None:

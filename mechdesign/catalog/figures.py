@@ -67,13 +67,13 @@ def model_figures(
     if rows is None:
         rows = list(run_sweep(model)) if model.sweep else [SweepRow({}, solve(model.problem), {})]
     points = CurvePoints(model, rows, runs)
-    found = []
+    result = []
     for number, table in enumerate(tables, 1):
         try:
-            found.append(_figure(points, table if model.figures else _with_default_y(points, table)))
+            result.append(_figure(points, table if model.figures else _with_default_y(points, table)))
         except MechDesignError as error:
             raise error.inside(f"{model.slug}: [figure {number}]") from None
-    return found
+    return result
 
 
 def figure_tables(model: Model) -> tuple[FigureTable, ...]:
@@ -137,7 +137,7 @@ def _over_sweep(points: CurvePoints, table: FigureTable) -> Panel:
     axis = axis_of(table.x, values, table.x_path)
     if table.kind == "bars":
         axis = by_places(axis)
-    shown: list[marks.Mark] = []
+    text: list[marks.Mark] = []
     taken: dict[tuple[str, str | None, str], int] = {}
     for series, entry, order in _courses(points, table, axis):
         x = np.asarray(axis.numbers)[order]
@@ -149,24 +149,24 @@ def _over_sweep(points: CurvePoints, table: FigureTable) -> Panel:
                 # what was measured has the style of the value that it is a measurement of
                 key = (entry, method, "value" if name in MEASURED else name)
                 style = taken.setdefault(key, len(taken))
-                shown += _curve(points, table, axis, x, y, name, label, at, style)
+                text += _curve(points, table, axis, x, y, name, label, at, style)
     order = _rising(axis, range(len(values)))
     x = np.asarray(axis.numbers)[order]
     for name in table.once:
         at = [{**_first(points, table), table.x: values[place]} for place in order]
         y = np.array([_number_once(points, table, point, name) for point in at])
         label = table.labels.get(name, _name(points, name))
-        shown += _curve(points, table, axis, x, y, name, label, at, len(taken))
+        text += _curve(points, table, axis, x, y, name, label, at, len(taken))
         taken[name, None, ""] = len(taken)
-    if not shown:
+    if not text:
         raise ParameterError("y", "has no number anywhere", "see the table of the sweep")
     if table.claims:
         for home in in_papers("claims.stated"):
-            shown += home.stated_points(points.model, table, axis, points.fixed(table))
+            text += home.stated_points(points.model, table, axis, points.fixed(table))
     return Panel(
         table.x_label or axis.label,
         table.y_label or _y_label(points, table),
-        shown,
+        text,
         x_scale="log" if table.x_scale == "log" else "linear",
         y_scale="log" if table.y_scale == "log" else "linear",
         x_names=tuple(axis.names[place] for place in order) if axis.is_named else (),
@@ -312,7 +312,7 @@ def _surface(points: CurvePoints, table: FigureTable) -> Panel:
 
 def _over_methods(points: CurvePoints, table: FigureTable) -> Panel:
     """Return the panel with bars for each method."""
-    shown: list[marks.Mark] = []
+    text: list[marks.Mark] = []
     for series, entry in _entries(points, table):
         for name in table.y:
             at = {**points.fixed(table), **series}
@@ -320,19 +320,19 @@ def _over_methods(points: CurvePoints, table: FigureTable) -> Panel:
             there = np.isfinite(y)
             if there.any():
                 label = _label(points, table, name, None, entry) if len(table.y) > 1 or entry else ""
-                shown.append(marks.Bars(x=np.flatnonzero(there), y=y[there], label=label))
+                text.append(marks.Bars(x=np.flatnonzero(there), y=y[there], label=label))
     for name in table.once:
         number = _number_once(points, table, _first(points, table), name)
         if math.isfinite(number):
             label = table.labels.get(name, _name(points, name))
-            shown.append(marks.Reference(value=number, label=label))
-    if not shown:
+            text.append(marks.Reference(value=number, label=label))
+    if not text:
         raise ParameterError("methods", "none of them applies", "name others")
     names = tuple(table.labels.get(method, method) for method in table.methods)
     return Panel(
         table.x_label or "method",
         table.y_label or _y_label(points, table),
-        shown,
+        text,
         x_names=names,
         y_scale="log" if table.y_scale == "log" else "linear",
     )
@@ -351,7 +351,7 @@ def _places(points: CurvePoints, solution: Solution, name: str) -> NDArray[np.fl
 
 def _over_entries(points: CurvePoints, table: FigureTable) -> Panel:
     """Return the panel with quantities that are lists over another one, or over their number."""
-    shown: list[marks.Mark] = []
+    text: list[marks.Mark] = []
     for series, entry in _entries(points, table):
         for method in table.methods or (None,):
             solution = points.solution({**points.fixed(table), **series}, method)
@@ -368,13 +368,13 @@ def _over_entries(points: CurvePoints, table: FigureTable) -> Panel:
                 label = _label(points, table, name, method, entry)
                 kind = marks.Bars if table.kind == "bars" else marks.Line
                 dots = {} if kind is marks.Bars else {"dots": True, "gaps": True}
-                shown.append(kind(x=x, y=np.where(np.isfinite(y), y, math.nan), label=label, **dots))
-    if not shown:
+                text.append(kind(x=x, y=np.where(np.isfinite(y), y, math.nan), label=label, **dots))
+    if not text:
         raise ParameterError("y", "nothing was found to be drawn", "see the output of solve")
     return Panel(
         table.x_label or ("number, from 0" if table.x == COUNTED else table.x.replace("_", " ")),
         table.y_label or ", ".join(name.replace("_", " ") for name in table.y[:3]),
-        shown,
+        text,
         x_scale="log" if table.x_scale == "log" else "linear",
         y_scale="log" if table.y_scale == "log" else "linear",
     )

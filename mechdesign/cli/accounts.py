@@ -60,8 +60,8 @@ def _options(ledger: argparse.ArgumentParser) -> None:
         "--times", type=int, default=1, metavar="N", help="number of answers per participant (default 1)"
     )
     collected.add_argument("--survey", metavar="TEXT", help="refuse the ledger of another survey")
-    shown = _action(actions, "show", _show, "print the collections and totals of each group")
-    shown.add_argument("--survey", metavar="TEXT", help="refuse the ledger of another survey")
+    text = _action(actions, "show", _show, "print the collections and totals of each group")
+    text.add_argument("--survey", metavar="TEXT", help="refuse the ledger of another survey")
 
 
 def _action(actions: Any, name: str, run: Any, summary: str) -> argparse.ArgumentParser:
@@ -106,16 +106,16 @@ def _is_mechanism(path: str) -> bool:
         return False
 
 
-def _times(given: Sequence[int] | None, paths: Sequence[str]) -> list[int]:
-    found = list(given or [1])
-    if len(found) == 1:
-        found *= len(paths)
-    if len(found) != len(paths):
-        what = f"expected 1 or {len(paths)} of them, one per file, got {len(found)}"
+def _times(value: Sequence[int] | None, paths: Sequence[str]) -> list[int]:
+    result = list(value or [1])
+    if len(result) == 1:
+        result *= len(paths)
+    if len(result) != len(paths):
+        what = f"expected 1 or {len(paths)} of them, one per file, got {len(result)}"
         raise ParameterError("--times", what, "give one for all, or one for each")
-    if min(found) < 1:
-        raise ParameterError("--times", f"{min(found)} is below 1", "give the number of answers per user")
-    return found
+    if min(result) < 1:
+        raise ParameterError("--times", f"{min(result)} is below 1", "give the number of answers per user")
+    return result
 
 
 def _open(options: argparse.Namespace) -> int:

@@ -85,5 +85,5 @@ def _named(names: list[str]) -> str:
     from mechdesign.core.errors import printable
 
     most = 8
-    shown = ", ".join(printable(name) for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    text = ", ".join(printable(name) for name in names[:most])
+    return text + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -51,16 +51,16 @@ def outgoing(
     require_output(path, inputs, force, lambda: again)
     about = mechanism.about
     kept = before.about.id if again and before is not None else identity or None
-    made = mechanism.described(about.title, about.question, about.users, kept)
+    result = mechanism.described(about.title, about.question, about.users, kept)
     if identity:
-        _note_double_use(made, path)
-    if before is not None and before.about.id not in ("", made.about.id):
+        _note_double_use(result, path)
+    if before is not None and before.about.id not in ("", result.about.id):
         print(
             f"mechdesign: {path}: {before.about.survey} was replaced; its reports can only be estimated with "
             f"its own file: build with --id {before.about.id} to go on with it",
             file=sys.stderr,
         )
-    return made
+    return result
 
 
 def _survey_in(path: str) -> Mechanism | None:
@@ -105,15 +105,15 @@ def _note_double_use(mechanism: Mechanism, path: str) -> None:
 
 def _files_with(identity: str, folder: str) -> list[str]:
     """Return the mechanism files of a folder that may have an identity, in the order of their names."""
-    found = []
+    result = []
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if not entry.name.endswith(".json") or not entry.is_file():
             continue
         with suppress(OSError), open(entry.path, "rb") as file:
             file.seek(max(0, entry.stat().st_size - ABOUT_BYTES))
             if f'"{identity}"'.encode() in file.read(ABOUT_BYTES):
-                found.append(os.path.relpath(entry.path) if folder == "." else entry.path)
-    return found
+                result.append(os.path.relpath(entry.path) if folder == "." else entry.path)
+    return result
 
 
 def _reads(mechanism: Mechanism) -> tuple[object, ...]:

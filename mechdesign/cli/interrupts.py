@@ -116,18 +116,18 @@ class Interrupts:
         if not self._ended:
             self._raise(frame)
 
-    def _unraisable(self, given: Any) -> None:
+    def _unraisable(self, value: Any) -> None:
         """Raise an interrupt again that came where Python could only have printed it.
 
         A file or a folder that the interrupt left open is closed now; where Python warns of that, and
         warnings are errors, the end of a command is no place for it.
         """
-        if self.received and issubclass(given.exc_type, KeyboardInterrupt):
+        if self.received and issubclass(value.exc_type, KeyboardInterrupt):
             if not self._ended and hasattr(signal, "setitimer"):
                 self._later()
             return
-        if not (self.received and issubclass(given.exc_type, ResourceWarning)):
-            self._hook(given)
+        if not (self.received and issubclass(value.exc_type, ResourceWarning)):
+            self._hook(value)
 
 
 def _leave(number: int) -> None:
@@ -155,10 +155,10 @@ def interrupts_of(arguments: Sequence[str] | None) -> Interrupts:
     A caller who gives arguments, or has a handler of its own, keeps it; so does a shell that has said that
     interrupts are to be ignored.
     """
-    found = Interrupts()
+    result = Interrupts()
     if arguments is None and _is_usual(signal.getsignal(signal.SIGINT)):
-        found.install()
-    return found
+        result.install()
+    return result
 
 
 def _is_usual(handler: Any) -> bool:

@@ -302,11 +302,11 @@ def _build(options: argparse.Namespace) -> int:
     return FINE
 
 
-def _shuffled(problem: Problem, method: str | None, given: Mapping[str, Any]) -> ShuffledDesign:
+def _shuffled(problem: Problem, method: str | None, value: Mapping[str, Any]) -> ShuffledDesign:
     """Return the design for a central guarantee; its family is imported only when it is asked for."""
     from mechdesign.families.shuffle import shuffled
 
-    return shuffled(problem, method=method, **given)
+    return shuffled(problem, method=method, **value)
 
 
 def _audit(options: argparse.Namespace) -> int:

@@ -168,8 +168,8 @@ def _shown(
     """Print a result, or write its table, after its picture was written where one is wanted."""
     output = ResultOutput(options, result, mechanism, kept)
     if picture is not None:
-        drawn = result if isinstance(result, list) else [result]
-        picture.write([figure for item in drawn for figure in _figures(item)], "these results")
+        draws = result if isinstance(result, list) else [result]
+        picture.write([figure for item in draws for figure in _figures(item)], "these results")
     said = output.write()
     if options.json:
         print_json(encode(result))

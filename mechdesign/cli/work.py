@@ -85,22 +85,22 @@ class Work:
     def sources(self, paths: Sequence[str]) -> list[Any]:
         """Return the tables of the files, and the counts of those that hold counts."""
         counting = self.operation.name in COUNTING
-        found: list[Any] = []
+        result: list[Any] = []
         for path in paths:
             if counting and Path(path).suffix.lower() == COUNTS:
-                found.append(self._counts(path))
+                result.append(self._counts(path))
                 continue
             table = self.data.table(path, self.missing)
             table.copies = self.copies if len(paths) > 1 else None
             table.needs_rows = not counting or len(paths) == 1
-            found.append(table)
-        counts = [source for source in found if isinstance(source, SavedCounts)]
+            result.append(table)
+        counts = [source for source in result if isinstance(source, SavedCounts)]
         columns: list[str] = []
-        if counting and len(found) > 1:
-            tables = [source for source in found if source not in counts]
+        if counting and len(result) > 1:
+            tables = [source for source in result if source not in counts]
             columns = require_one_set(tables, self._count_header)
         require_one_question(counts, columns)
-        return found
+        return result
 
     def _count_header(self, header: Header) -> None:
         server_of(self.mechanism, self.owner).count_table(header, self.settings)
@@ -108,12 +108,12 @@ class Work:
     def counted(self, paths: Sequence[str], address: str) -> list[Any]:
         """Return the counts of all files, counted on a cluster; and those of files that hold counts."""
         tables = [path for path in paths if Path(path).suffix.lower() != COUNTS]
-        found = [self._counts(path) for path in paths if path not in tables]
+        result = [self._counts(path) for path in paths if path not in tables]
         if tables:
             server = self.reports_counted(tables, address).server
-            found.append(SavedCounts(tables[0], server.as_json(), server.question))
-        require_one_question(found)
-        return found
+            result.append(SavedCounts(tables[0], server.as_json(), server.question))
+        require_one_question(result)
+        return result
 
     def reports_counted(self, paths: Sequence[str], address: str | None) -> Counting:
         """Return the counts of the reports in all files; nothing is counted when one has other columns."""

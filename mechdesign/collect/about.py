@@ -22,7 +22,7 @@ import numpy as np
 from mechdesign.core.errors import ParameterError, SealedError, one_line
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 
 
 class Sealing(ABCMeta):
@@ -30,9 +30,9 @@ class Sealing(ABCMeta):
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         """Build an object and seal it."""
-        made = super().__call__(*args, **options)
-        vars(made)["_sealed"] = True
-        return made
+        result = super().__call__(*args, **options)
+        vars(result)["_sealed"] = True
+        return result
 
 
 class Sealed(metaclass=Sealing):
@@ -64,9 +64,9 @@ class Sealed(metaclass=Sealing):
 
     def replaced(self, **parts: Any) -> Self:
         """Return the same but for these attributes, from which nothing else was computed."""
-        made = copy(self)
-        vars(made).update(parts)
-        return made
+        result = copy(self)
+        vars(result).update(parts)
+        return result
 
     def _require_open(self, name: str) -> None:
         if "_sealed" in vars(self) and name not in self.moving:
@@ -186,10 +186,10 @@ class About:
     (True, 'Health 2026', {})
     """
 
-    title: str = kept(_line, default="")
-    question: str = kept(_line, default="")
-    users: int | None = kept(partial(integer, low=1, high=MOST_USERS), default=None, optional=True)
-    id: str = kept(_identity, default="")
+    title: str = value_field(_line, default="")
+    question: str = value_field(_line, default="")
+    users: int | None = value_field(partial(integer, low=1, high=MOST_USERS), default=None, optional=True)
+    id: str = value_field(_identity, default="")
 
     @property
     def heading(self) -> str:

@@ -45,7 +45,7 @@ from mechdesign.core.values import EstimateT_co
 from mechdesign.data.frames import FrameTable, is_table
 from mechdesign.data.intake import MISSING_CATEGORY, Intake
 from mechdesign.data.missing import MissingRule, let_lack
-from mechdesign.exact.numbers import plain, shown
+from mechdesign.exact.numbers import plain, text_of
 
 if TYPE_CHECKING:
     from mechdesign.collect.base import Mechanism
@@ -92,7 +92,9 @@ class Attributes(Sealed):
             )
         self._names = Labels(len(self.sizes), names, "names")
         if labels is not None and not isinstance(labels, (list, tuple)):
-            raise ParameterError("labels", f"expected a list of lists, or None for each, got {shown(labels)}")
+            raise ParameterError(
+                "labels", f"expected a list of lists, or None for each, got {text_of(labels)}"
+            )
         given = [None] * len(self.sizes) if labels is None else list(labels)
         if len(given) != len(self.sizes):
             raise ParameterError(
@@ -134,16 +136,16 @@ class Attributes(Sealed):
             For an attribute that appears twice, or none at all.
         """
         if isinstance(wanted, str) or not isinstance(wanted, Iterable):
-            raise ParameterError("marginal", f"expected a list of attributes, got {shown(wanted)}")
-        found = tuple(self._position(item) for item in wanted)
-        if not found:
+            raise ParameterError("marginal", f"expected a list of attributes, got {text_of(wanted)}")
+        result = tuple(self._position(item) for item in wanted)
+        if not result:
             raise ParameterError("marginal", "names no attribute", "give at least one")
-        for place in found:
-            if found.count(place) > 1:
+        for place in result:
+            if result.count(place) > 1:
                 raise ParameterError(
                     "marginal", f"attribute '{self.shown()[place]}' appears twice", "name it once"
                 )
-        return found
+        return result
 
     def _position(self, item: Any) -> int:
         known = self.shown()
@@ -155,7 +157,7 @@ class Attributes(Sealed):
         if not isinstance(number, int) or not 0 <= number < self.count:
             raise UnknownNameError(
                 "marginal",
-                f"no attribute {shown(item)}",
+                f"no attribute {text_of(item)}",
                 f"give names, or numbers from 0 to {self.count - 1}",
             )
         return number
@@ -271,7 +273,7 @@ class Attributes(Sealed):
 
 def _sizes(sizes: Any, field: str) -> tuple[int, ...]:
     if isinstance(sizes, (str, bytes, Mapping)) or not isinstance(sizes, Iterable):
-        raise ParameterError(field, f"expected a list of integers, got {shown(sizes)}")
+        raise ParameterError(field, f"expected a list of integers, got {text_of(sizes)}")
     read = tuple(
         integer(f"{field}: attribute {place}", size, 2, MOST_VALUES) for place, size in enumerate(sizes)
     )
@@ -283,7 +285,7 @@ def _sizes(sizes: Any, field: str) -> tuple[int, ...]:
 def _rows(rows: Any, width: int) -> NDArray[Any]:
     """Return rows as an array of objects; refuse rows of unequal length, naming the first."""
     if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
-        raise DataError("data", f"expected one row of {width} values per user, got {shown(rows)}")
+        raise DataError("data", f"expected one row of {width} values per user, got {text_of(rows)}")
     listed = [list(row) if isinstance(row, Iterable) and not isinstance(row, str) else [row] for row in rows]
     for number, row in enumerate(listed):
         if len(row) != width:
@@ -459,10 +461,10 @@ def contrasts(size: int) -> Array:
 
 def _together(sizes: Sequence[int]) -> Array:
     """Return the matrix of neighboring axes."""
-    made = np.ones((1, 1))
+    result = np.ones((1, 1))
     for size in sizes:
-        made = np.asarray(np.kron(made, contrasts(size)), dtype=np.float64)
-    return made
+        result = np.asarray(np.kron(result, contrasts(size)), dtype=np.float64)
+    return result
 
 
 class EffectTransform:
@@ -516,15 +518,15 @@ class EffectTransform:
     def squares(self) -> Array:
         """The mean square of each row's entries: the product of 1/k over the attributes of its effect."""
         per_axis = [np.concatenate([[1.0], np.full(size - 1, 1.0 / size)]) for size in self.sizes]
-        found: Array = reduce(np.multiply.outer, per_axis).ravel()[self.chosen]
-        return found
+        result: Array = reduce(np.multiply.outer, per_axis).ravel()[self.chosen]
+        return result
 
     def forward(self, shares: Array) -> Array:
         """Return the chosen coordinates of a flat table."""
         if self.dense is not None:
             return np.asarray(self.dense @ shares)
-        found: Array = self._turned(shares, [factor.T for factor in self._factors])[self.chosen]
-        return found
+        result: Array = self._turned(shares, [factor.T for factor in self._factors])[self.chosen]
+        return result
 
     def back(self, multipliers: Array) -> Array:
         """Return the flat table of sums over coordinates of multiplier times row."""

@@ -40,7 +40,7 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import Explained, encode
 from mechdesign.core.values import Verdict
 from mechdesign.data.intake import MISSING_CATEGORY, Intake
-from mechdesign.exact.numbers import number_of_text, plain_int, shown
+from mechdesign.exact.numbers import number_of_text, plain_int, text_of
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, bit_source, numpy_generator
 from mechdesign.work.files import read_text, whole_file
 
@@ -108,9 +108,9 @@ def _files(folder: str, package: str) -> Iterator[tuple[str, str]]:
         yield from _files(entry.path, f"{package}.{entry.name}")
 
 
-def _has(path: str, given: bytes) -> bool:
+def _has(path: str, value: bytes) -> bool:
     with open(path, "rb") as file:
-        return given in file.read()
+        return value in file.read()
 
 
 def derived(kinds: Iterable[type[Kind]]) -> Iterator[type[Kind]]:
@@ -545,7 +545,7 @@ def _require_numbers(content: Mapping[str, Any]) -> None:
     """Refuse an epsilon or a delta in a text: a file holds the number itself."""
     for name in ("epsilon", "delta"):
         if isinstance(content.get(name), str):
-            raise ParameterError(name, f"expected a number, got {shown(content[name])}")
+            raise ParameterError(name, f"expected a number, got {text_of(content[name])}")
 
 
 def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Mapping[str, Any]) -> Mechanism:

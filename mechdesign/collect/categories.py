@@ -201,8 +201,8 @@ class Aggregator(Server[ReportMechanism[Any]], Generic[EstimateT_co]):
     def estimate(self, population: bool = False) -> EstimateT_co:
         """Return the estimates from all counted reports."""
         self.require_some()
-        found: EstimateT_co = self._asked(self.mechanism.estimate_from_counts(self.counts, population))
-        return found
+        result: EstimateT_co = self._asked(self.mechanism.estimate_from_counts(self.counts, population))
+        return result
 
     def _written(self) -> dict[str, Any]:
         return {"counts": self.counts.tolist()}
@@ -231,11 +231,11 @@ SINGULAR = 1e-10
 
 def reported_alike(names: Sequence[str], blank: bool) -> EstimationError:
     """Return the error for answers that have the same reports; blank: because no report says anything."""
-    shown = ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")
+    text = ", ".join(map(repr, names[:4])) + (", ..." if len(names) > 4 else "")
     nothing = "with epsilon = 0 and delta = 0 reports contain no information; build with epsilon > 0"
     return EstimationError(
         "channel",
-        f"{len(names)} answers ({shown}) lead to the same reports, so their frequencies cannot be separated",
+        f"{len(names)} answers ({text}) lead to the same reports, so their frequencies cannot be separated",
         nothing if blank else REMEDY,
     )
 
@@ -253,8 +253,8 @@ def _of_thousand(share: float) -> str:
 
 def _quoted(labels: Labels) -> list[str]:
     """Return the names of categories as they stand within a sentence."""
-    shown = labels.shown()
-    return shown if labels.names is None else [f'"{name}"' for name in shown]
+    text = labels.shown()
+    return text if labels.names is None else [f'"{name}"' for name in text]
 
 
 def _joined(parts: Sequence[str]) -> str:
@@ -352,8 +352,8 @@ def _abridged(labels: Labels) -> str:
     """Return the categories in a few words."""
     if labels.names is None:
         return f"0 to {labels.size - 1}"
-    shown = ", ".join(labels.names[:6])
-    return shown if labels.size <= 6 else f"{shown}, ... {labels.size} in all"
+    text = ", ".join(labels.names[:6])
+    return text if labels.size <= 6 else f"{text}, ... {labels.size} in all"
 
 
 SIMPLEX = Option("simplex", "flag", "also give the nearest frequencies that are >= 0 and sum to 1 (biased)")

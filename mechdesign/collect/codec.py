@@ -21,9 +21,9 @@ from mechdesign.core.errors import DataError, ParameterError, RowError, suggesti
 from mechdesign.core.tables import Coded, array_of, dimensions_of, gap_remedy, is_gap, names_reports
 from mechdesign.core.text import counted, outside_text, range_text
 from mechdesign.core.validation import finite_array, number
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.data.codes import NUMBERS_FOR_MISSING, missing_hint
-from mechdesign.exact.numbers import number_of_text, plain, shown
+from mechdesign.exact.numbers import number_of_text, plain, text_of
 
 Codes = NDArray[np.int64]
 
@@ -55,7 +55,7 @@ class Labels(Sealed):
         if names is None:
             return
         if isinstance(names, (str, bytes, Mapping)) or not isinstance(names, Iterable):
-            raise ParameterError(field, f"expected a list of names, got {shown(names)}")
+            raise ParameterError(field, f"expected a list of names, got {text_of(names)}")
         # A subclass of str counts as the text that it is, whatever it says it equals.
         read = tuple(str.__str__(name) if issubclass(type(name), str) else "" for name in list(names))
         if len(read) != size:
@@ -68,7 +68,7 @@ class Labels(Sealed):
             if _breaks_a_line(name):
                 raise ParameterError(
                     field,
-                    f"{shown(name)} has a line break or a control character, which a table cannot hold",
+                    f"{text_of(name)} has a line break or a control character, which a table cannot hold",
                     "replace it by a space",
                 )
         self.names = read
@@ -119,11 +119,11 @@ class Labels(Sealed):
             numbers: dict[Any, int] = {name: number for number, name in enumerate(self.names)}
             numbers |= {int(name): number for name, number in numbers.items() if _is_plain_integer(name)}
             listed = array.tolist()
-            found = np.fromiter(map(numbers.get, listed, repeat(-1)), dtype=np.int64, count=len(listed))
+            result = np.fromiter(map(numbers.get, listed, repeat(-1)), dtype=np.int64, count=len(listed))
             if any(issubclass(kind, (bool, float)) for kind in set(map(type, listed))):  # True equals 1
-                found[[isinstance(value, (bool, float)) for value in listed]] = -1
-            self._refuse(array, found < 0, what)
-            return found
+                result[[isinstance(value, (bool, float)) for value in listed]] = -1
+            self._refuse(array, result < 0, what)
+            return result
         known = np.array(self.names)
         order = np.argsort(known)
         places = np.minimum(np.searchsorted(known, array, sorter=order), self.size - 1)
@@ -217,8 +217,8 @@ class Domain:
     array([0. , 0.5, 1. ])
     """
 
-    low: float = kept(number)
-    high: float = kept(number)
+    low: float = value_field(number)
+    high: float = value_field(number)
 
     def __attrs_post_init__(self) -> None:
         low, high = self.low, self.high
@@ -303,13 +303,13 @@ class Domain:
         >>> Domain(-1.0, 1.0).scaled(np.array([-1.0, 0.0, 1.0]), 8.0)
         array([0., 4., 8.])
         """
-        found: Array = np.asarray(values - self.low)
+        result: Array = np.asarray(values - self.low)
         if math.frexp(self.width)[0] == 0.5:  # a power of two: one operation gives the same doubles
-            found *= factor / self.width
+            result *= factor / self.width
         else:
-            found /= self.width
-            found *= factor
-        return found
+            result /= self.width
+            result *= factor
+        return result
 
 
 def as_floats(values: Any, dimensions: int, what: str) -> Array:
@@ -336,7 +336,7 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
                 raise RowError(what, row, "is missing", gap_remedy(what, "omit users without a value"))
             remedy = f"correct or omit the row{missing_hint(value)}"
             remedy = "use what randomize returned" if names_reports(what) else remedy
-            raise RowError(what, row, f"{shown(value)} is not a number", remedy)
+            raise RowError(what, row, f"{text_of(value)} is not a number", remedy)
         numbers[place] = found
     return numbers.reshape(raw.shape)
 

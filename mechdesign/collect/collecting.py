@@ -163,12 +163,12 @@ class Operation:
         used = {name: value for name, value in given.items() if value is not None and value is not False}
         used = {name: value for name, value in used.items() if value not in ([], ())}  # 0 is a value
         known = [option.name for option in self.options]
-        shown = [f"--{option.replace('_', '-')}" for option in known]
+        text = [f"--{option.replace('_', '-')}" for option in known]
         for name in used:
             if name not in known:
                 raise ParameterError(
                     f"--{name.replace('_', '-')}: is not an option of '{self.name}' of this mechanism; "
-                    + (f"its options are {', '.join(shown)}" if known else "it has none")
+                    + (f"its options are {', '.join(text)}" if known else "it has none")
                 )
         return Settings(used)
 

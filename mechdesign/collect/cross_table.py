@@ -58,11 +58,11 @@ class CrossTable(Tidy):
         axes = self._axes()
         if len(axes) < 2:
             raise ParameterError("grid", f"'{self.title}' is a single attribute", "name two or more")
-        found = {self.title: cross_layout(axes, own.labels, own.value)}
+        result = {self.title: cross_layout(axes, own.labels, own.value)}
         errors = getattr(self, "standard_error", None)
         if errors is not None and np.shape(errors) == np.shape(own.value):
-            found[f"{self.title}{ERRORS}"] = cross_layout(axes, own.labels, errors)
-        return found
+            result[f"{self.title}{ERRORS}"] = cross_layout(axes, own.labels, errors)
+        return result
 
     def grid_text(self) -> str:
         """Return all grids as text, each under its title."""

@@ -64,8 +64,8 @@ class Estimated(Tidy):
         return self._ends(level)
 
     def _said(self) -> tuple[str, ...]:
-        found: tuple[str, ...] = getattr(self, "notes", ())
-        return found
+        result: tuple[str, ...] = getattr(self, "notes", ())
+        return result
 
     def _noted(self) -> str:
         """Return the notes as they are printed, a line each."""
@@ -168,18 +168,18 @@ class ListedEstimate(Estimated):
     def __repr__(self) -> str:
         digits, brief = self.digits, self.error_digits
         figures = zip(self._names(), self.value, self.standard_error, strict=True)
-        shown = [
+        text = [
             f"{name} {to_error(value, error, digits)} +- {error:{brief}}" for name, value, error in figures
         ]
-        return f"{type(self).__name__}({counted(self.users, self.reporter)}: {listed(shown)})"
+        return f"{type(self).__name__}({counted(self.users, self.reporter)}: {listed(text)})"
 
     def __str__(self) -> str:
         header = [self.thing, *self._beside(), self.estimated, "std error", "95% low", "95% high"]
         rows = self.rows()
         rest = 0 if self.most is None else max(0, len(rows) - self.most)
         more = f"\n... and {rest} more {self.things}" if rest else ""
-        shown = table(header, rows[: len(rows) - rest])
-        return f"{counted(self.users, self.reporter)}\n{shown}{more}{self._noted()}"
+        text = table(header, rows[: len(rows) - rest])
+        return f"{counted(self.users, self.reporter)}\n{text}{more}{self._noted()}"
 
 
 @dataclass(frozen=True, repr=False)

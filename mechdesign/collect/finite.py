@@ -187,8 +187,8 @@ class FiniteChannel(FrequencyMechanism):
         for index in ahead.tolist():  # long runs of tiny weights inside one cell of the table: rare
             row = self._cumulative[codes[index]]
             place[index] = base[index] + np.searchsorted(row, drawn[index], side="right")
-        found: Codes = place - base
-        return found
+        result: Codes = place - base
+        return result
 
     def _client_steps(self) -> Steps:
         """Return the cumulative rows and the names of the reports."""
@@ -209,8 +209,8 @@ class FiniteChannel(FrequencyMechanism):
         channel = self.channel
         groups = self.indistinguishable()
         if groups:
-            shown = self.labels.shown()
-            names = ", ".join(f"'{shown[member]}'" for member in groups[0][:4])
+            text = self.labels.shown()
+            names = ", ".join(f"'{text[member]}'" for member in groups[0][:4])
             more = ", ..." if len(groups[0]) > 4 else ""
             raise EstimationError(
                 "channel",

@@ -87,8 +87,8 @@ def told_by_intervals(
     told = width / normal
     wide = np.flatnonzero(width > 1.0).tolist()
     more = f" and {len(wide) - 3} more" if len(wide) > 3 else ""
-    shown = ", ".join(f"'{names[answer]}'" for answer in wide[:3])
-    note = f"the reports hardly determine the frequency of {shown}{more}: the interval is wider than 0 to 1"
+    text = ", ".join(f"'{names[answer]}'" for answer in wide[:3])
+    note = f"the reports hardly determine the frequency of {text}{more}: the interval is wider than 0 to 1"
     return np.where(told > WIDER * errors, told, errors), (note,) if wide else ()
 
 

@@ -325,8 +325,8 @@ def rare_step(step: Any, variance: Array, fourth: Array) -> Array:
     array([1.])
     """
     square = np.divide(fourth, variance, out=np.zeros_like(variance), where=variance > ROUNDING)
-    found: Array = np.maximum(step, np.sqrt(np.maximum(square, 0.0)))
-    return found
+    result: Array = np.maximum(step, np.sqrt(np.maximum(square, 0.0)))
+    return result
 
 
 def not_rejected(law: AverageLaw, distance: Array, tail: float) -> NDArray[np.bool_]:

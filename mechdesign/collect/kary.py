@@ -399,8 +399,8 @@ class KaryResponse(FrequencyMechanism, Oracle):
         """Return the channel as coloured cells, and the errors over the number of users."""
         from mechdesign.show.panels import MOST_HEAT, channel_figures
 
-        shown = self.labels.shown() if self.weights.size <= MOST_HEAT else []
-        return (channel_figures(self.channel, shown, shown) if shown else []) + super().figures()
+        text = self.labels.shown() if self.weights.size <= MOST_HEAT else []
+        return (channel_figures(self.channel, text, text) if text else []) + super().figures()
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return whether frequencies can be estimated, and the standard error with this many users."""
@@ -421,8 +421,8 @@ class KaryResponse(FrequencyMechanism, Oracle):
         outside = self._outside if self.weights.own == 0 else self._outside[:0]
         alike = np.append(self.kept[0], outside) if len(outside) else self.kept
         blank = self.epsilon == 0.0 and self.delta == 0.0
-        shown = self.labels.shown()
-        return reported_alike([shown[answer] for answer in alike.tolist()], blank)
+        text = self.labels.shown()
+        return reported_alike([text[answer] for answer in alike.tolist()], blank)
 
     def content(self) -> dict[str, Any]:
         """Return weights, promise and labels as plain values."""

@@ -25,7 +25,7 @@ from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.errors import MethodError, ParameterError, suggestion
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
-from mechdesign.exact.numbers import plain, shown
+from mechdesign.exact.numbers import plain, text_of
 from mechdesign.exact.randomness import TOTAL, Rng, bit_source, numpy_generator
 
 if TYPE_CHECKING:
@@ -124,8 +124,8 @@ def _uniform(count: int, rng: Rng) -> Array:
 
 
 def _two_uniforms(count: int, rng: Rng) -> tuple[Array, Array]:
-    drawn = _uniform(2 * count, rng)
-    return drawn[:count], drawn[count:]
+    draws = _uniform(2 * count, rng)
+    return draws[:count], draws[count:]
 
 
 def laplace_client(values: Array, epsilon: Array, rng: Rng) -> Array:
@@ -353,7 +353,7 @@ def noise_of(value: Any) -> NumberNoise:
     if not isinstance(value, str) or value not in NOISES:
         raise ParameterError(
             "noise",
-            f"{shown(value)} is not a choice",
+            f"{text_of(value)} is not a choice",
             f"{suggestion(str(value), NOISES)} (or give a table of epsilon and variance)",
         )
     return NOISES[value]

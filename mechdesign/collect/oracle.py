@@ -237,8 +237,8 @@ def subset_variance(
     if frequency == 0.0:
         return others
     own = w * (categories - 1.0) ** 2 / (k * rest) / loss**2
-    found: NDArray[np.float64] = (1.0 - frequency) * others + frequency * own
-    return found
+    result: NDArray[np.float64] = (1.0 - frequency) * others + frequency * own
+    return result
 
 
 def subset_bits(categories: int, size: int) -> int:

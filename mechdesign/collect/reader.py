@@ -53,17 +53,17 @@ def run_on_tables(mechanism: Mechanism, name: str, tables: Sequence[Any], option
         _require_tables(operation, tables)
         rule = rule_for(mechanism, operation, options.get("missing"))
         sources = [FrameTable(table, rule) for table in tables]
-        made = operation.run(sources, settings)
+        result = operation.run(sources, settings)
         if not operation.gives:
-            return made
-        columns = _joined(list(made))
+            return result
+        columns = _joined(list(result))
     return sources[0].like(columns, operation.in_order) if sources else columns
 
 
 def on_table(mechanism: Mechanism, name: str, table: Any, **options: Any) -> NDArray[Any]:
     """Run an operation on one data frame; type checkers take what comes back for an array."""
-    made: NDArray[Any] = run_on_tables(mechanism, name, [table], options)
-    return made
+    result: NDArray[Any] = run_on_tables(mechanism, name, [table], options)
+    return result
 
 
 def _require_tables(operation: Operation, tables: Sequence[Any]) -> None:
@@ -92,9 +92,9 @@ def missing_rule(mechanism: Mechanism, rule: str | None = None, codes: tuple[str
 
     chosen = rule or mechanism.intake.missing
     mechanism._require_missing(chosen)
-    found = MissingRule(chosen, codes, _takes_missing(mechanism), mechanism._missing_word)
-    require_no_category(mechanism, found)
-    return found
+    result = MissingRule(chosen, codes, _takes_missing(mechanism), mechanism._missing_word)
+    require_no_category(mechanism, result)
+    return result
 
 
 def rule_for(
@@ -237,10 +237,10 @@ def clashes_note(mechanism: Mechanism) -> str | None:
 def _noted(what: str, groups: Sequence[Sequence[str]]) -> str:
     if not groups:
         return ""
-    shown = "; ".join(" and ".join(map(_shown, group[:SHOWN])) for group in groups[:SHOWN])
+    text = "; ".join(" and ".join(map(_shown, group[:SHOWN])) for group in groups[:SHOWN])
     more = f" and {len(groups) - SHOWN} more groups" if len(groups) > SHOWN else ""
     return (
-        f"{what}: people or other programs may write {shown}{more} as one name, since they differ only in "
+        f"{what}: people or other programs may write {text}{more} as one name, since they differ only in "
         "case, spaces, or how a letter or number is written; choose other words"
     )
 
@@ -360,5 +360,5 @@ def labels_note(mechanism: Mechanism) -> str | None:
     found = risky_labels(mechanism)
     if not found:
         return None
-    shown = ", ".join(map(repr, found[:4])) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
-    return f"labels: R, pandas or other programs read {shown} as a missing value; choose other words"
+    text = ", ".join(map(repr, found[:4])) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
+    return f"labels: R, pandas or other programs read {text} as a missing value; choose other words"

@@ -145,8 +145,8 @@ def plain_report(written: Values) -> int | str:
     """Return the one report of a column as a plain value: a whole number or a text."""
     column = written.values[written.codes] if isinstance(written, Coded) else written
     (report,) = np.asarray(column).tolist()
-    found: int | str = report
-    return found
+    result: int | str = report
+    return result
 
 
 def no_recipe(kind: str) -> MethodError:

@@ -25,7 +25,7 @@ from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.audit.metric import batches, distances, needed_pairs, require_pairs
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.validation import double_delta, double_epsilon, finite_array, one_of
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.randomness import BITS, TOTAL
 
 Array = NDArray[np.float64]
@@ -59,10 +59,10 @@ class PrivacyTarget:
         When one of them is none of this, or no double exactly.
     """
 
-    epsilon: float = kept(lambda name, value: double_epsilon(value))
-    delta: float = kept(lambda name, value: double_delta(value), default=0.0)
-    distance: Array | None = kept(_distance, default=None, optional=True)
-    notion: str = kept(partial(one_of, known=NOTIONS, renamed=FORMER_NOTIONS), default="ldp")
+    epsilon: float = value_field(lambda name, value: double_epsilon(value))
+    delta: float = value_field(lambda name, value: double_delta(value), default=0.0)
+    distance: Array | None = value_field(_distance, default=None, optional=True)
+    notion: str = value_field(partial(one_of, known=NOTIONS, renamed=FORMER_NOTIONS), default="ldp")
 
     @classmethod
     def of(cls, target: PrivacyTarget) -> PrivacyTarget:

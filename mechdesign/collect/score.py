@@ -264,8 +264,8 @@ class ScoreLimits:
         m = np.clip(hypothesis, low, high)
         count = np.asarray(sums.count, dtype=np.float64)
         spread = np.maximum(sums.square - mean**2, 0.0) / np.maximum(count - 1.0, 1.0)
-        drawn = np.where(count > 1.0, (1.0 - share) * spread, np.where(share < 1.0, np.inf, 0.0))
-        second = sums.square + drawn
+        draws = np.where(count > 1.0, (1.0 - share) * spread, np.where(share < 1.0, np.inf, 0.0))
+        second = sums.square + draws
         up = hypothesis > mean
         gap = np.where(up, high - mean, low - mean)
         moved = np.divide(m - mean, gap, out=np.ones_like(m), where=gap != 0.0)
@@ -287,8 +287,8 @@ class ScoreLimits:
         noise, fourth = self.curves.cumulants(m)
         towards = np.where(side > 0, m - places[0], places[-1] - m)
         spread = np.divide(values, 1.0 - share, out=np.zeros_like(m), where=share < 1.0)
-        drawn = spread * (towards - np.divide(spread, towards, out=np.zeros_like(m), where=towards > 0.0))
-        third = (-side * noise).max(axis=0) + np.maximum((1.0 - share) * (1.0 - 2.0 * share), 0.0) * drawn
+        draws = spread * (towards - np.divide(spread, towards, out=np.zeros_like(m), where=towards > 0.0))
+        third = (-side * noise).max(axis=0) + np.maximum((1.0 - share) * (1.0 - 2.0 * share), 0.0) * draws
         count = np.asarray(self.sums.count)
         freedom = np.where(share < 1.0, np.maximum(count - 1.0, 1.0), np.inf)
         fourth = fourth.max(axis=0)

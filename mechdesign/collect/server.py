@@ -25,7 +25,7 @@ from mechdesign.core.errors import CertificateError, DataError, MechDesignError
 from mechdesign.core.tables import Block, Source, is_partitioned, merge_partitions, require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.data.frames import FrameTable, is_table
-from mechdesign.exact.numbers import plain, shown
+from mechdesign.exact.numbers import plain, text_of
 
 if TYPE_CHECKING:
     from mechdesign.collect.base import Mechanism
@@ -55,7 +55,7 @@ def whole_rows(rows: Any, width: int, count: int, signed: bool = False) -> list[
     for row, read in zip(rows, numbers, strict=True):
         for given, number in zip(row, read, strict=True):
             if not isinstance(number, int) or abs(number) >> 180 or (number < 0 and not signed):
-                raise DataError(damaged, f"{shown(given)} is not a count", "count the reports again")
+                raise DataError(damaged, f"{text_of(given)} is not a count", "count the reports again")
     return numbers  # type: ignore[return-value]
 
 
@@ -334,7 +334,7 @@ class CellCounts(Server[MechanismT]):
     def _read(self, document: Mapping[str, Any]) -> None:
         users = plain(document.get("users"))
         if not isinstance(users, int) or users < 0:
-            given = shown(document.get("users"))
+            given = text_of(document.get("users"))
             raise DataError("aggregator", f"{given} is not a number of users", "count the reports again")
         require_users(users)
         (counts,) = whole_rows([document.get("counts")], len(self.counts), 1)
@@ -362,10 +362,10 @@ def damage_refused(read: Callable[Given, Made]) -> Callable[Given, Made]:
     """
 
     @wraps(read)
-    def checked(*given: Given.args, **named: Given.kwargs) -> Made:
+    def checked(*value: Given.args, **named: Given.kwargs) -> Made:
         try:
             with np.errstate(all="ignore"):  # what overflows fails the checks of the content
-                return read(*given, **named)
+                return read(*value, **named)
         except MechDesignError:
             raise
         except DAMAGE as error:

@@ -72,9 +72,9 @@ def written_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number) or Decimal(text.replace("_", "")) == Decimal(repr(number)):
         return number
-    found = WrittenNumber(number)
-    found.text = text.replace("_", "")
-    return found
+    result = WrittenNumber(number)
+    result.text = text.replace("_", "")
+    return result
 
 
 def parse_toml(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
@@ -245,10 +245,10 @@ def parse_distinct(text: str) -> Any:
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object, or raise ValueError for a key that appears twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise ValueError("a key appears twice")
-    return found
+    return result
 
 
 @contextmanager

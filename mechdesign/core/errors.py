@@ -245,11 +245,11 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     names = sorted(set(known))
     if (alike := _alike(name, names)) is not None:
         return alike
-    shown = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:12])
+    text = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:12])
     close = _close(name, names)
     if close:
         return f"did you mean {' or '.join(map(repr, close))}?"
-    return f"known: {shown}{', ...' if len(names) > 12 else ''}"
+    return f"known: {text}{', ...' if len(names) > 12 else ''}"
 
 
 def _alike(name: str, names: list[str]) -> str | None:

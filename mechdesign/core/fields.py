@@ -33,7 +33,7 @@ from mechdesign.core.documents import WrittenNumber
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range, integer, one_of, privacy_delta, privacy_epsilon
 from mechdesign.exact.decimals import stated
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 
 if TYPE_CHECKING:
     from dataclasses import Field
@@ -241,7 +241,7 @@ def flag(meaning: str, *, default: bool = False) -> Any:
 
     def check(name: str, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise ParameterError(name, f"expected true or false, got {shown(value)}")
+            raise ParameterError(name, f"expected true or false, got {text_of(value)}")
         return value
 
     return checked(meaning, check, form="bool", default=default)
@@ -277,7 +277,7 @@ def frozen_problem(*, eq: bool = True) -> Callable[[Class], Class]:
     mechdesign.core.errors.ParameterError: servers: 0 is not at least 1
     """
 
-    def made(problem_class: Class) -> Class:
+    def result(problem_class: Class) -> Class:
         # Without slots: cached properties and the weak references of caches need a __dict__.
         found = attrs.frozen(
             kw_only=True, slots=False, repr=False, eq=eq, field_transformer=_in_the_places_of_bases
@@ -288,7 +288,7 @@ def frozen_problem(*, eq: bool = True) -> Callable[[Class], Class]:
         vars(found)["__init__"].__annotations__ |= {item.name: item.type for item in attrs.fields(found)}
         return found
 
-    return made
+    return result
 
 
 def _in_the_places_of_bases(

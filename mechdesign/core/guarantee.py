@@ -28,7 +28,7 @@ from mechdesign.exact.decimals import (
     probability_text,
     written_number,
 )
-from mechdesign.exact.numbers import plain_int, shown
+from mechdesign.exact.numbers import plain_int, text_of
 from mechdesign.exact.texts import quotient_text
 
 NOTIONS = ("ldp", "entry-wise", "central")
@@ -231,7 +231,7 @@ def _true(name: str, value: Any) -> Fraction | None:
     infinite = value is None or (isinstance(value, (float, Decimal)) and value == math.inf)
     exact = None if infinite else exact_number(name, value)
     if exact is not None and exact < 0:
-        raise ParameterError(name, f"{shown(value)} is negative", "give a number >= 0")
+        raise ParameterError(name, f"{text_of(value)} is negative", "give a number >= 0")
     return exact
 
 

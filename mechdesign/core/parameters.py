@@ -295,7 +295,7 @@ def _section(text: str) -> dict[str, Described]:
     section = SECTION.search(text + "\n")
     if section is None:
         return {}
-    found: dict[str, Described] = {}
+    result: dict[str, Described] = {}
     names: list[str] = []
     lines: list[str] = []
     form = ""
@@ -305,9 +305,9 @@ def _section(text: str) -> dict[str, Described]:
             lines.append(line.strip())
             continue
         meaning = without_markup(" ".join(lines))
-        found |= {name: Described(without_markup(form), meaning) for name in names}
+        result |= {name: Described(without_markup(form), meaning) for name in names}
         names, form, lines = entry[1].split(", "), entry[2] or "", []
-    return found
+    return result
 
 
 def without_markup(text: str) -> str:

@@ -117,12 +117,12 @@ class Problem(ABC, Generic[MechanismT_co]):
 
     def __repr__(self) -> str:
         """Return the class and the parameters that are not at their defaults, without whole arrays."""
-        shown = []
+        text = []
         for field in fields_of(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray) or value != field.default:
-                shown.append(f"{field.name}={abridged(value)}")
-        return f"{type(self).__name__}({', '.join(shown)})"
+                text.append(f"{field.name}={abridged(value)}")
+        return f"{type(self).__name__}({', '.join(text)})"
 
     def among(self) -> str:
         """Return the set of mechanisms among which an optimum of this problem is one."""

@@ -176,10 +176,10 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         users = self.problem.planned_users if users is None else users
         try:
             mechanism: Any = self.mechanism()
-            found: Forecast | None = mechanism.forecast() if users is None else mechanism.forecast(users)
+            result: Forecast | None = mechanism.forecast() if users is None else mechanism.forecast(users)
         except (CertificateError, MethodError):
             return None
-        return found
+        return result
 
     def outlook(self, users: int | None = None) -> Outlook | None:
         """Return the forecast before anything is collected, from ``outlook.py`` next to the problem.
@@ -194,8 +194,8 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         function = companion(type(self.problem), "outlook")
         if function is None or not self.found:
             return None
-        found: Outlook = function(self.problem, self, users)
-        return found
+        result: Outlook = function(self.problem, self, users)
+        return result
 
     def mechanism(self) -> MechanismT_co:
         """Return the mechanism that runs: repaired if necessary, audited, or refused; built once.

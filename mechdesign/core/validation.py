@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.exact.decimals import stated
-from mechdesign.exact.numbers import double, doubles, frozen, plain_int, shown
+from mechdesign.exact.numbers import double, doubles, frozen, plain_int, text_of
 
 Array = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def integer(field: str, value: Any, low: int, high: int | None = None) -> int:
     result = plain_int(field, value)
     if result < low or (high is not None and result > high):
         limits = f"at least {low}" if high is None else f"from {low} to {high}"
-        raise ParameterError(field, f"{shown(result)} is not {limits}")
+        raise ParameterError(field, f"{text_of(result)} is not {limits}")
     return result
 
 
@@ -126,7 +126,7 @@ def one_of(field: str, value: Any, known: Sequence[str], renamed: Mapping[str, s
     if word is None or word not in known:
         new = (renamed or {}).get(str(word or ""))
         hint = suggestion(str(word or ""), known) if new is None else f"it is called '{new}' now"
-        raise ParameterError(field, f"{shown(value)} is not a choice", hint)
+        raise ParameterError(field, f"{text_of(value)} is not a choice", hint)
     return word
 
 

@@ -33,12 +33,12 @@ OPEN_FILES = Path("/proc/self/fd")
 """Where Linux shows open files, also those without a name."""
 
 
-def data_set(given: Sequence[str], counts: bool = False) -> list[str]:
+def data_set(value: Sequence[str], counts: bool = False) -> list[str]:
     """Return the files that names of files, folders and patterns stand for, sorted within each of them.
 
     Parameters
     ----------
-    given : sequence of str
+    value : sequence of str
         A folder stands for the data files in it and below it, a name with ``*``, ``?`` or ``[`` that is no
         file for those that it matches, and ``-`` for the standard input.
     counts : bool
@@ -58,58 +58,58 @@ def data_set(given: Sequence[str], counts: bool = False) -> list[str]:
     >>> [Path(path).name for path in data_set([str(folder)])]
     ['a.csv', 'b.csv']
     """
-    found: list[str] = []
-    for name in given:
+    result: list[str] = []
+    for name in value:
         if os.path.isdir(name):
-            found += _in_folder(name, counts)
+            result += _in_folder(name, counts)
         elif glob.has_magic(name) and not os.path.lexists(name):
-            found += _of_pattern(name)
+            result += _of_pattern(name)
         else:
-            found.append(name)
-    if found.count(STANDARD_INPUT) > 1:
+            result.append(name)
+    if result.count(STANDARD_INPUT) > 1:
         raise ParameterError(STANDARD_INPUT, "is named twice", "name it once")
-    require_not_in_part(path for path in found if path != STANDARD_INPUT)
-    return found
+    require_not_in_part(path for path in result if path != STANDARD_INPUT)
+    return result
 
 
-def count_set(given: Sequence[str]) -> list[str]:
+def count_set(value: Sequence[str]) -> list[str]:
     """Return the count files that names, folders and patterns stand for."""
-    found: list[str] = []
-    for name in given:
+    result: list[str] = []
+    for name in value:
         if os.path.isdir(name):
             require_complete(name)
             here = sorted(path for path in glob.glob(os.path.join(glob.escape(name), f"*{COUNTS}")))
             if not here:
                 raise ParameterError(name, "is a folder without count files", f"their names end in {COUNTS}")
-            found += here
+            result += here
         else:
-            found += data_set([name])
-    return found
+            result += data_set([name])
+    return result
 
 
 def _in_folder(folder: str, counts: bool) -> list[str]:
-    known, found = (*DATA, *JSON_LINES), []
+    known, result = (*DATA, *JSON_LINES), []
     for place, folders, names in os.walk(folder):
         require_complete(place)
         folders[:] = sorted(name for name in folders if name[0] not in "._")
         for name in sorted(name for name in names if name[0] not in "._"):
             path, suffix = os.path.join(place, name), Path(name).suffix.lower()
             if suffix in known or (counts and suffix == COUNTS):
-                found.append(path)
+                result.append(path)
             elif suffix != COUNTS:
                 raise ParameterError(path, "is not a data file", "use a pattern such as 'folder/*.csv'")
-    if not found:
+    if not result:
         raise ParameterError(
             folder, "is a folder without data files", f"their names end in {', '.join(known)}"
         )
-    return found
+    return result
 
 
 def _of_pattern(pattern: str) -> list[str]:
-    found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
-    if not found:
+    result = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
+    if not result:
         raise ParameterError(pattern, "no file matches this pattern", "check the path")
-    return found
+    return result
 
 
 class Opened:

@@ -122,9 +122,9 @@ def _move(work: Path, target: Path) -> None:
 def _names(path: Path) -> list[str]:
     """Return the files of a list; a list that is not whole was written before anything was moved."""
     with suppress(OSError, ValueError):
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(found, list) and all(isinstance(name, str) for name in found):
-            return found
+        result = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(result, list) and all(isinstance(name, str) for name in result):
+            return result
     return []
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from mechdesign.core.errors import RowError
 from mechdesign.core.tables import require_no_mask
-from mechdesign.exact.numbers import plain, shown
+from mechdesign.exact.numbers import plain, text_of
 
 NAMELESS = frozenset(["", "None", "nan", "NaN", "NaT", "<NA>", "missing"])
 """Texts that identify nobody: what other programs write for a missing value."""
@@ -58,22 +58,22 @@ def identifier(value: Any) -> str:
     if isinstance(value, bytes):
         value = _decoded(value)
     if isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{shown(value)} identifies nobody")
+        raise ValueError(f"{text_of(value)} identifies nobody")
     number = None if isinstance(value, str) else plain(value)
     if number is not None and not isinstance(number, int):
         if number != number:
             raise ValueError("has no name")
         if number >= EXACT or number <= -EXACT:
-            raise ValueError(f"{shown(value)} may be rounded")
+            raise ValueError(f"{text_of(value)} may be rounded")
         number = int(number) if number == int(number) else number
     text = BLANKS.sub("", unicodedata.normalize("NFC", str(value if number is None else number)))
     if text in NAMELESS:
         raise ValueError("has no name")
     if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in text):
-        raise ValueError(f"{shown(text)} has a control character")
+        raise ValueError(f"{text_of(text)} has a control character")
     whole = WHOLE.fullmatch(text)
     if ROUNDED.fullmatch(text) or (whole and len(text) > LONGEST_EXACT):
-        raise ValueError(f"{shown(text)} may be rounded")
+        raise ValueError(f"{text_of(text)} may be rounded")
     return whole.group(1) if whole else text
 
 
@@ -82,7 +82,7 @@ def _decoded(value: bytes) -> str:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
-        raise ValueError(f"{shown(value)} is not text in UTF-8") from None
+        raise ValueError(f"{text_of(value)} is not text in UTF-8") from None
 
 
 def identifier_or(text: str) -> str:
@@ -121,7 +121,7 @@ def identifiers(values: Any, seen: set[str] | None = None, what: str = "users") 
     """
     require_no_mask(values, what)
     seen = set() if seen is None else seen
-    found = []
+    result = []
     for row, value in enumerate(values):
         try:
             name = identifier(value)
@@ -130,7 +130,7 @@ def identifiers(values: Any, seen: set[str] | None = None, what: str = "users") 
                 what, row, str(error), "give each row an identifier of its user, as text"
             ) from None
         if name in seen:
-            raise RowError(what, row, f"user {shown(name)} appears twice", "give one row per user")
+            raise RowError(what, row, f"user {text_of(name)} appears twice", "give one row per user")
         seen.add(name)
-        found.append(name)
-    return found
+        result.append(name)
+    return result

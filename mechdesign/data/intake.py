@@ -8,7 +8,7 @@ from typing import Any
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import one_of
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 
 MISSING = ("refuse", "drop", "category")
 """What to do with a row without a value: refuse the file, leave the row out, or count it as a category."""
@@ -43,8 +43,8 @@ class Intake:
     {'columns': ['age'], 'missing': 'drop'}
     """
 
-    columns: tuple[str, ...] = kept(_names, default=())
-    missing: str = kept(partial(one_of, known=MISSING), default="refuse")
+    columns: tuple[str, ...] = value_field(_names, default=())
+    missing: str = value_field(partial(one_of, known=MISSING), default="refuse")
 
     def as_json(self) -> dict[str, Any]:
         """Return the settings as plain values."""

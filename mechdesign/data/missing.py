@@ -95,8 +95,8 @@ class MissingRule:
 
     def in_numbers(self, numbers: NDArray[Any]) -> Mask:
         """Return which of some numbers are codes for missing values."""
-        found: Mask = np.isin(numbers, sorted(self._numbers))
-        return found
+        result: Mask = np.isin(numbers, sorted(self._numbers))
+        return result
 
     def apply(
         self, block: Mapping[str, Values], missing: Mapping[str, Mask]
@@ -180,8 +180,8 @@ def let_lack(source: object, columns: Iterable[str]) -> None:
 
 
 def _any(masks: Iterable[Mask]) -> Mask:
-    found: Mask = np.logical_or.reduce(list(masks))
-    return found
+    result: Mask = np.logical_or.reduce(list(masks))
+    return result
 
 
 def _filled(values: Values, mask: Mask | None) -> Values:

@@ -95,8 +95,8 @@ class JsonTable(FileTable):
             for name, value in row.items():
                 if isinstance(value, (bool, list, dict)):
                     raise DataError(where, f"the value of '{name}' is neither text nor number", "correct it")
-        found: list[dict[str, Any]] = rows
-        return found
+        result: list[dict[str, Any]] = rows
+        return result
 
     def _rows_of_message(self, where: str, message: dict[str, Any]) -> Any:
         """Return the rows of a message; where reports are read, it is one of their mechanism and survey."""

@@ -81,13 +81,13 @@ class ParquetTable(FileTable):
         """Return the columns of these that hold strings; refuse nested columns and those of bytes."""
         from pyarrow import types
 
-        found, schema = [], self._schema
+        result, schema = [], self._schema
         for name in columns:
             kind = schema.field(schema.get_field_index(name)).type if name in schema.names else None
             if kind is not None and types.is_dictionary(kind):
                 kind = kind.value_type
             if kind is None or _is_text(kind):
-                found.append(name)
+                result.append(name)
             elif types.is_nested(kind):
                 raise DataError(self.name, f"column '{name}' holds lists", "give one value a row")
             elif (
@@ -99,7 +99,7 @@ class ParquetTable(FileTable):
                 raise DataError(
                     self.name, f"column '{name}' contains bytes, not strings", "convert it to strings"
                 )
-        return found
+        return result
 
     def _require_bounded(self, file: Any, columns: set[str]) -> None:
         """Refuse columns of texts that would take much more memory than their rows say."""

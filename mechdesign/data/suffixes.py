@@ -37,7 +37,7 @@ def require_suffix(path: str, known: Sequence[str], option: str = "-o") -> None:
     suffix = Path(path).suffix.lower()
     if path == "-" or suffix in known:  # the standard output has an error of its own
         return
-    shown = [item for item in known if item != ".pq"]
-    remedy = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+    text = [item for item in known if item != ".pq"]
+    remedy = text[0] if len(text) == 1 else f"{', '.join(text[:-1])} or {text[-1]}"
     what = f"no format '{suffix}'" if suffix else "has no extension"
     raise ParameterError(f"{option} {path}", what, f"name it {remedy}")

@@ -157,9 +157,9 @@ def window_table(trials: Sequence[int], odds: float, tails: Sequence[float]) -> 
 
 def _products(ratios: Doubles, steps: Doubles, most: Doubles) -> Doubles:
     """Return products of ratios, at most as many in a line as stated, up to where they would underflow."""
-    found: Doubles = np.where(steps < most[:, None], ratios, 0.0).cumprod(axis=1)
-    found[found <= LEAST_WEIGHT] = 0.0
-    return found
+    result: Doubles = np.where(steps < most[:, None], ratios, 0.0).cumprod(axis=1)
+    result[result <= LEAST_WEIGHT] = 0.0
+    return result
 
 
 def _edge(weights: Doubles, counts: NDArray[np.int64]) -> Doubles:

@@ -21,7 +21,7 @@ from typing import Any
 
 from mechdesign.core.documents import WrittenNumber
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.exact.numbers import rational, shown
+from mechdesign.exact.numbers import rational, text_of
 from mechdesign.exact.texts import short_text
 
 MOST_EXPONENT = 100_000
@@ -108,7 +108,7 @@ def numeral(where: str, text: str) -> Fraction:
     if len(numbers) == 1:
         return numbers[0]
     if numbers[1] == 0:
-        raise DataError(where, f"{shown(text)} divides by zero", PLAIN_REMEDY)
+        raise DataError(where, f"{text_of(text)} divides by zero", PLAIN_REMEDY)
     return numbers[0] / numbers[1]
 
 
@@ -119,7 +119,7 @@ def _decimal(where: str, text: str) -> Fraction:
     size = power.lstrip("+-").lstrip("0")
     if len(size) > len(str(MOST_EXPONENT)) or int(size or "0") > MOST_EXPONENT:
         raise DataError(
-            where, f"{shown(text)} has an exponent beyond {MOST_EXPONENT}", "write 0, or multiply the row"
+            where, f"{text_of(text)} has an exponent beyond {MOST_EXPONENT}", "write 0, or multiply the row"
         )
     return Fraction(Decimal(text))
 
@@ -130,15 +130,15 @@ def _fault(text: str) -> tuple[str, str]:
     if not bare:
         return "is empty", "write a number, 0 for a report that is impossible"
     if "%" in bare:
-        return f"{shown(bare)} is not a number", "write a decimal, such as 0.75 for 75%"
+        return f"{text_of(bare)} is not a number", "write a decimal, such as 0.75 for 75%"
     if MISSING.match(bare):
-        return f"{shown(bare)} is not a finite number", PLAIN_REMEDY
+        return f"{text_of(bare)} is not a finite number", PLAIN_REMEDY
     if "," in bare and any(letter.isdigit() for letter in bare):
-        return f"{shown(bare)} has a comma", "write decimals with a point and thousands without separators"
+        return f"{text_of(bare)} has a comma", "write decimals with a point and thousands without separators"
     inner = bare.translate(dict.fromkeys(map(ord, SEPARATORS)))
     if inner != bare and NUMERAL.fullmatch(inner):
-        return f"{shown(bare)} has separators between its digits", "write the digits without them"
-    return f"{shown(bare)} is not a number", PLAIN_REMEDY
+        return f"{text_of(bare)} has separators between its digits", "write the digits without them"
+    return f"{text_of(bare)} is not a number", PLAIN_REMEDY
 
 
 LARGEST_DENOMINATOR = 1000
@@ -173,7 +173,7 @@ def exact_number(field: str, value: Any) -> Fraction:
         return rational(field, value)
     value = str.__str__(value)
     if not is_numeral(value):
-        raise ParameterError(field, f"expected a number, got {shown(value)}", EXAMPLES)
+        raise ParameterError(field, f"expected a number, got {text_of(value)}", EXAMPLES)
     try:
         return numeral(field, value)
     except DataError as error:
@@ -275,10 +275,10 @@ def stated(value: Any, field: str = "epsilon") -> float:
         nearest = float(exact)
     except OverflowError:
         raise ParameterError(field, "is too large for a number", "give a smaller one") from None
-    found = nearest if as_written(nearest) <= exact else math.nextafter(nearest, -math.inf)
-    if found <= 0.0 < exact:
+    result = nearest if as_written(nearest) <= exact else math.nextafter(nearest, -math.inf)
+    if result <= 0.0 < exact:
         raise ParameterError(field, "is too small for a number", "give 0 or a larger one")
-    return found
+    return result
 
 
 def float_up(value: Decimal | Fraction) -> float:

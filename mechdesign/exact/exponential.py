@@ -14,7 +14,7 @@ from functools import lru_cache
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.exact.decimals import as_written, float_up as float_up
-from mechdesign.exact.numbers import plain_int, rational, shown
+from mechdesign.exact.numbers import plain_int, rational, text_of
 
 DIGITS = 50
 """Significant digits of every bound."""
@@ -154,7 +154,7 @@ def log_bounds(ratio: Fraction) -> tuple[Fraction, Fraction]:
     """
     exact = rational("ratio", ratio)
     if exact < 1:
-        raise ParameterError("ratio", f"{shown(ratio)} is below 1", "give the larger probability first")
+        raise ParameterError("ratio", f"{text_of(ratio)} is below 1", "give the larger probability first")
     if exact == 1:
         return Fraction(0), Fraction(0)
     down, up = _context(ROUND_FLOOR), _context(ROUND_CEILING)
@@ -174,5 +174,5 @@ def _checked(exponent: Fraction | float) -> tuple[int, int]:
     """Return numerator and denominator of a finite exponent >= 0."""
     exact = rational("epsilon", exponent)
     if exact < 0:
-        raise ParameterError("epsilon", f"{shown(exponent)} is negative", "give a number >= 0")
+        raise ParameterError("epsilon", f"{text_of(exponent)} is negative", "give a number >= 0")
     return exact.numerator, exact.denominator

@@ -93,7 +93,7 @@ def _of_decimal(value: Decimal) -> float | Fraction | None:
     return Fraction(value) if digits else None
 
 
-def shown(value: object) -> str:
+def text_of(value: object) -> str:
     """Return a short text of one line that tells what was given."""
     try:
         text = value.isoformat() if hasattr(value, "isoformat") else repr(value)
@@ -109,7 +109,7 @@ def plain_real(field: str, value: Any) -> Number:
     """Return a plain number, finite or infinite; refuse NaN, booleans, texts and whatever is not a number."""
     number = plain(value)
     if number is None:
-        raise ParameterError(field, f"expected a number, got {shown(value)}")
+        raise ParameterError(field, f"expected a number, got {text_of(value)}")
     if isinstance(number, float) and math.isnan(number):
         raise ParameterError(field, "is NaN", "give a number")
     return number
@@ -119,7 +119,7 @@ def plain_int(field: str, value: Any) -> int:
     """Return a plain int; refuse floats and fractions even where they are whole."""
     number = plain(value)
     if not isinstance(number, int):
-        raise ParameterError(field, f"expected a whole number, got {shown(value)}")
+        raise ParameterError(field, f"expected a whole number, got {text_of(value)}")
     return number
 
 
@@ -163,7 +163,9 @@ def double(field: str, value: Any, rounded: bool = False) -> float:
     except OverflowError:
         raise ParameterError(field, "is too large for a number", "give a smaller one") from None
     if not rounded and Fraction(nearest) != number:
-        raise ParameterError(field, f"{shown(value)} is between two doubles", "give the float that is meant")
+        raise ParameterError(
+            field, f"{text_of(value)} is between two doubles", "give the float that is meant"
+        )
     return nearest
 
 
@@ -322,7 +324,7 @@ def _read(field: str, values: Any, dimensions: int) -> NDArray[Any]:
     except (TypeError, ValueError, OverflowError, RecursionError):
         raise ParameterError(field, f"expected {shape_name(dimensions)} of numbers") from None
     if raw.ndim != dimensions:
-        found = f"{raw.ndim} dimension(s)" if raw.ndim else shown(values)
+        found = f"{raw.ndim} dimension(s)" if raw.ndim else text_of(values)
         remedy = "give its values as a list" if isinstance(values, Mapping) else ""
         raise ParameterError(field, f"expected {shape_name(dimensions)}, got {found}", remedy)
     return raw

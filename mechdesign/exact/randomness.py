@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.text import counted
-from mechdesign.exact.numbers import plain, plain_int, rational, shown, wholes
+from mechdesign.exact.numbers import plain, plain_int, rational, text_of, wholes
 
 SMALL = 512
 """Words from which on a key is worth its while: below, the system's own call takes as long."""
@@ -145,9 +145,9 @@ class KeyedSource:
 
     def integers(self, count: int) -> NDArray[np.int64]:
         """Return ``count`` independent uniform integers in [0, 2**62)."""
-        drawn = self.words(count)
-        place = drawn if drawn.flags.writeable else None
-        return np.right_shift(drawn, np.uint64(64 - BITS), out=place).view(np.int64)
+        draws = self.words(count)
+        place = draws if draws.flags.writeable else None
+        return np.right_shift(draws, np.uint64(64 - BITS), out=place).view(np.int64)
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return ``count`` words of 64 independent random bits."""
@@ -250,7 +250,7 @@ def bit_source(rng: Rng = None) -> BitSource:
 def _cryptographic() -> BitSource:
     named = os.environ.get(VARIABLE, "") or "chacha20"
     if named not in ("chacha20", "system"):
-        raise ParameterError(VARIABLE, f"expected chacha20 or system, got {shown(named)}", "unset it")
+        raise ParameterError(VARIABLE, f"expected chacha20 or system, got {text_of(named)}", "unset it")
     return SystemSource() if named == "system" else KeyedSource()
 
 
@@ -281,7 +281,7 @@ def numpy_generator(rng: Rng, stream: str = "") -> np.random.Generator:
     seed = plain(rng)
     if not isinstance(seed, int) or seed < 0:
         raise ParameterError(
-            "rng", f"{shown(rng)} is not a seed", "give None, an integer >= 0 or a numpy Generator"
+            "rng", f"{text_of(rng)} is not a seed", "give None, an integer >= 0 or a numpy Generator"
         )
     from hashlib import sha256  # takes time to import, and only simulations have seeds
 

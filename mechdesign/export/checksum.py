@@ -28,10 +28,10 @@ def checksum(tables: Any) -> int:
     padded = data.rjust(-(-len(data) // BLOCK) * BLOCK, b"\0")
     powers = np.array([pow(BASE, BLOCK - 1 - place, PRIME) for place in range(BLOCK)], dtype=np.int64)
     blocks = np.frombuffer(padded, dtype=np.uint8).reshape(-1, BLOCK).astype(np.int64) @ powers
-    found, step = 0, pow(BASE, BLOCK, PRIME)
+    result, step = 0, pow(BASE, BLOCK, PRIME)
     for block in blocks.tolist():
-        found = (found * step + block) % PRIME
-    return found
+        result = (result * step + block) % PRIME
+    return result
 
 
 def _bytes(value: Any) -> Iterator[bytes]:

@@ -73,9 +73,9 @@ def export(mechanism: Mechanism, to: str, settings: ExportSettings | None = None
     """
     if to not in KINDS:
         raise ParameterError("to", f"expected one of {', '.join(KINDS)}, got '{to}'")
-    made = KINDS[to](mechanism, settings or ExportSettings())
-    if len(made) > MOST_BYTES:
+    result = KINDS[to](mechanism, settings or ExportSettings())
+    if len(result) > MOST_BYTES:
         raise MethodError(
-            "export", f"the tables take {len(made) >> 20} MiB", "use fewer categories or reports"
+            "export", f"the tables take {len(result) >> 20} MiB", "use fewer categories or reports"
         )
-    return made
+    return result

@@ -18,7 +18,7 @@ from mechdesign.core.errors import DataError, MechDesignError, MethodError
 from mechdesign.core.tables import MemoryTable
 from mechdesign.core.text import counted
 from mechdesign.data.plain_columns import MESSAGE_FORMAT, plain_column
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 
 if TYPE_CHECKING:
     from mechdesign.collect.base import Mechanism
@@ -135,7 +135,7 @@ class MessageReader:
     def _refused(self, rows: Sequence[dict[str, Any]], why: str) -> DataError:
         assert self.recipe is not None
         last = self.recipe.columns[-1]
-        report = shown(rows[0][last]) if len(rows) == 1 else f"a list of {counted(len(rows), 'row')}"
+        report = text_of(rows[0][last]) if len(rows) == 1 else f"a list of {counted(len(rows), 'row')}"
         return DataError(
             "message", f"{report} is not a report of this mechanism ({why:.200})", "export again"
         )

@@ -26,8 +26,8 @@ def page(mechanism: Mechanism, settings: ExportSettings) -> str:
     (True, False)
     """
     require_no_shuffler(mechanism)
-    shown = {"title": settings.title, "question": settings.question, "post": settings.post}
-    program = template("numbers.js") + filled(template("page.js"), {"PAGE": plain_json(shown)})
+    text = {"title": settings.title, "question": settings.question, "post": settings.post}
+    program = template("numbers.js") + filled(template("page.js"), {"PAGE": plain_json(text)})
     script, style = javascript(mechanism, settings, "html") + program, template("page.css")
     policy = {
         "default-src": "'none'",

@@ -49,9 +49,9 @@ class Tape:
             seed = f"{self._name} {self._block}".encode()
             self._waiting += hashlib.sha512(seed).digest()
             self._block += 1
-        found, self._waiting = self._waiting[:count], self._waiting[count:]
-        self.taken += found
-        return found
+        result, self._waiting = self._waiting[:count], self._waiting[count:]
+        self.taken += result
+        return result
 
 
 def vectors(mechanism: Mechanism, least: int = LEAST) -> list[Vector]:
@@ -75,15 +75,15 @@ def vectors(mechanism: Mechanism, least: int = LEAST) -> list[Vector]:
     (1000, (0, '0000000000000000', 0))
     """
     recipe = mechanism.recipe()
-    found: list[Vector] = []
+    result: list[Vector] = []
     answers = list(_answers(recipe))
     for words in _corners(recipe.steps):
         for answer in answers if len(answers) * len(words) <= 64 else answers[:3]:
-            found.append(_vector(mechanism, answer, f"corner {len(found)}", words))
-    while len(found) < least:
-        answer = answers[len(found) % len(answers)]
-        found.append(_vector(mechanism, answer, f"random {len(found)}", []))
-    return found
+            result.append(_vector(mechanism, answer, f"corner {len(result)}", words))
+    while len(result) < least:
+        answer = answers[len(result) % len(answers)]
+        result.append(_vector(mechanism, answer, f"random {len(result)}", []))
+    return result
 
 
 def self_check(mechanism: Mechanism, most: int = 24) -> list[Vector]:
@@ -91,13 +91,13 @@ def self_check(mechanism: Mechanism, most: int = 24) -> list[Vector]:
     recipe = mechanism.recipe()
     answers = list(islice(_answers(recipe), 6))
     words = list(islice(_corners(recipe.steps), most // 2))
-    found = [
+    result = [
         _vector(mechanism, answers[place % len(answers)], f"corner {place}", word)
         for place, word in enumerate(words)
     ]
-    while len(found) < most:
-        found.append(_vector(mechanism, answers[len(found) % len(answers)], f"random {len(found)}", []))
-    return found
+    while len(result) < most:
+        result.append(_vector(mechanism, answers[len(result) % len(answers)], f"random {len(result)}", []))
+    return result
 
 
 def _vector(mechanism: Mechanism, answer: Any, name: str, words: Sequence[int]) -> Vector:
@@ -199,10 +199,10 @@ def _match_corners(steps: Steps) -> Iterator[list[int]]:
         yield [_word(end)]
     for place, table in enumerate(steps["matches"]):
         for limit in sorted(set(numbers(table["limits"]))):
-            for drawn in (limit - 1, limit, limit + 1):
+            for draws in (limit - 1, limit, limit + 1):
                 for first in (0, TOTAL - 1):  # the factors before match, or do not
-                    yield [_word(0), *[_word(first)] * place, _word(drawn)]
-                    yield [_word(0), *[_word(first)] * place, _word(drawn), _word(0)]
+                    yield [_word(0), *[_word(first)] * place, _word(draws)]
+                    yield [_word(0), *[_word(first)] * place, _word(draws), _word(0)]
 
 
 def _message_corners(steps: Steps) -> Iterator[list[int]]:

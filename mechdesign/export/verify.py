@@ -81,8 +81,8 @@ def _settings(name: str, text: str) -> dict[str, Any]:
         known = False
     if not known:
         raise DataError(name, "its header is damaged", "export it again")
-    found: dict[str, Any] = read
-    return found
+    result: dict[str, Any] = read
+    return result
 
 
 def _same_tables(mechanism: Mechanism, text: str) -> bool:

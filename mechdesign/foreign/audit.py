@@ -375,17 +375,17 @@ class ForeignAudit(TextInNotebooks):
         """Return the results as strings, one line for each fact."""
         many = f" of {self.covers}" if self.covers else ""
         if self.low is None or self.high is None:
-            found = [f"epsilon{many} is infinite"]
+            result = [f"epsilon{many} is infinite"]
         else:
             bounds = f"[{bound_text(self.low, False)}, {bound_text(self.high, True)}]"
-            found = [f"epsilon{many} = {rounded_text(self.high)}, in {bounds}"]
+            result = [f"epsilon{many} = {rounded_text(self.high)}, in {bounds}"]
             written = self.ratio_text(SHORT)
-            found += [f"e^epsilon = {written}"] if written else []
+            result += [f"e^epsilon = {written}"] if written else []
         if self.witness:
-            found.append("witness: " + ", ".join(f"{key} = {value}" for key, value in self.witness.items()))
+            result.append("witness: " + ", ".join(f"{key} = {value}" for key, value in self.witness.items()))
         if self.size != (0, 0):
-            found.append(self._rows())
-        return found
+            result.append(self._rows())
+        return result
 
     def _rows(self) -> str:
         if not self.defects:
@@ -434,7 +434,7 @@ def exact_sums(rows: NDArray[np.float64]) -> list[Fraction]:
     low, high = whole & ((1 << HALF) - 1), whole >> HALF
     least = int(exponents.min()) if rows.size else 0
     places = exponents - least
-    found = []
+    result = []
     for row in range(len(rows)):
         lows = np.bincount(places[row], weights=low[row])
         highs = np.bincount(places[row], weights=high[row])
@@ -442,5 +442,5 @@ def exact_sums(rows: NDArray[np.float64]) -> list[Fraction]:
         for place in np.flatnonzero((lows != 0) | (highs != 0)).tolist():
             total += ((int(highs[place]) << HALF) + int(lows[place])) << place
         shift = 53 - least
-        found.append(Fraction(total, 1 << shift) if shift >= 0 else Fraction(total << -shift))
-    return found
+        result.append(Fraction(total, 1 << shift) if shift >= 0 else Fraction(total << -shift))
+    return result

@@ -264,14 +264,14 @@ class BlackBox(TextInNotebooks):
         return self.epsilon > epsilon
 
     def __str__(self) -> str:
-        shown = ", ".join(map(repr, self.reports[:SHOWN]))
+        text = ", ".join(map(repr, self.reports[:SHOWN]))
         more = f" and {len(self.reports) - SHOWN} more" if len(self.reports) > SHOWN else ""
         at = f" at delta {self.delta:g}" if self.delta else ""
         blind = f"\nonly {self.repeated:.2%} of the reports repeat; {ROUND}" if self.is_blind else ""
         often, rarely = round(self.first * self.samples), round(self.second * self.samples)
         return (
             f"epsilon is at least {self.epsilon:.4g}{at} with confidence {self.confidence:g}\n"
-            f"witness: answer = {self.answer}, other = {self.other}, reports {shown}{more} "
+            f"witness: answer = {self.answer}, other = {self.other}, reports {text}{more} "
             f"in {often} and {rarely} of {self.samples} runs each{blind}"
         )
 

@@ -266,7 +266,7 @@ def _fractions(rows: Any) -> list[list[Fraction]]:
     width = len(listed[0])
     if len(listed) * width > MOST_EXACT:
         raise DataError("channel", f"more than {MOST_EXACT} exact entries", "save doubles as .npy instead")
-    found = []
+    result = []
     for number, row in enumerate(listed, 1):
         if len(row) != width:
             raise DataError(
@@ -280,8 +280,8 @@ def _fractions(rows: Any) -> list[list[Fraction]]:
             if entry.numerator < 0:
                 where = f"row {number}, column {place}"
                 raise DataError(where, f"{rounded_text(entry, 6)} is negative", "give probabilities >= 0")
-        found.append(fractions)
-    return found
+        result.append(fractions)
+    return result
 
 
 def _summed(where: str, fractions: Sequence[Fraction]) -> Fraction:

@@ -28,7 +28,7 @@ from mechdesign.core.documents import parse_toml
 from mechdesign.core.errors import DataError, MechDesignError, suggestion
 from mechdesign.core.text import counted, listed
 from mechdesign.exact.decimals import PLAIN_REMEDY, epsilon_number, is_plain_name, numeral
-from mechdesign.exact.numbers import frozen, shown
+from mechdesign.exact.numbers import frozen, text_of
 from mechdesign.foreign.audit import exact_sum
 from mechdesign.foreign.channels import MOST_EXACT, ForeignChannel
 from mechdesign.foreign.rappor import Rappor
@@ -386,7 +386,7 @@ def read_foreign(path: str, names: str | None = None) -> Foreign:
         raise DataError(path, f"a channel in a file '{suffix}' is not read", "save it as .csv, .npy or .toml")
     if names is not None and (suffix != ".csv" or names not in NAMED):
         if suffix == ".csv":
-            raise DataError("--names", f"{shown(names)} is not a choice", suggestion(names, NAMED))
+            raise DataError("--names", f"{text_of(names)} is not a choice", suggestion(names, NAMED))
         raise DataError("--names", f"is an option for .csv, and this is a {suffix} file", "omit it")
     readers: dict[str, Callable[[str], Foreign]] = {
         ".csv": partial(_of_csv, names=names),
@@ -458,7 +458,7 @@ def _entry(where: str, value: Any) -> Any:
 def _entries(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     """Return the entries of rows, exactly; texts that stand there several times are read once."""
     known: dict[str, Any] = {}
-    found = []
+    result = []
     for number, row in enumerate(rows, start=1):
         listed_row = []
         for place, entry in enumerate(row, start=1):
@@ -468,15 +468,15 @@ def _entries(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
                 if isinstance(entry, str):
                     known[entry] = value
             listed_row.append(value)
-        found.append(listed_row)
-    return found
+        result.append(listed_row)
+    return result
 
 
 def _named(value: Any) -> str:
     """Return a value of a TOML document that is not a number as the document writes it, or its kind."""
     if isinstance(value, dict):
         return "a table"
-    return str(value).lower() if isinstance(value, bool) else shown(value)
+    return str(value).lower() if isinstance(value, bool) else text_of(value)
 
 
 def _of_toml(path: str) -> Foreign:

@@ -184,13 +184,13 @@ def _process_control() -> Callable[[int, int], int] | None:
 
 def _children() -> dict[int, int]:
     """Return the children of this process, and the session of each."""
-    found = {}
+    result = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as stream:
             _, parent, _, session = stream.read().rpartition(b")")[2].split()[:4]
             if int(parent) == os.getpid():
-                found[int(name)] = int(session)
-    return found
+                result[int(name)] = int(session)
+    return result
 
 
 def _end_orphans(before: set[int]) -> set[int]:
@@ -298,14 +298,14 @@ def _reports(words: Sequence[str], answer: str, runs: int) -> list[str]:
     return lines
 
 
-def _ended(words: Sequence[str], given: IO[bytes], out: IO[bytes], complaints: IO[bytes]) -> int:
+def _ended(words: Sequence[str], value: IO[bytes], out: IO[bytes], complaints: IO[bytes]) -> int:
     """Return the exit code of a program that ends in time and does not write without end."""
     end = time.monotonic() + SECONDS
 
     def is_modest() -> None:
         _require_modest(time.monotonic() > end, out, complaints)
 
-    code = run_group(words, (given, out, complaints), (MOST_BYTES + 1, SECONDS), is_modest)
+    code = run_group(words, (value, out, complaints), (MOST_BYTES + 1, SECONDS), is_modest)
     _require_modest(code == -getattr(signal, "SIGXCPU", 0) != 0, out, complaints)
     return code
 

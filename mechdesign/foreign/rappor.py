@@ -21,7 +21,7 @@ from fractions import Fraction
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import plain_int, rational
 from mechdesign.exact.texts import rounded_text
 from mechdesign.foreign.audit import (
@@ -92,12 +92,12 @@ class Rappor:
     4.394449
     """
 
-    bits: int = kept(_count)
-    hashes: int = kept(_count)
-    p: Fraction = kept(_share)
-    q: Fraction = kept(_share)
-    f: Fraction = kept(_share)
-    cohorts: int = kept(_count, default=1)
+    bits: int = value_field(_count)
+    hashes: int = value_field(_count)
+    p: Fraction = value_field(_share)
+    q: Fraction = value_field(_share)
+    f: Fraction = value_field(_share)
+    cohorts: int = value_field(_count, default=1)
 
     def __attrs_post_init__(self) -> None:
         if self.hashes > min(self.bits, MOST_HASHES):

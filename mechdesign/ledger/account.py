@@ -21,7 +21,7 @@ from mechdesign.collect.reporting import Randomizer
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.validation import in_range, integer
-from mechdesign.core.values import changed, frozen_value, kept
+from mechdesign.core.values import changed, frozen_value, value_field
 from mechdesign.exact.decimals import delta_number
 from mechdesign.exact.exponential import float_up
 from mechdesign.families.shuffle.amplification_bounds import profile
@@ -64,9 +64,9 @@ class Collected:
     """
 
     name: str
-    epsilon: float = kept(partial(in_range, low=0.0, high=math.inf))
-    delta: float = kept(partial(in_range, low=0.0, high=1.0), default=0.0)
-    times: int = kept(partial(integer, low=1, high=MOST_TIMES), default=1)
+    epsilon: float = value_field(partial(in_range, low=0.0, high=math.inf))
+    delta: float = value_field(partial(in_range, low=0.0, high=1.0), default=0.0)
+    times: int = value_field(partial(integer, low=1, high=MOST_TIMES), default=1)
     exact: bool = True
     users: int = 0
     size: int = 0

@@ -147,14 +147,14 @@ class Losses:
 
     def times(self, count: int, cut: float) -> Losses:
         """Return the law of the sum of ``count`` losses, by squaring; each step cuts off a mass ``cut``."""
-        single, found, power, size = self, None, count, 1  # type: Losses, Losses | None, int, int
+        single, result, power, size = self, None, count, 1  # type: Losses, Losses | None, int, int
         while True:
             if power & 1:
-                found = single if found is None else found.plus(single, cut * size)
+                result = single if result is None else result.plus(single, cut * size)
             power >>= 1
             if power == 0:
-                assert found is not None  # the highest digit of a positive number is 1
-                return found
+                assert result is not None  # the highest digit of a positive number is 1
+                return result
             single, size = single.plus(single, cut * size), 2 * size
 
 

@@ -239,13 +239,13 @@ def _by_pairs(sums: Guarantee | None, limit: Guarantee) -> float:
 
 
 def _by_filter(collected: Sequence[Collected], limit: Guarantee, shuffled: bool) -> float:
-    found = math.inf
+    result = math.inf
     if limit.delta > 0 and all(one.delta == 0.0 and one.epsilon <= LARGEST for one in collected):
         chosen = filter_of(float_down(limit.epsilon), float_down(limit.delta))
         if chosen.budget > 0.0:
             costs = (one.times * Fraction(_cost(one, chosen.order, shuffled)) for one in collected)
-            found = float_up(sum(costs, Fraction(0)) / Fraction(chosen.budget))
-    return found
+            result = float_up(sum(costs, Fraction(0)) / Fraction(chosen.budget))
+    return result
 
 
 def _context(rounding: str, more: int = 0) -> Context:

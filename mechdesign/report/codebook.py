@@ -59,18 +59,18 @@ def read_codebook(path: str | os.PathLike[str]) -> dict[str, Table]:
         raise DataError(where, f"is not a codebook ({error})", "give CSV or TOML in UTF-8") from None
     except MechDesignError as error:
         raise error.within(where) from None
-    found: dict[str, Table] = {}
+    result: dict[str, Table] = {}
     for item in stated:
         try:
             question = Question.from_json(item, (*OF_MODELS, DESCRIPTION))
         except MechDesignError as error:
             raise error.within(where) from None
-        if question.name in found:
+        if question.name in result:
             raise DataError(where, f"question '{question.name}' appears twice", "name it once")
-        found[question.name] = dict(item)
-    if not found:
+        result[question.name] = dict(item)
+    if not result:
         raise DataError(where, "has no questions", "give a line, or a table [[questions]], for each")
-    return found
+    return result
 
 
 def _of_toml(text: str) -> list[Table]:
@@ -78,10 +78,10 @@ def _of_toml(text: str) -> list[Table]:
     if (date := date_in(document)) is not None:
         raise DataError(date[0], f"{date[1]} is a date or a time", "put it in quotes")
     parameters = document.get("parameters")
-    found = document.get("questions", parameters.get("questions") if isinstance(parameters, dict) else None)
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+    result = document.get("questions", parameters.get("questions") if isinstance(parameters, dict) else None)
+    if not isinstance(result, list) or not all(isinstance(item, dict) for item in result):
         raise DataError("questions", "are missing", "write a table [[questions]] for each")
-    return found
+    return result
 
 
 def _of_csv(text: str) -> list[Table]:
@@ -112,36 +112,36 @@ def _of_csv(text: str) -> list[Table]:
     return list(found.values())
 
 
-def _question(given: Mapping[str, str], where: str) -> Table:
+def _question(value: Mapping[str, str], where: str) -> Table:
     """Return the table of a line of a codebook."""
-    found: Table = {key: given[key] for key in ("name", "kind", DESCRIPTION) if key in given}
-    if "labels" in given:
-        found["labels"] = [label.strip() for label in given["labels"].split(SEPARATOR)]
-    if "label" in given:
-        found["labels"] = [given["label"]]
-    ends = [_number(given, key, where) for key in ("low", "high")]
+    result: Table = {key: value[key] for key in ("name", "kind", DESCRIPTION) if key in value}
+    if "labels" in value:
+        result["labels"] = [label.strip() for label in value["labels"].split(SEPARATOR)]
+    if "label" in value:
+        result["labels"] = [value["label"]]
+    ends = [_number(value, key, where) for key in ("low", "high")]
     if ends != [None, None]:
         if None in ends:
             raise DataError(where, "has one end of a range", "give low and high")
-        found["range"] = ends
-    if "bins" in given:
-        edges = given["bins"].split(SEPARATOR)
-        found["bins"] = [_number({"bins": edge}, "bins", where) for edge in edges]
+        result["range"] = ends
+    if "bins" in value:
+        edges = value["bins"].split(SEPARATOR)
+        result["bins"] = [_number({"bins": edge}, "bins", where) for edge in edges]
     for key in ("spread", *OF_MODELS):
-        if key in given:
-            found[key] = _number(given, key, where)
-    if "skip" in given:
-        word = given["skip"].casefold()
+        if key in value:
+            result[key] = _number(value, key, where)
+    if "skip" in value:
+        word = value["skip"].casefold()
         if word not in (*YES, *NO):
-            raise DataError(where, f"skip: expected true or false, got '{given['skip']}'")
-        found["skip"] = word in YES
-    return found
+            raise DataError(where, f"skip: expected true or false, got '{value['skip']}'")
+        result["skip"] = word in YES
+    return result
 
 
-def _number(given: Mapping[str, str], key: str, where: str) -> float | None:
-    if key not in given:
+def _number(value: Mapping[str, str], key: str, where: str) -> float | None:
+    if key not in value:
         return None
-    found = number_of_text(given[key])
+    found = number_of_text(value[key])
     if found is None:
-        raise DataError(where, f"{key}: expected a number, got '{given[key]}'")
+        raise DataError(where, f"{key}: expected a number, got '{value[key]}'")
     return float(found)

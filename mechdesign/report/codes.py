@@ -56,11 +56,11 @@ def require_codes(mechanism: Mechanism, path: str, columns: Sequence[str] | None
 
 def _smallest(blocks: Iterable[Block], names: Sequence[str]) -> dict[str, tuple[int, float]]:
     """Return for each column the number of rows and the smallest number."""
-    found = {name: (0, float("inf")) for name in names}
+    result = {name: (0, float("inf")) for name in names}
     for block in blocks:
         for name in names:
-            rows, least = found[name]
+            rows, least = result[name]
             values = block[name]
             distinct = values.values if isinstance(values, Coded) else np.unique(np.asarray(values))
-            found[name] = (rows + len(values), min(least, float(distinct.astype(np.float64).min())))
-    return found
+            result[name] = (rows + len(values), min(least, float(distinct.astype(np.float64).min())))
+    return result

@@ -185,9 +185,9 @@ def _surveys(*files: CountFile) -> str:
     return f" ({', and '.join(found)})" if found else ""
 
 
-def _mechanism(found: Sequence[tuple[str, CountFile]], given: Mechanism | None) -> Mechanism:
-    if given is not None:
-        return given
+def _mechanism(found: Sequence[tuple[str, CountFile]], value: Mechanism | None) -> Mechanism:
+    if value is not None:
+        return value
     for path, one in found:
         if one.mechanism is not None:
             return mechanism_of(one.mechanism, path)

@@ -117,8 +117,8 @@ def _toml(value: Any) -> str:
 
 
 def _listed(names: Sequence[str], most: int = 6) -> str:
-    shown = [f"'{printable(name)}'" for name in names[:most]]
-    return ", ".join(shown) + (f" and {len(names) - most} more" if len(names) > most else "")
+    text = [f"'{printable(name)}'" for name in names[:most]]
+    return ", ".join(text) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def draft(

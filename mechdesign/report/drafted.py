@@ -169,10 +169,10 @@ def _order(text: str) -> tuple[float, str]:
 
 def _number(name: str, seen: _Seen) -> dict[str, Any]:
     low, high = outward(seen.low, seen.high)
-    found: dict[str, Any] = {"name": name, "range": [low, high]}
+    result: dict[str, Any] = {"name": name, "range": [low, high]}
     if seen.missing:  # a mean has no category for those who skip
-        found |= {"bins": np.linspace(low, high, 5).tolist(), "skip": True}
-    return found
+        result |= {"bins": np.linspace(low, high, 5).tolist(), "skip": True}
+    return result
 
 
 def _number_remarks(seen: _Seen) -> tuple[str, ...]:

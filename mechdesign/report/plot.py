@@ -14,7 +14,7 @@ from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.show.draw import draw_on, numbered, picture, require_picture_suffix, save
 from mechdesign.show.figure import Figure, design_figures
 
@@ -103,10 +103,10 @@ def figures_of(thing: Any) -> list[Figure]:
     >>> figures_of(load_model("mean/rcp2023_single"))
     [Figure('Randomized censoring, one attribute: the symmetric interval and the printed optimum', 1 panel)]
     """
-    found = _figures_of(thing)
-    if not found:
+    result = _figures_of(thing)
+    if not result:
         raise ParameterError("figure", f"nothing to draw of {thing!r}", "a model with a [sweep] has a figure")
-    return found
+    return result
 
 
 def _figures_of(thing: Any) -> list[Figure]:
@@ -124,7 +124,9 @@ def _figures_of(thing: Any) -> list[Figure]:
         return design_figures(thing.problem, thing)
     if not hasattr(thing, "figures"):
         raise ParameterError(
-            "figure", f"{shown(thing)} cannot be drawn", "give a model, a problem, a mechanism or an estimate"
+            "figure",
+            f"{text_of(thing)} cannot be drawn",
+            "give a model, a problem, a mechanism or an estimate",
         )
-    found: list[Figure] = thing.figures()
-    return found
+    result: list[Figure] = thing.figures()
+    return result

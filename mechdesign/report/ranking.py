@@ -141,8 +141,8 @@ class Ranking:
         )
 
     def __repr__(self) -> str:
-        shown = listed([f"{candidate.name} {candidate.error:.4g}" for candidate in self.candidates])
-        return f"Ranking({self._asked}, errors: {shown})"
+        text = listed([f"{candidate.name} {candidate.error:.4g}" for candidate in self.candidates])
+        return f"Ranking({self._asked}, errors: {text})"
 
     def _rows(self) -> list[list[str]]:
         return [

@@ -140,11 +140,11 @@ def sweep_table(rows: Sequence[SweepRow]) -> tuple[list[str], list[list[str]]]:
 def sweep_columns(rows: Sequence[SweepRow], plotted: Sequence[Mapping[str, Any]]) -> Columns:
     """Return a sweep as columns of plain values: parameters, value, bound, what was measured and is drawn."""
     parts = []
-    for row, shown in zip(rows, plotted, strict=True):
+    for row, text in zip(rows, plotted, strict=True):
         solution = row.solution
         whole = {**row.parameters, "status": solution.status}
         whole |= {"value": solution.value if solution.found else None, "bound": solution.bound}
-        whole |= {"gap": solution.gap if math.isfinite(solution.gap) else None, **row.measured, **shown}
+        whole |= {"gap": solution.gap if math.isfinite(solution.gap) else None, **row.measured, **text}
         parts.append({name: [one_cell(value)] for name, value in whole.items()})
     return stacked(parts)
 
@@ -158,7 +158,7 @@ def sweep_json(rows: Sequence[SweepRow], plotted: Sequence[Mapping[str, Any]]) -
             "value": encode(row.solution.value),
             "bound": encode(row.solution.bound),
             "measured": encode(row.measured),
-            "plotted": encode(dict(shown)),
+            "plotted": encode(dict(text)),
         }
-        for row, shown in zip(rows, plotted, strict=True)
+        for row, text in zip(rows, plotted, strict=True)
     ]

@@ -77,9 +77,9 @@ def picture(figure: Figure) -> Picture:
     ['epsilon']
     """
     with _settings():
-        drawn = _built(figure)
-        drawn.draw_without_rendering()  # what is only made when it is drawn has our style then too
-    return drawn
+        draws = _built(figure)
+        draws.draw_without_rendering()  # what is only made when it is drawn has our style then too
+    return draws
 
 
 @contextmanager
@@ -101,14 +101,14 @@ def _built(figure: Figure) -> Picture:
         PANEL[0] * columns,
         sum(_height(figure.panels[SIDE_BY_SIDE * row :][:columns]) for row in range(rows)),
     )
-    drawn: Picture = matplotlib_module("figure").Figure(figsize=size, layout="constrained")
-    matplotlib_module("backends.backend_agg").FigureCanvasAgg(drawn)
-    parts = drawn.subfigures(rows, columns, squeeze=False)
+    draws: Picture = matplotlib_module("figure").Figure(figsize=size, layout="constrained")
+    matplotlib_module("backends.backend_agg").FigureCanvasAgg(draws)
+    parts = draws.subfigures(rows, columns, squeeze=False)
     for part, panel in zip(parts.flat, figure.panels, strict=False):
         _draw_panel(part, panel)
     width = 54 * columns
-    drawn.suptitle("\n".join(even_lines(figure.title, width)), fontweight="bold")
-    return drawn
+    draws.suptitle("\n".join(even_lines(figure.title, width)), fontweight="bold")
+    return draws
 
 
 def _height(panels: Sequence[Panel]) -> float:

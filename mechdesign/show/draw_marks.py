@@ -151,11 +151,11 @@ def _heat(part: Any, axes: Any, mark: Heat, look: Style, slot: Slot) -> None:
 
 
 def _surface(part: Any, axes: Any, mark: Surface, look: Style, slot: Slot) -> None:
-    levels, shown = surface_levels(float(mark.z.min()), float(mark.z.max()))
+    levels, text = surface_levels(float(mark.z.min()), float(mark.z.max()))
     filled = axes.contourf(mark.x, mark.y, mark.z, levels=levels)
     axes.contour(mark.x, mark.y, mark.z, levels=levels, colors="white", linewidths=0.4, alpha=0.6)
     axes.grid(visible=False)
-    _colour_bar(part, axes, filled, mark.label, shown)
+    _colour_bar(part, axes, filled, mark.label, text)
 
 
 def surface_levels(low: float, high: float) -> tuple[list[float], list[float]]:

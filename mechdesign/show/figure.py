@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.show.marks import Bars, Circles, Heat, Intervals, Mark, Surface
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ class Panel:
 
     x_label: str
     y_label: str
-    marks: Sequence[Mark] = kept(_listed)
+    marks: Sequence[Mark] = value_field(_listed)
     title: str = ""
     x_scale: Scale = "linear"
     y_scale: Scale = "linear"
-    x_names: Sequence[str] = kept(_listed, default=())
-    y_names: Sequence[str] = kept(_listed, default=())
+    x_names: Sequence[str] = value_field(_listed, default=())
+    y_names: Sequence[str] = value_field(_listed, default=())
     x_limits: tuple[float, float] | None = None
     y_limits: tuple[float, float] | None = None
     equal_aspect: bool = False
@@ -116,7 +116,7 @@ class Figure:
     """
 
     title: str
-    panels: Sequence[Panel] = kept(_listed)
+    panels: Sequence[Panel] = value_field(_listed)
     caption: str = ""
 
     def __attrs_post_init__(self) -> None:
@@ -144,8 +144,8 @@ def design_figures(problem: Problem, solution: Solution) -> list[Figure]:
     function = companion(type(problem), "figures")
     if function is None or not solution.found:
         return []
-    found: list[Figure] = function(problem, solution)
-    return found
+    result: list[Figure] = function(problem, solution)
+    return result
 
 
 def styles(panel: Panel) -> list[int]:

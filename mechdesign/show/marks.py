@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted
-from mechdesign.core.values import frozen_value, kept_after
+from mechdesign.core.values import dependent_field, frozen_value
 
 Array = NDArray[np.float64]
 
@@ -132,8 +132,8 @@ class Line(Mark):
     mechdesign.core.errors.ParameterError: Line: y: entry 2 is not a finite number; ...
     """
 
-    x: Any = kept_after(_column)
-    y: Any = kept_after(_with_gaps)
+    x: Any = dependent_field(_column)
+    y: Any = dependent_field(_with_gaps)
     gaps: bool = False
     dots: bool = False
     columns = ("x", "y")
@@ -158,8 +158,8 @@ class Points(Mark):
         A text beside each point, or none at all.
     """
 
-    x: Any = kept_after(_column)
-    y: Any = kept_after(_column)
+    x: Any = dependent_field(_column)
+    y: Any = dependent_field(_column)
     open: bool = False
     names: Sequence[str] = ()
     faint: bool = False
@@ -182,9 +182,9 @@ class Band(Mark):
     x, low, high : (n,) arrays
     """
 
-    x: Any = kept_after(_column)
-    low: Any = kept_after(_column)
-    high: Any = kept_after(_column)
+    x: Any = dependent_field(_column)
+    low: Any = dependent_field(_column)
+    high: Any = dependent_field(_column)
     columns = ("x", "low", "high")
 
 
@@ -198,8 +198,8 @@ class Bars(Mark):
         Places, usually 0, 1, ..., and signed heights.
     """
 
-    x: Any = kept_after(_column)
-    y: Any = kept_after(_column)
+    x: Any = dependent_field(_column)
+    y: Any = dependent_field(_column)
     columns = ("x", "y")
 
 
@@ -214,10 +214,10 @@ class Intervals(Mark):
     x, y, low, high : (n,) arrays
     """
 
-    x: Any = kept_after(_column)
-    y: Any = kept_after(_column)
-    low: Any = kept_after(_column)
-    high: Any = kept_after(_column)
+    x: Any = dependent_field(_column)
+    y: Any = dependent_field(_column)
+    low: Any = dependent_field(_column)
+    high: Any = dependent_field(_column)
     columns = ("x", "y", "low", "high")
 
 
@@ -231,7 +231,7 @@ class Heat(Mark):
         ``label`` names what they are, with the unit; it stands beside the scale of colours.
     """
 
-    values: Any = kept_after(_cells)
+    values: Any = dependent_field(_cells)
 
 
 @frozen_value(eq=False)
@@ -248,9 +248,9 @@ class Surface(Mark):
         A row for each ``y``. ``label`` names it, with the unit.
     """
 
-    x: Any = kept_after(_rising)
-    y: Any = kept_after(_rising)
-    z: Any = kept_after(_cells)
+    x: Any = dependent_field(_rising)
+    y: Any = dependent_field(_rising)
+    z: Any = dependent_field(_cells)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -272,8 +272,8 @@ class Polygon(Mark):
     x, y : (n,) arrays
     """
 
-    x: Any = kept_after(_column)
-    y: Any = kept_after(_column)
+    x: Any = dependent_field(_column)
+    y: Any = dependent_field(_column)
     columns = ("x", "y")
 
 
@@ -289,9 +289,9 @@ class Circles(Mark):
         A text at each centre, or none at all.
     """
 
-    x: Any = kept_after(_column)
-    y: Any = kept_after(_column)
-    radius: Any = kept_after(_column)
+    x: Any = dependent_field(_column)
+    y: Any = dependent_field(_column)
+    radius: Any = dependent_field(_column)
     filled: bool = True
     names: Sequence[str] = ()
     columns = ("x", "y", "radius")
@@ -317,7 +317,7 @@ class Reference(Mark):
         The axis that the value is read on.
     """
 
-    value: float = kept_after(_single)
+    value: float = dependent_field(_single)
     axis: Literal["x", "y"] = "y"
 
     def __attrs_post_init__(self) -> None:

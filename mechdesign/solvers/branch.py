@@ -79,9 +79,9 @@ def branch(program: BinaryProgram, incumbent: NDArray[np.bool_], nodes: int = 20
         fraction = np.abs(point - np.rint(point))
         place = int(fraction.argmax())
         if fraction[place] <= 1e-7:
-            shown = point > 0.5
-            if (program.rows @ shown >= program.limits).all() and _value(program, shown) < value:
-                best, value = shown, _value(program, shown)
+            text = point > 0.5
+            if (program.rows @ text >= program.limits).all() and _value(program, text) < value:
+                best, value = text, _value(program, text)
             if (low == high).all() or fraction[place] == 0.0:
                 closed = min(closed, bound)
                 continue

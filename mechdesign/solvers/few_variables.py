@@ -48,11 +48,11 @@ def least(cost: Array, rows: Array, limits: Array, box: float) -> Array:
     slack = BROKEN * (1.0 + np.abs(bounds))
     for _ in range(STEPS):
         inverse = np.linalg.inv(every[basis])
-        found: Array = inverse @ bounds[basis]
-        missing = bounds - every @ found - slack
+        result: Array = inverse @ bounds[basis]
+        missing = bounds - every @ result - slack
         enters = int(np.argmax(missing))
         if missing[enters] <= 0:
-            return found
+            return result
         weights, shares = cost @ inverse, every[enters] @ inverse
         useful = np.flatnonzero(shares > 1e-12)
         if not len(useful):

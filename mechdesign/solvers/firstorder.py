@@ -71,9 +71,9 @@ class SteppedProgram:
         self._append(np.array([gain]), rows[:1])
         self._parts.append((rows[1:], np.full(len(rows) - 1, len(self.gains) - 1), entries[1:]))
 
-    def rows(self, given: list[tuple[Places, Array]]) -> None:
+    def rows(self, value: list[tuple[Places, Array]]) -> None:
         """Add rows whose sums are at most 1, each with its columns and their entries."""
-        for columns, entries in given:
+        for columns, entries in value:
             self._parts.append((np.full(len(columns), self.size), columns, entries))
             self.size += 1
 

@@ -62,15 +62,15 @@ class GrowingProgram:
         low = 1.0 if exactly else -np.inf
         self._solver.addRow(low, 1.0, len(columns), columns.astype(np.int32), entries)
 
-    def rows(self, given: list[tuple[Places, Array]]) -> None:
+    def rows(self, value: list[tuple[Places, Array]]) -> None:
         """Add rows whose sums are at most 1, each with its columns and their entries."""
-        if given:
-            counts = [len(columns) for columns, _ in given]
+        if value:
+            counts = [len(columns) for columns, _ in value]
             starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int32)
-            columns = np.concatenate([places for places, _ in given]).astype(np.int32)
-            entries = np.concatenate([values for _, values in given])
-            low, high = np.full(len(given), -np.inf), np.ones(len(given))
-            self._solver.addRows(len(given), low, high, len(columns), starts, columns, entries)
+            columns = np.concatenate([places for places, _ in value]).astype(np.int32)
+            entries = np.concatenate([values for _, values in value])
+            low, high = np.full(len(value), -np.inf), np.ones(len(value))
+            self._solver.addRows(len(value), low, high, len(columns), starts, columns, entries)
 
     def entry(self, row: int, column: int, value: float) -> None:
         """Change one entry."""

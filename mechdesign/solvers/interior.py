@@ -80,8 +80,8 @@ class Weighing:
         )
 
     def _factor(self, moments: Array) -> Array:
-        found: Array = np.sqrt(2.0 * self.levels / moments**3)[:, None] * self.spectra
-        return found
+        result: Array = np.sqrt(2.0 * self.levels / moments**3)[:, None] * self.spectra
+        return result
 
 
 class _Hessian:
@@ -97,8 +97,8 @@ class _Hessian:
     def _once(self, sides: Array) -> Array:
         if not self.is_short:
             root = np.sqrt(self.diagonal)[:, None]
-            found: Array = _cholesky_solve(self.root, sides / root) / root
-            return found
+            result: Array = _cholesky_solve(self.root, sides / root) / root
+            return result
         scaled = sides / self.diagonal[:, None]
         inner = _cholesky_solve(self.root, self.factor @ scaled)
         whole: Array = scaled - (self.factor.T @ inner) / self.diagonal[:, None]
@@ -106,8 +106,8 @@ class _Hessian:
 
     def times(self, columns: Array) -> Array:
         """Return the matrix times columns."""
-        found: Array = self.diagonal[:, None] * columns + self.factor.T @ (self.factor @ columns)
-        return found
+        result: Array = self.diagonal[:, None] * columns + self.factor.T @ (self.factor @ columns)
+        return result
 
     def solve(self, sides: Array) -> Array:
         """Return the solution for several right-hand sides, refined once."""
@@ -118,8 +118,8 @@ class _Hessian:
 def _cholesky_solve(root: NDArray[Any], sides: NDArray[Any]) -> Array:
     from scipy.linalg import cho_solve
 
-    found: Array = cho_solve((root, True), sides, check_finite=False)
-    return found
+    result: Array = cho_solve((root, True), sides, check_finite=False)
+    return result
 
 
 def minimised(program: SmoothProgram, count: int, accuracy: float) -> Minimised:

@@ -256,13 +256,13 @@ class LinearPrices:
 
     def binding(self) -> list[Binding]:
         """Return the price of each group of rows that has a name."""
-        found, start = [], 0
+        result, start = [], 0
         for name, count in self.names:
             prices = self.scale * self.result.upper_multipliers[start : start + count]
             start += count
             if name and prices.any():
-                found.append(Binding(name, float(prices.sum()), int((prices > 0).sum())))
-        return found
+                result.append(Binding(name, float(prices.sum()), int((prices > 0).sum())))
+        return result
 
 
 def solve_equality_form(values: Array, columns: Array, limits: Array) -> tuple[Array, Array]:

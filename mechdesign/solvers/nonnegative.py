@@ -35,8 +35,8 @@ def nonnegative_quadratic(matrix: Array, linear: Array) -> Array:
     ridge = RIDGE * float(np.trace(matrix)) / size
     factor = np.linalg.cholesky(matrix + max(ridge, np.finfo(float).tiny) * np.eye(size)).T
     target = -solve_triangular(factor.T, linear, lower=True)
-    found: Array = nnls(factor, target, maxiter=30 * size)[0]
-    return found
+    result: Array = nnls(factor, target, maxiter=30 * size)[0]
+    return result
 
 
 def nonnegative_least_squares(matrix: Array, target: Array) -> Array:
@@ -57,7 +57,7 @@ def nonnegative_least_squares(matrix: Array, target: Array) -> Array:
     [2.0, 1.0, 0.0]
     """
     rows, columns = matrix.shape
-    found, inside = np.zeros(columns), np.zeros(columns, dtype=bool)
+    result, inside = np.zeros(columns), np.zeros(columns, dtype=bool)
     slack = (
         float(np.finfo(float).eps)
         * rows
@@ -65,7 +65,7 @@ def nonnegative_least_squares(matrix: Array, target: Array) -> Array:
         * (1.0 + float(np.abs(target).max()))
     )
     for _ in range(10 * rows + 10):
-        gradient = matrix.T @ (target - matrix @ found)
+        gradient = matrix.T @ (target - matrix @ result)
         gradient[inside] = -np.inf
         newest = int(np.argmax(gradient))
         if gradient[newest] <= 100.0 * slack:
@@ -75,16 +75,16 @@ def nonnegative_least_squares(matrix: Array, target: Array) -> Array:
             places = np.flatnonzero(inside)
             solved = np.linalg.lstsq(matrix[:, places], target, rcond=None)[0]
             if solved.min() > 0.0:
-                found[:] = 0.0
-                found[places] = solved
+                result[:] = 0.0
+                result[places] = solved
                 break
             falling = solved <= 0.0
-            here = found[places]
+            here = result[places]
             step = float((here[falling] / np.maximum(here[falling] - solved[falling], 1e-300)).min())
             here = here + step * (solved - here)
             gone = falling & (here <= slack)
             if not gone.any():
                 gone = falling & (here == here[falling].min())
-            found[places] = np.where(gone, 0.0, here)
+            result[places] = np.where(gone, 0.0, here)
             inside[places[gone]] = False
-    return found
+    return result

@@ -54,8 +54,8 @@ class ErrorTerms:
     def errors(self, shares: Array) -> Array:
         """Return each error for one user in all; infinite where nothing tells."""
         with np.errstate(divide="ignore"):
-            found: Array = 1.0 / (self.information @ shares)
-        return found
+            result: Array = 1.0 / (self.information @ shares)
+        return result
 
     def mean(self, shares: Array) -> float:
         """Return the weighted mean of the errors."""
@@ -67,8 +67,8 @@ class ErrorTerms:
 
     def prices(self, shares: Array) -> Array:
         """Return by how much the mean error falls per share of each way to ask: - its gradient."""
-        found: Array = self.transposed @ (self.weights * self.errors(shares) ** 2)
-        return found
+        result: Array = self.transposed @ (self.weights * self.errors(shares) ** 2)
+        return result
 
     @cached_property
     def transposed(self) -> csr_array:
@@ -177,8 +177,8 @@ def _solved(terms: ErrorTerms, curvature: Array, w: Array, barrier: float, gradi
     system = (scaled @ transposed).toarray()
     system[np.diag_indices(rows)] += 1.0 / curvature
     first = spread * gradient
-    found: Array = first - spread * (transposed @ np.linalg.solve(system, matrix @ first))
-    return found
+    result: Array = first - spread * (transposed @ np.linalg.solve(system, matrix @ first))
+    return result
 
 
 def _length(

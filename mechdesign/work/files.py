@@ -271,14 +271,14 @@ def one_at_a_time(path: str | os.PathLike[str], error_class: type[MechDesignErro
     """
     require_name(path, error_class)
     place = Path(os.path.realpath(path))
-    shown = place.name if len(os.fsencode(place.name)) <= 200 else part_prefix(place)[1:-1]
-    lock = place.with_name(f".{shown}.lock")
+    text = place.name if len(os.fsencode(place.name)) <= 200 else part_prefix(place)[1:-1]
+    lock = place.with_name(f".{text}.lock")
     try:
         handle = _locked(lock, path, error_class)
     except OSError as error:
         raise error_class(f"{path}: cannot be written ({error.strerror}); choose another path") from None
     if handle is None:
-        lock = place.with_name(f".{shown}.locked")
+        lock = place.with_name(f".{text}.locked")
         handle = _marked(lock, path, error_class)
     try:
         yield

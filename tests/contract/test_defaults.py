@@ -66,7 +66,7 @@ def test_the_table_of_the_large_grid_has_every_class_with_a_choice_and_no_loss()
     assert [row for row in rows if not float(row["loss"]) <= float(row["allowed"])] == []
     assert len(rows) > 800
     kinds = {row["problem"].split(":")[0] for row in rows}
-    assert set(GRID) - kinds <= WITHOUT_RIVALS | {"linear-queries"}, "the latter has a table of its own"
+    assert set(GRID) - kinds <= WITHOUT_RIVALS
 
 
 # Problems in which the default was a heuristic

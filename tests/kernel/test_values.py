@@ -10,7 +10,7 @@ import pytest
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import integer
-from mechdesign.core.values import changed, frozen_value, kept, kept_after
+from mechdesign.core.values import changed, dependent_field, frozen_value, value_field
 
 
 def share(crowd, name, value):
@@ -19,9 +19,9 @@ def share(crowd, name, value):
 
 @frozen_value()
 class Crowd:
-    users: int = kept(lambda name, value: integer(name, value, 1))
-    honest: int = kept_after(share, default=1)
-    seed: int | None = kept(lambda name, value: integer(name, value, 0), default=None, optional=True)
+    users: int = value_field(lambda name, value: integer(name, value, 1))
+    honest: int = dependent_field(share, default=1)
+    seed: int | None = value_field(lambda name, value: integer(name, value, 0), default=None, optional=True)
     names: list[str] = attrs.field(factory=list, eq=False)
 
 
@@ -54,7 +54,7 @@ def test_copies_are_checked_and_equal_by_their_fields():
 def test_values_without_equality_are_themselves_alone():
     @frozen_value(eq=False, repr=False, kw_only=True)
     class Plain:
-        users: int = kept(lambda name, value: integer(name, value, 1))
+        users: int = value_field(lambda name, value: integer(name, value, 1))
 
     assert Plain(users=1) != Plain(users=1)
     assert "users=" not in repr(Plain(users=1))

@@ -65,14 +65,14 @@ def inverses(prime: int) -> Codes:
     >>> inverses(7).tolist()
     [0, 1, 4, 5, 2, 3, 6]
     """
-    power, found, exponent = np.arange(prime, dtype=np.int64), np.ones(prime, dtype=np.int64), prime - 2
+    power, result, exponent = np.arange(prime, dtype=np.int64), np.ones(prime, dtype=np.int64), prime - 2
     while exponent:  # a^(P - 2), by Fermat
         if exponent & 1:
-            found = found * power % prime
+            result = result * power % prime
         power, exponent = power * power % prime, exponent >> 1
-    found[0] = 0
-    found.flags.writeable = False
-    return found
+    result[0] = 0
+    result.flags.writeable = False
+    return result
 
 
 def _remainder(numbers: Codes, prime: int) -> Codes:

@@ -45,16 +45,16 @@ def below(limit: int, count: int, source: BitSource) -> Codes:
     >>> sorted(set(below(3, 100, bit_source(1)).tolist()))
     [0, 1, 2]
     """
-    drawn = source.integers(count)
+    draws = source.integers(count)
     end = TOTAL - TOTAL % limit
     if end < TOTAL:
-        again = np.flatnonzero(drawn >= end)
+        again = np.flatnonzero(draws >= end)
         if len(again):
-            drawn = drawn.copy()
+            draws = draws.copy()
         while len(again):
-            drawn[again] = source.integers(len(again))
-            again = again[drawn[again] >= end]
-    return drawn - drawn // limit * limit  # quicker than the remainder, which looks at signs
+            draws[again] = source.integers(len(again))
+            again = again[draws[again] >= end]
+    return draws - draws // limit * limit  # quicker than the remainder, which looks at signs
 
 
 def one_below(limit: int, source: BitSource | Again) -> int:
@@ -67,9 +67,9 @@ def one_below(limit: int, source: BitSource | Again) -> int:
     True
     """
     end = TOTAL - TOTAL % limit
-    while (drawn := int(source.integers(1)[0])) >= end:
+    while (draws := int(source.integers(1)[0])) >= end:
         pass
-    return drawn % limit
+    return draws % limit
 
 
 def bernoulli_words(count: int, weight: int, source: BitSource) -> Words:
@@ -99,16 +99,16 @@ def bernoulli_words(count: int, weight: int, source: BitSource) -> Words:
     for digit in range(BITS - 1, -1, -1):
         if not weight & ((2 << digit) - 1) or not len(undecided):
             break  # no digit is left that the number could be below
-        drawn = source.words(len(undecided))
+        draws = source.words(len(undecided))
         if weight >> digit & 1:
-            smaller = undecided & ~drawn
-            undecided &= drawn
+            smaller = undecided & ~draws
+            undecided &= draws
             if places is None:
                 result |= smaller
             else:
                 result[places] |= smaller
         else:
-            undecided &= ~drawn
+            undecided &= ~draws
         if digit % 2:  # looking for words that are done costs as much as a digit
             left = np.flatnonzero(undecided)
             if len(left) < len(undecided) // 2:
@@ -121,12 +121,12 @@ def _bernoulli_word(weight: int, source: BitSource) -> int:
     """Return the result of :func:`bernoulli_words` for one word: it reads every digit up to the lowest 1."""
     last = (weight & -weight).bit_length() - 1 if weight else BITS
     result, undecided = 0, int(ONES)
-    for digit, drawn in zip(range(BITS - 1, last - 1, -1), source.words(BITS - last).tolist(), strict=True):
+    for digit, draws in zip(range(BITS - 1, last - 1, -1), source.words(BITS - last).tolist(), strict=True):
         if weight >> digit & 1:
-            result |= undecided & ~drawn
-            undecided &= drawn
+            result |= undecided & ~draws
+            undecided &= draws
         else:
-            undecided &= ~drawn
+            undecided &= ~draws
         if not undecided:
             break
     return result
@@ -203,8 +203,8 @@ def draw_subsets(without: Codes, categories: int, size: int, source: BitSource) 
     member = np.zeros((count, categories), dtype=np.bool_)
     flat, start = member.reshape(-1), np.arange(count, dtype=np.int64) * categories
     for last in range(others - size, others):
-        drawn = below(last + 1, count, source)
-        place = start + drawn + (drawn >= without)
+        draws = below(last + 1, count, source)
+        place = start + draws + (draws >= without)
         newest = start + last + (last >= without)
         flat[np.where(flat[place], newest, place)] = True
     return member
@@ -224,11 +224,11 @@ def packed_subsets(without: Codes, categories: int, size: int, source: BitSource
     loop = compiled(floyd_members, MEMBER_NANOSECONDS * count * size)
     if loop is None:
         return np.packbits(draw_subsets(without, categories, size, source), axis=1)
-    drawn = source.integers(count * size)
+    draws = source.integers(count * size)
     limits = np.arange(others - size + 1, others + 1, dtype=np.int64)
     bits = np.zeros((count, (categories + 7) // 8), dtype=np.uint8)
-    if not loop(bits.reshape(-1), bits.shape[1], without, drawn, limits, TOTAL - TOTAL % limits):
-        again = Again(drawn, source)
+    if not loop(bits.reshape(-1), bits.shape[1], without, draws, limits, TOTAL - TOTAL % limits):
+        again = Again(draws, source)
         return np.packbits(draw_subsets(without, categories, size, again), axis=1)
     return bits
 
@@ -262,8 +262,8 @@ def tails_below(weights: Any, count: int, source: BitSource) -> NDArray[np.bool_
     weights : int or (count,) int64 array
         Out of 2**62.
     """
-    found: NDArray[np.bool_] = (source.integers(count) >> HEAD) < (weights & ((1 << TAIL) - 1))
-    return found
+    result: NDArray[np.bool_] = (source.integers(count) >> HEAD) < (weights & ((1 << TAIL) - 1))
+    return result
 
 
 def below_weight(weight: int, count: int, source: BitSource) -> NDArray[np.bool_]:
@@ -282,12 +282,12 @@ def below_weight(weight: int, count: int, source: BitSource) -> NDArray[np.bool_
     """
     if count < FEW:
         return np.less(source.integers(count), weight)
-    drawn = heads(count, source)
-    found: NDArray[np.bool_] = drawn < weight >> TAIL
-    undecided = np.flatnonzero(drawn == weight >> TAIL)
+    draws = heads(count, source)
+    result: NDArray[np.bool_] = draws < weight >> TAIL
+    undecided = np.flatnonzero(draws == weight >> TAIL)
     if len(undecided):
-        found[undecided] = tails_below(weight, len(undecided), source)
-    return found
+        result[undecided] = tails_below(weight, len(undecided), source)
+    return result
 
 
 def digits(width: int, count: int, source: BitSource) -> NDArray[Any]:
@@ -312,5 +312,5 @@ def digits(width: int, count: int, source: BitSource) -> NDArray[Any]:
         return source.integers(count) & ((1 << width) - 1)
     size = next(size for size in (1, 2, 4, 8) if width <= 8 * size)
     kind = np.dtype(np.int64) if size == 8 else np.dtype(f"u{size}")
-    drawn: NDArray[Any] = source.words(-(-count * size // 8)).view(kind)[:count] & kind.type((1 << width) - 1)
-    return drawn
+    draws: NDArray[Any] = source.words(-(-count * size // 8)).view(kind)[:count] & kind.type((1 << width) - 1)
+    return draws

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Coded
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 
 Packed = NDArray[np.uint8]
 
@@ -58,8 +58,8 @@ def member_counts(packed: Packed, categories: int) -> NDArray[np.int64]:
         for weight, plane in _planes(words[start : start + rows]):
             ones = np.unpackbits(plane.view(np.uint8)).reshape(together, 8 * bytes_each)
             counts += weight * ones.sum(axis=0, dtype=np.int64)
-    found: NDArray[np.int64] = counts[:categories]
-    return found
+    result: NDArray[np.int64] = counts[:categories]
+    return result
 
 
 def _planes(words: NDArray[np.uint64]) -> Iterator[tuple[int, NDArray[np.uint64]]]:
@@ -155,12 +155,17 @@ def _decoded(texts: NDArray[Any] | Coded, categories: int) -> Packed:
     for row, text in enumerate(listed):
         if not isinstance(text, str) or len(text) != length or text[0] != "x" or not text.isascii():
             raise RowError(
-                "reports", row, f"{shown(text)} is not a report", f"expected 'x' and {length - 1} hex digits"
+                "reports",
+                row,
+                f"{text_of(text)} is not a report",
+                f"expected 'x' and {length - 1} hex digits",
             )
     letters = np.array(listed, dtype=f"S{length}").view(np.uint8).reshape(len(listed), length)
     digits = DIGIT_OF[letters[:, 1:]]
     wrong = (digits == NO_DIGIT).any(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise RowError("reports", row, f"{shown(listed[row])} is not a report", "a letter is not a hex digit")
+        raise RowError(
+            "reports", row, f"{text_of(listed[row])} is not a report", "a letter is not a hex digit"
+        )
     return (digits[:, 0::2] * 16 + digits[:, 1::2]).astype(np.uint8)

@@ -205,8 +205,8 @@ def competing(slot: Slot, ahead: Iterable[int]) -> Doubles:
 def remaining(slot: Slot, winners: Iterable[int]) -> list[int]:
     """Return the number of winners that each task needs besides these."""
     covered = slot.able[list(winners)].sum(axis=0, dtype=np.int64)
-    found: list[int] = np.maximum(slot.requirements - covered, 0).tolist()
-    return found
+    result: list[int] = np.maximum(slot.requirements - covered, 0).tolist()
+    return result
 
 
 def covering_choices(covering: Covering) -> list[Stage]:

@@ -21,7 +21,7 @@ from mechdesign.core.errors import DataError, ParameterError, suggestion
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, one_of
-from mechdesign.exact.numbers import rational, shown
+from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.auction.rules import all_rules, amounts, slot_certificates, trial_certificates
 from mechdesign.families.auction.season import OWED, Season, price_limits
 from mechdesign.families.auction.season_records import Bid, Decision, is_name
@@ -50,7 +50,7 @@ def task_names_of(tasks: Sequence[str]) -> tuple[str, ...]:
     for name in given:
         if not isinstance(name, str) or not name or not name.isprintable() or set(name) & set(" ;,"):
             raise ParameterError(
-                "tasks", f"{shown(name)} is not a name", "use a string without spaces, ';' and ','"
+                "tasks", f"{text_of(name)} is not a name", "use a string without spaces, ';' and ','"
             )
     if len(set(given)) != len(given):
         raise ParameterError("tasks", "a name appears twice", "names must differ")
@@ -61,7 +61,7 @@ def user_names(bids: Mapping[str, Bid]) -> list[str]:
     """Return the names of the users in order."""
     for name in bids:
         if not is_name(name):
-            raise DataError("bids", f"{shown(name)} is not a name of a user", "give a string")
+            raise DataError("bids", f"{text_of(name)} is not a name of a user", "give a string")
     if not bids:
         raise DataError("bids", "there are none", "a slot needs users")
     return sorted(bids)
@@ -187,7 +187,7 @@ class OnlineAuction(Mechanism):
         if name is None:
             return Season(self.fingerprint, share)
         if not is_name(name):
-            raise ParameterError("season", f"{shown(name)} is not a name", "give a string")
+            raise ParameterError("season", f"{text_of(name)} is not a name", "give a string")
         return Season(self.fingerprint, share, identity=name)
 
     def step(
@@ -298,7 +298,9 @@ class OnlineAuction(Mechanism):
         for name in tasks:
             if name not in self._place:
                 raise DataError(
-                    "tasks", f"{who} names {shown(name)}, which is unknown", suggestion(str(name), self.tasks)
+                    "tasks",
+                    f"{who} names {text_of(name)}, which is unknown",
+                    suggestion(str(name), self.tasks),
                 )
         if len(set(tasks)) != len(tasks):
             raise DataError("tasks", f"{who} names a task twice", "name it once")

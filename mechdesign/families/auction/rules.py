@@ -189,10 +189,10 @@ def reported(slot: Slot, user: int, report: Report) -> Slot:
     return replace(slot, prices=prices, able=able)
 
 
-def misreports(rule: Rule, slot: Slot, given: Mapping[int, Money] | None = None) -> DeviationSearch:
+def misreports(rule: Rule, slot: Slot, payments: Mapping[int, Money] | None = None) -> DeviationSearch:
     """Look for a profitable misreport of bid or tasks.
 
-    With ``given``, the payments of a decision in units, honest users get what was decided.
+    With ``payments``, the payments of a decision in units, honest users get what was decided.
 
 
     With few users and tasks every report is tried at which a rule by ratios can answer differently: all
@@ -204,24 +204,24 @@ def misreports(rule: Rule, slot: Slot, given: Mapping[int, Money] | None = None)
     if small:
         users = range(slot.users)
         return search_misreports(
-            rule.asked(slot), truths, lambda user: _all_reports(slot, user), users, rule.by_ratio, given
+            rule.asked(slot), truths, lambda user: _all_reports(slot, user), users, rule.by_ratio, payments
         )
     rng = np.random.default_rng(slot.users)
     count, each = SLOW if rule.slow(slot) or slot.able.size > LARGE else SAMPLED
-    if given is None:
+    if payments is None:
         award = rule.decide(slot)
-        given = dict(zip(award.winners, amounts(award), strict=True))
-    winners = rng.permutation(np.array(list(given), dtype=np.int64))[: (count + 1) // 2].tolist()
+        payments = dict(zip(award.winners, amounts(award), strict=True))
+    winners = rng.permutation(np.array(list(payments), dtype=np.int64))[: (count + 1) // 2].tolist()
     others = [user for user in rng.permutation(slot.users).tolist() if user not in winners]
     some = [*winners, *others[: count - len(winners)]]
-    near = [int(amount) for amount in given.values()]
+    near = [int(amount) for amount in payments.values()]
     return search_misreports(
         rule.asked(slot),
         truths,
         lambda user: _some_reports(slot, user, each, near or [0], rng),
         some,
         exhaustive=False,
-        given=given,
+        payments=payments,
     )
 
 

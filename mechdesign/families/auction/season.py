@@ -23,7 +23,7 @@ from typing import Any
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, ModelFileError, unread
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.families.auction.season_records import Decision, Member, StateError, season_parts
 from mechdesign.families.auction.slot_rules import UNIT
 from mechdesign.work.files import read_text, whole_file
@@ -108,14 +108,14 @@ class Season:
             When the slot was decided with other bids, or is not the next one.
         """
         if 1 <= slot <= self.slot:
-            found = self.decisions[slot - 1]
-            if found.bids != bids:
+            result = self.decisions[slot - 1]
+            if result.bids != bids:
                 raise DataError(
                     f"slot {slot}",
                     "was decided already, with other bids",
                     f"the next slot is {self.slot + 1}",
                 )
-            return found
+            return result
         if slot != self.slot + 1:
             raise DataError(f"slot {slot}", "is not the next one", f"{self.slot + 1} is")
         return None
@@ -202,10 +202,10 @@ class Season:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ModelFileError(path, "is not a state file of a season", "name another file") from None
         if identity is not None and own != identity:
-            called = f"is that of {shown(own)}" if own else "has no identity"
+            called = f"is that of {text_of(own)}" if own else "has no identity"
             raise ModelFileError(
                 path,
-                f"is the state of another season ({called}, not of {shown(identity)})",
+                f"is the state of another season ({called}, not of {text_of(identity)})",
                 "name the state file of this season",
             )
         return cls(auction, share, members, decisions, own)

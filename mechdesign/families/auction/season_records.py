@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from typing import Any
 
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.families.auction.slot_rules import MOST_MONEY, MOST_UNITS, UNIT
 
 
@@ -188,26 +188,26 @@ def _members_of(entries: Any, decisions: list[Decision], share: Fraction, versio
     for decision in decisions:
         for name in decision.winners:
             won.setdefault(name, []).append(decision.slot)
-    found = {}
+    result = {}
     for name, counts in entries.items():
-        _require(is_name(name), f"{shown(name)} is not a name of a user")
+        _require(is_name(name), f"{text_of(name)} is not a name of a user")
         _require(
             isinstance(counts, list)
             and len(counts) == MEMBER_COUNTS[version]
             and all(map(_is_count, counts)),
-            f"user {shown(name)} has not its {MEMBER_COUNTS[version]} counts >= 0",
+            f"user {text_of(name)} has not its {MEMBER_COUNTS[version]} counts >= 0",
         )
         member = Member(*counts)
-        _require(1 <= member.slots <= len(decisions), f"user {shown(name)} took part in too many slots")
-        _require(member.asked <= MOST_UNITS, f"user {shown(name)} asked for more than any user may")
+        _require(1 <= member.slots <= len(decisions), f"user {text_of(name)} took part in too many slots")
+        _require(member.asked <= MOST_UNITS, f"user {text_of(name)} asked for more than any user may")
         again = user_counts(won.get(name, []), member.slots, len(decisions), share)
         there = (member.backlog, member.idle, member.won)
-        _require(there == again, f"the counts of user {shown(name)} are not those of the decisions")
-        found[name] = member
+        _require(there == again, f"the counts of user {text_of(name)} are not those of the decisions")
+        result[name] = member
     if decisions:
-        gone = [name for name in decisions[-1].winners if name not in found]
+        gone = [name for name in decisions[-1].winners if name not in result]
         _require(not gone, "a winner of its last slot is not there")
-    return found
+    return result
 
 
 def user_counts(won: list[int], slots: int, last: int, share: Fraction) -> tuple[int, int, int]:

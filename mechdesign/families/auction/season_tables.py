@@ -16,7 +16,7 @@ from mechdesign.core.errors import DataError, MethodError, ParameterError, RowEr
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import integer
 from mechdesign.data.identifiers import identifier_or
-from mechdesign.exact.numbers import rational, shown
+from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.auction.season import Season
 from mechdesign.families.auction.season_records import Bid, Member
 from mechdesign.show.figure import Figure, Panel
@@ -176,15 +176,15 @@ def _bids(source: Source) -> dict[str, Bid]:
 
 def _texts(what: str, column: Any) -> list[str]:
     """Return the texts of a column; integers may be names, bytes and other things may not."""
-    found = []
+    result = []
     for row, value in enumerate(np.asarray(column).tolist()):
         if type(value) is int:
-            found.append(str(value))
+            result.append(str(value))
         elif isinstance(value, str):
-            found.append(value)
+            result.append(value)
         else:
-            raise RowError(what, row, f"{shown(value)} is not a string", "give names as text")
-    return found
+            raise RowError(what, row, f"{text_of(value)} is not a string", "give names as text")
+    return result
 
 
 def waiting_figures(

@@ -25,7 +25,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
 from mechdesign.core.values import Matrix, Vector
-from mechdesign.exact.numbers import rational, shown
+from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.auction import OnlineAuction
 from mechdesign.families.auction.generators import BID_GENERATORS, REQUIREMENT_GENERATORS, TASK_GENERATORS
 from mechdesign.families.auction.rules import Decided, all_rules, amounts, misreports
@@ -66,13 +66,13 @@ def checked_backlog(value: Any, users: int) -> NDArray[np.float64]:
     return backlog
 
 
-def _tasks(problem: AuctionSlot, field: str, given: Any) -> tuple[tuple[int, ...], ...]:
-    return checked_tasks(given, len(problem.bids), len(problem.requirements))
+def _tasks(problem: AuctionSlot, field: str, value: Any) -> tuple[tuple[int, ...], ...]:
+    return checked_tasks(value, len(problem.bids), len(problem.requirements))
 
 
 def _task_names(problem: AuctionSlot, field: str, names: Any) -> tuple[str, ...]:
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
-        raise ParameterError(field, f"expected a list of names, got {shown(names)}")
+        raise ParameterError(field, f"expected a list of names, got {text_of(names)}")
     if len(names) != len(problem.requirements):
         raise ParameterError(
             field, f"{len(names)} for {counted(len(problem.requirements), 'task')}", "give one each"

@@ -112,12 +112,12 @@ def search_misreports(
     reports: Callable[[int], Iterable[Report]],
     users: Iterable[int],
     exhaustive: bool,
-    given: Mapping[int, Money] | None = None,
+    payments: Mapping[int, Money] | None = None,
 ) -> DeviationSearch:
     """Look for the report by which a user gains most, in exact numbers.
 
-    With ``given``, honest users get what was really decided, and not what the rule says when it is asked: a
-    decision that is not the rule's own then shows as a gain, if only by the true report.
+    With ``payments``, honest users get what was really decided, and not what the rule says when it is asked:
+    a decision that is not the rule's own then shows as a gain, if only by the true report.
 
     Parameters
     ----------
@@ -131,15 +131,15 @@ def search_misreports(
         Whose.
     exhaustive : bool
         What the caller knows about them, for the record.
-    given : mapping, optional
+    payments : mapping, optional
         The payment of each winner of the decision that is judged.
     """
     tried, best = 0, None
     for user in users:
         cost = truths[user][0]
         honest = asked_honestly = _utility(asked(user, truths[user]), cost)
-        if given is not None:
-            honest = _utility(given.get(user), cost)
+        if payments is not None:
+            honest = _utility(payments.get(user), cost)
             if asked_honestly > honest and (best is None or asked_honestly - honest > best.gained):
                 best = Misreport(user, truths[user], honest, asked_honestly - honest)
         for report in reports(user):

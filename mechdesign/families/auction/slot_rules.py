@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range
-from mechdesign.exact.numbers import doubles, rational, shown, wholes
+from mechdesign.exact.numbers import doubles, rational, text_of, wholes
 
 UNIT = Fraction(1, 1 << 30)
 """The least amount of money, about a billionth."""
@@ -104,15 +104,15 @@ class Slot:
     @cached_property
     def supply(self) -> Wholes:
         """Number of admitted users who are able to do each task."""
-        found: Wholes = self.able[self.admitted].sum(axis=0, dtype=np.int64)
-        return found
+        result: Wholes = self.able[self.admitted].sum(axis=0, dtype=np.int64)
+        return result
 
     @cached_property
     def essential(self) -> Flags:
         """The admitted users without whom some task could not be covered."""
         tight = (self.requirements > 0) & (self.supply <= self.requirements)
-        found: Flags = self.admitted & self.able[:, tight].any(axis=1)
-        return found
+        result: Flags = self.admitted & self.able[:, tight].any(axis=1)
+        return result
 
     def value(self, winners: Sequence[int]) -> Fraction:
         """Return the objective: the sum over the winners of tradeoff * cost - backlog."""
@@ -203,7 +203,7 @@ def bid_prices(
 
 def called(user: int, names: Sequence[str] | None) -> str:
     """Return the name of a user in errors."""
-    return f"user {user}" if names is None else shown(names[user])
+    return f"user {user}" if names is None else text_of(names[user])
 
 
 def checked_bids(value: Any, names: Sequence[str] | None = None) -> NDArray[np.float64]:

@@ -114,10 +114,10 @@ MOST_STATES = 100_000
 
 def _states(slot: Slot) -> int:
     """Return how many steps dynamic programming would take."""
-    found = slot.users
+    result = slot.users
     for need in slot.requirements.tolist():
-        found *= need + 1
-    return found
+        result *= need + 1
+    return result
 
 
 def best_cover_exactly(slot: Slot, needs: Sequence[int], candidates: Sequence[int]) -> Best | None:

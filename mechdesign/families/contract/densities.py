@@ -20,7 +20,7 @@ from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.parameters import call_named
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, in_range, integer, one_of
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.families.contract.population import MOST, checked_amount, of_sane_size
 
 Array = NDArray[np.float64]
@@ -372,7 +372,7 @@ def density_of(value: Any) -> Density:
         )
     name = value.get("name")
     if not isinstance(name, str) or name not in DENSITIES:
-        raise ParameterError("density", f"{shown(name)} is not a choice", suggestion(str(name), DENSITIES))
+        raise ParameterError("density", f"{text_of(name)} is not a choice", suggestion(str(name), DENSITIES))
     arguments = {key: item for key, item in value.items() if key != "name"}
     density: Density = call_named(f"density: '{name}'", DENSITIES[name], arguments)
     return density

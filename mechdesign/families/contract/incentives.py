@@ -27,7 +27,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import one_of
-from mechdesign.exact.numbers import Number, plain, rational, rationals, shown
+from mechdesign.exact.numbers import Number, plain, rational, rationals, text_of
 
 SINGLE = "there is a single type, so nothing is compared"
 """Why a certificate about pairs of types does not hold."""
@@ -61,7 +61,7 @@ def nonnegative(field: str, numbers: Numbers) -> list[Number]:
     exact = rationals(field, numbers)
     for place, number in enumerate(exact):
         if number < 0:
-            raise ParameterError(field, f"entry {place} ({shown(number)}) is negative", "give numbers >= 0")
+            raise ParameterError(field, f"entry {place} ({text_of(number)}) is negative", "give numbers >= 0")
     return exact
 
 

@@ -23,7 +23,7 @@ from mechdesign.core.forecast import Forecast
 from mechdesign.core.tables import array_of
 from mechdesign.core.text import counted, encode
 from mechdesign.core.validation import finite_array, in_range, integer, one_of, user_count
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import Rng
 from mechdesign.families.contract.incentives import audit_menu
@@ -64,18 +64,18 @@ class Terms:
         is optimal, or they prove nothing: the bound is recomputed from them (``menu_bound``).
     """
 
-    types: Array = kept(_array)
-    counts: Array = kept(_array)
-    cost: Array = kept(lambda name, value: _array("participation_cost", value))
-    budget: float | None = kept(_finite, default=None, optional=True)
-    information: str = kept(partial(one_of, known=("incomplete", "complete")), default="incomplete")
-    data_range: float = kept(partial(_finite, low_open=True), default=1.0)
-    confidence: float = kept(partial(in_range, low=0.0, high=1.0, high_open=True), default=0.9)
+    types: Array = value_field(_array)
+    counts: Array = value_field(_array)
+    cost: Array = value_field(lambda name, value: _array("participation_cost", value))
+    budget: float | None = value_field(_finite, default=None, optional=True)
+    information: str = value_field(partial(one_of, known=("incomplete", "complete")), default="incomplete")
+    data_range: float = value_field(partial(_finite, low_open=True), default=1.0)
+    confidence: float = value_field(partial(in_range, low=0.0, high=1.0, high_open=True), default=0.9)
     noise: str | Mapping[str, Any] = "laplace"
-    objective: str = kept(partial(one_of, known=("error", "payment")), default="error")
-    epsilon_min: float = kept(_finite, default=0.0)
-    epsilon_max: float | None = kept(_finite, default=None, optional=True)
-    prices: Array | None = kept(_array, default=None, optional=True)
+    objective: str = value_field(partial(one_of, known=("error", "payment")), default="error")
+    epsilon_min: float = value_field(_finite, default=0.0)
+    epsilon_max: float | None = value_field(_finite, default=None, optional=True)
+    prices: Array | None = value_field(_array, default=None, optional=True)
 
     @property
     def highest(self) -> float:

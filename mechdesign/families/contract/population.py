@@ -84,10 +84,10 @@ def population(types: Array, counts: float | Array, cost: float | Array) -> Popu
         merged = size - len(starts)
         highest, lowest = np.maximum.reduceat(costs, starts), np.minimum.reduceat(costs, starts)
         if (highest > lowest).any():
-            shown = types[starts[int(np.argmax(highest > lowest))]]
+            text = types[starts[int(np.argmax(highest > lowest))]]
             raise ParameterError(
                 "participation_cost",
-                f"differs between users of the same type {shown:g}",
+                f"differs between users of the same type {text:g}",
                 "give equal types equal costs",
             )
         types, users, costs = types[starts], np.add.reduceat(users, starts), costs[starts]
@@ -98,10 +98,8 @@ def population(types: Array, counts: float | Array, cost: float | Array) -> Popu
     present = users > 0
     if not present.all():
         gone = types[~present]
-        shown = ", ".join(f"{theta:g}" for theta in gone[:5]) + (", ..." if len(gone) > 5 else "")
-        notes.append(
-            f"counts: {len(gone)} type{'s' if len(gone) > 1 else ''} without users dropped ({shown})"
-        )
+        text = ", ".join(f"{theta:g}" for theta in gone[:5]) + (", ..." if len(gone) > 5 else "")
+        notes.append(f"counts: {len(gone)} type{'s' if len(gone) > 1 else ''} without users dropped ({text})")
         types, users, costs = types[present], users[present], costs[present]
     if not len(types):
         raise ParameterError("counts", "are all zero", "give at least one type some users")

@@ -125,9 +125,9 @@ class Scaled:
         )
 
 
-def _scaled(problem: PrivacyContract, make_rows: RowMaker, given: Units | None = None) -> Scaled:
+def _scaled(problem: PrivacyContract, make_rows: RowMaker, value: Units | None = None) -> Scaled:
     """Return the problem in units in which everything is of the order of 1, or in given ones."""
-    unit, people = given or units(problem), problem.population
+    unit, people = value or units(problem), problem.population
     users = people.users
     own = Population(people.types * unit.level / unit.money, people.counts / users, people.cost / unit.money)
     budget = None if problem.budget is None else problem.budget / (unit.money * users)

@@ -149,7 +149,7 @@ def weak_duality(
     noise: NumberNoise,
     limits: EpsilonLimits,
     spent: float,
-    given: Multipliers,
+    value: Multipliers,
     allowed: float | None = None,
     private: bool = True,
 ) -> float:
@@ -165,9 +165,9 @@ def weak_duality(
         Whether the types are private: then payments do not increase with the type.
     """
     size = len(people.types)
-    worth = rows.upper.T @ given.upper + rows.equal.T @ given.equal
+    worth = rows.upper.T @ value.upper + rows.equal.T @ value.equal
     prices, pay = worth[:size], worth[size:]
-    price = 1.0 if allowed is None else given.error
+    price = 1.0 if allowed is None else value.error
     pay = pay if allowed is None else pay + people.counts
     # With private types payments do not increase, so the first i types are paid at least L_i p_i.
     most_paid = spent / (people.cumulative if private else people.counts)
@@ -175,12 +175,12 @@ def weak_duality(
     epsilon = _minimisers(people, noise, limits, prices, price, ceiling)
     terms = price * people.counts * noise.loss(epsilon) + prices * epsilon
     low_pay = np.where(pay > 0, pay * people.types * limits.low, pay * most_paid)
-    fixed = [*(-given.upper * rows.upper_limits), *(-given.equal * rows.equal_limits)]
+    fixed = [*(-value.upper * rows.upper_limits), *(-value.equal * rows.equal_limits)]
     if allowed is not None:
         fixed.append(-price * allowed)
     everything = [*terms.tolist(), *low_pay.tolist(), *fixed]
     dot = float(
-        (abs(rows.upper).T @ given.upper + abs(rows.equal).T @ abs(given.equal))
+        (abs(rows.upper).T @ value.upper + abs(rows.equal).T @ abs(value.equal))
         @ np.append(ceiling, most_paid)
     )
     slack = ROUNDING * UNIT * (math.fsum(map(abs, everything)) + dot)

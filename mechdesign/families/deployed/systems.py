@@ -28,7 +28,7 @@ from mechdesign.core.errors import MethodError, ParameterError, suggestion
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import in_range, integer
 from mechdesign.exact.decimals import exact_number
-from mechdesign.exact.numbers import plain, shown
+from mechdesign.exact.numbers import plain, text_of
 from mechdesign.foreign.rappor import Rappor
 
 Law = NDArray[np.float64]
@@ -292,7 +292,9 @@ def system_of(field: str, table: Any) -> System:
     if isinstance(table, System):
         return table
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
-        raise ParameterError(field, f"expected a table, got {shown(table)}", 'write { name = "rappor", ... }')
+        raise ParameterError(
+            field, f"expected a table, got {text_of(table)}", 'write { name = "rappor", ... }'
+        )
     name = table["name"]
     if name not in TABLES:
         raise ParameterError(field, f"no system '{name}'", suggestion(name, TABLES))

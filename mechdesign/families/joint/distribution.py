@@ -22,7 +22,7 @@ from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range
-from mechdesign.exact.numbers import rational, shown, wholes
+from mechdesign.exact.numbers import rational, text_of, wholes
 from mechdesign.families.joint.distribution_reports import GENERATORS, FileReports, SimulatedReports
 from mechdesign.families.joint.likelihood import FLOOR, Likelihood
 from mechdesign.families.joint.maximum import LikelihoodMaximum, judged
@@ -72,7 +72,7 @@ def _attributes(field: str, value: Any) -> tuple[int, ...]:
 def _chance(field: str, value: Any) -> float:
     number = rational(field, value)
     if not 0 <= number <= 1:
-        raise ParameterError(field, f"{shown(value)} is outside [0, 1]", "give a probability")
+        raise ParameterError(field, f"{text_of(value)} is outside [0, 1]", "give a probability")
     return float(number)
 
 

@@ -37,8 +37,8 @@ def titles(attributes: Attributes) -> list[str]:
     >>> titles(Attributes([2, 3])), titles(Attributes([2, 3], ["smokes", "income"]))
     (['attribute 0', 'attribute 1'], ['smokes', 'income'])
     """
-    shown = attributes.shown()
-    return shown if attributes.names is not None else [f"attribute {number}" for number in shown]
+    text = attributes.shown()
+    return text if attributes.names is not None else [f"attribute {number}" for number in text]
 
 
 def one_hot(codes: Codes, sizes: Sequence[int]) -> Packed:

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range
-from mechdesign.exact.numbers import number_of_text, shown
+from mechdesign.exact.numbers import number_of_text, text_of
 from mechdesign.families.joint.likelihood import EffectMoments, Likelihood
 from mechdesign.solvers.entropic import entropic_least_squares
 
@@ -323,7 +323,7 @@ class Choice:
     reference: str
 
 
-def joint_penalty(given: Any) -> float | None:
+def joint_penalty(value: Any) -> float | None:
     """Return lambda; None for cross-validation, which is the default.
 
     Examples
@@ -331,12 +331,12 @@ def joint_penalty(given: Any) -> float | None:
     >>> joint_penalty("10"), joint_penalty("cross-validated")
     (10.0, None)
     """
-    if given is None or given == CROSS_VALIDATED:
+    if value is None or value == CROSS_VALIDATED:
         return None
-    number = number_of_text(given) if isinstance(given, str) else given
+    number = number_of_text(value) if isinstance(value, str) else value
     if number is None:
         raise ParameterError(
-            "penalty", f"{shown(given)} is neither a number nor '{CROSS_VALIDATED}'", "give one of them"
+            "penalty", f"{text_of(value)} is neither a number nor '{CROSS_VALIDATED}'", "give one of them"
         )
     return in_range("penalty", number, LEAST_PENALTY, MOST_PENALTY)
 

@@ -29,7 +29,7 @@ from mechdesign.core.validation import double_epsilon, integer
 from mechdesign.data.frames import is_table
 from mechdesign.exact.draw.draws import bernoulli_words
 from mechdesign.exact.draw.packed import Packed, as_texts, padding, read_sets, width
-from mechdesign.exact.numbers import plain, rational, shown
+from mechdesign.exact.numbers import plain, rational, text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, weight
 from mechdesign.families.joint.client import PermanentResponse
 from mechdesign.families.joint.estimate import JointEstimate
@@ -447,7 +447,7 @@ def channel(redraw: Any, keep: Any, add: Any) -> tuple[Fraction, Fraction, Fract
     read = {name: rational(name, value) for name, value in numbers.items()}
     for name, value in read.items():
         if not 0 <= value <= 1:
-            raise ParameterError(name, f"{shown(numbers[name])} is outside [0, 1]", "give a probability")
+            raise ParameterError(name, f"{text_of(numbers[name])} is outside [0, 1]", "give a probability")
     if read["redraw"] == 1:
         raise ParameterError("redraw", "with 1 the permanent response is pure noise", "give a number below 1")
     if read["add"] >= read["keep"]:

@@ -31,7 +31,7 @@ from mechdesign.collect.cross_table import AskedTables
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, Source
 from mechdesign.exact.draw.packed import Packed, as_texts, width
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.joint.client import begin_count, count_report, promised, require_fresh
 from mechdesign.families.joint.estimate import ESTIMATORS, JointEstimate, JointTable
@@ -243,7 +243,7 @@ def _names(text: str, attributes: Attributes) -> list[Any]:
     if attributes.names is None and unknown:
         raise ParameterError(
             "marginal",
-            f"no attribute {shown(unknown[0])}",
+            f"no attribute {text_of(unknown[0])}",
             f"they have no names here: give numbers from 0 to {attributes.count - 1}, or build with "
             "'columns' under [data]",
         )

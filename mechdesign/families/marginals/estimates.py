@@ -256,8 +256,8 @@ class ReleasedMarginals(CrossTables):
         return self._penalized(places, integer("spread", spread, 0, MOST_RESAMPLED))
 
     def _names(self, places: View) -> tuple[str, ...]:
-        shown = self.attributes.shown()
-        return tuple(shown[place] for place in places)
+        text = self.attributes.shown()
+        return tuple(text[place] for place in places)
 
     def _values(self, places: View) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(self.attributes.labels[place].shown()) for place in places)

@@ -46,18 +46,18 @@ def _epsilon(field: str, value: Any) -> float:
     return epsilon
 
 
-def _labels(field: str, given: Any) -> tuple[str, ...] | None:
-    if not isinstance(given, (list, tuple)):
-        raise ParameterError(field, f"expected a list of names, got {given!r}")
-    return Labels(len(given), tuple(given)).names
+def _labels(field: str, value: Any) -> tuple[str, ...] | None:
+    if not isinstance(value, (list, tuple)):
+        raise ParameterError(field, f"expected a list of names, got {value!r}")
+    return Labels(len(value), tuple(value)).names
 
 
-def _categories(problem: FrequencyOracle, field: str, given: Any) -> int:
+def _categories(problem: FrequencyOracle, field: str, value: Any) -> int:
     """Return the number of categories: as given, which has to be that of the labels, or theirs."""
-    if given is None and problem.labels is None:
+    if value is None and problem.labels is None:
         raise ParameterError(field, "is missing", 'write labels = ["no", "yes"], or categories = 2')
     count = None if problem.labels is None else len(problem.labels)
-    number = integer(field, count if given is None else given, 2, MOST_CATEGORIES)
+    number = integer(field, count if value is None else value, 2, MOST_CATEGORIES)
     if count not in (None, number):
         raise ParameterError(
             "labels", f"{counted(count, 'name')} for {number} categories", "give one name each"

@@ -24,7 +24,7 @@ from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import abridged, counted
 from mechdesign.core.validation import MOST_USERS, integer, one_of, privacy_epsilon
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.families.marginals import view_evaluation
 from mechdesign.families.marginals.covering_audit import short_number
 from mechdesign.families.marginals.oracles.best import BUILT
@@ -120,23 +120,23 @@ def _workload(problem: MarginalViews, field: str, value: Any) -> tuple[Mapping[s
     return tuple({"attributes": list(view), "weight": weight} for view, weight in weights.items())
 
 
-def _labels(field: str, given: Any) -> tuple[tuple[str, ...], ...]:
-    if not isinstance(given, (list, tuple)):
-        raise ParameterError(field, f"expected lists of names, one for each attribute, got {shown(given)}")
-    for number, names in enumerate(given):
+def _labels(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
+    if not isinstance(value, (list, tuple)):
+        raise ParameterError(field, f"expected lists of names, one for each attribute, got {text_of(value)}")
+    for number, names in enumerate(value):
         proper = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
         if not proper or len(set(names)) != len(names):
             raise ParameterError(field, f"entry {number} has to be a list of different names")
-    return tuple(tuple(names) for names in given)
+    return tuple(tuple(names) for names in value)
 
 
-def _attributes(problem: MarginalViews, field: str, given: Any) -> tuple[int, ...]:
+def _attributes(problem: MarginalViews, field: str, value: Any) -> tuple[int, ...]:
     """Return the sizes: as given, which have to be those of the labels, or theirs."""
     labels = problem.labels
-    if given is None and labels is None:
+    if value is None and labels is None:
         raise ParameterError(field, "is missing", f"write attributes = [2, 3], or labels = {LABELS}")
-    sizes = checked_sizes([len(names) for names in labels] if given is None and labels else given)
-    if given is None or labels is None:
+    sizes = checked_sizes([len(names) for names in labels] if value is None and labels else value)
+    if value is None or labels is None:
         return sizes
     if len(labels) != len(sizes):
         raise ParameterError("labels", f"expected {counted(len(sizes), 'list')} of names, got {len(labels)}")
@@ -146,15 +146,15 @@ def _attributes(problem: MarginalViews, field: str, given: Any) -> tuple[int, ..
     return sizes
 
 
-def _views(problem: MarginalViews, field: str, given: Any) -> tuple[View, ...]:
-    return checked_sets(field, given, len(problem.sizes), problem.names)
+def _views(problem: MarginalViews, field: str, value: Any) -> tuple[View, ...]:
+    return checked_sets(field, value, len(problem.sizes), problem.names)
 
 
-def _criterion(problem: MarginalViews, field: str, given: Any) -> str:
-    if given is None:
+def _criterion(problem: MarginalViews, field: str, value: Any) -> str:
+    if value is None:
         alike = len(set(problem.sizes)) == 1
         return "rule" if problem.by_rule and alike else "mean"
-    return one_of(field, given, CRITERIA)
+    return one_of(field, value, CRITERIA)
 
 
 @frozen_problem()

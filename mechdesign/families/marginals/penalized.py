@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range
-from mechdesign.exact.numbers import number_of_text, shown
+from mechdesign.exact.numbers import number_of_text, text_of
 from mechdesign.families.marginals.effects import Observed
 from mechdesign.solvers.entropic import DISTANCE, EntropicFit, entropic_least_squares
 
@@ -266,8 +266,8 @@ class PenalizedTables:
         center, deviation = transform.forward(fit.shares), self.observed.mass[origin] ** -0.5
         rng, folds = np.random.default_rng(0), []
         for _ in range(count):
-            drawn = self.observed.replaced(origin, center + deviation * rng.normal(size=len(origin)))
-            again = _fitted(drawn, places, fit.penalty, fit.multipliers, ROUGH)
+            draws = self.observed.replaced(origin, center + deviation * rng.normal(size=len(origin)))
+            again = _fitted(draws, places, fit.penalty, fit.multipliers, ROUGH)
             folds.append(self._summed(again.shares, places, wanted))
         return np.stack(folds)
 
@@ -287,7 +287,7 @@ def draw_folds(users: int, rng: np.random.Generator) -> NDArray[np.int64]:
     return rng.permutation(np.arange(users, dtype=np.int64) % FOLDS)
 
 
-def read_penalty(given: Any) -> float | None:
+def read_penalty(value: Any) -> float | None:
     """Return lambda, the default for None; None for cross-validation.
 
     Examples
@@ -295,18 +295,18 @@ def read_penalty(given: Any) -> float | None:
     >>> read_penalty(None), read_penalty("10"), read_penalty("cross-validated")
     (30.0, 10.0, None)
     """
-    if given is None:
+    if value is None:
         return PENALTY
-    if isinstance(given, str):
-        if given == CROSS_VALIDATED:
+    if isinstance(value, str):
+        if value == CROSS_VALIDATED:
             return None
-        number = number_of_text(given)
+        number = number_of_text(value)
         if number is None:
             raise ParameterError(
-                "penalty", f"{shown(given)} is neither a number nor '{CROSS_VALIDATED}'", "give one of them"
+                "penalty", f"{text_of(value)} is neither a number nor '{CROSS_VALIDATED}'", "give one of them"
             )
-        given = number
-    return in_range("penalty", given, 0.0, MOST_PENALTY, low_open=True)
+        value = number
+    return in_range("penalty", value, 0.0, MOST_PENALTY, low_open=True)
 
 
 def _fitted(

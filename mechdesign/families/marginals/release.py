@@ -155,12 +155,12 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
             for view, (first, last) in zip(self.views, pairwise(bounds), strict=True):
                 rows = order[first:last]
                 cells[rows] = self.attributes.cell_of(part[rows], view)
-            drawn = []
+            draws = []
             for number, members in self._sharing.items():
                 rows = np.flatnonzero(np.isin(views, members))
                 if len(rows):
-                    drawn.append((number, rows, self.oracles[number].draw(cells[rows], source)))
-            yield Drawn(views, drawn)
+                    draws.append((number, rows, self.oracles[number].draw(cells[rows], source)))
+            yield Drawn(views, draws)
 
     def recipe(self) -> Recipe:
         """Return how a client draws a view and reports its cell."""

@@ -103,8 +103,8 @@ class Layout(Sealed):
 
 def _form(oracle: Oracle) -> np.dtype[Any]:
     """Return the dtype of one report, which several numbers may make up."""
-    drawn = oracle.draw(np.zeros(1, dtype=np.int64), bit_source(0))
-    return np.dtype((drawn.dtype, drawn.shape[1:]))
+    draws = oracle.draw(np.zeros(1, dtype=np.int64), bit_source(0))
+    return np.dtype((draws.dtype, draws.shape[1:]))
 
 
 class MarginalAggregator(Server["MarginalRelease"]):

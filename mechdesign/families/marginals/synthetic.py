@@ -134,22 +134,22 @@ def _candidates(
     return numbers
 
 
-def _joint(view: View, table: Array, given: View, new: View) -> Array:
-    """Return the joint shares of the cells of ``given`` (rows) and ``new`` (columns)."""
-    needed = [place for place in view if place in given or place in new]
+def _joint(view: View, table: Array, value: View, new: View) -> Array:
+    """Return the joint shares of the cells of ``value`` (rows) and ``new`` (columns)."""
+    needed = [place for place in view if place in value or place in new]
     summed = table.sum(axis=tuple(axis for axis, place in enumerate(view) if place not in needed))
-    ordered = summed.transpose([needed.index(place) for place in given + new])
-    rows = int(np.prod(ordered.shape[: len(given)], dtype=np.int64))
+    ordered = summed.transpose([needed.index(place) for place in value + new])
+    rows = int(np.prod(ordered.shape[: len(value)], dtype=np.int64))
     joint: Array = np.maximum(ordered, 0.0).reshape(rows, -1)
     return joint
 
 
-def _link(view: View, table: Array, given: View, new: View) -> Link:
+def _link(view: View, table: Array, value: View, new: View) -> Link:
     """Return the probabilities of new attributes given some; even ones where these never occur."""
-    joint = _joint(view, table, given, new)
+    joint = _joint(view, table, value, new)
     sums = joint.sum(axis=1, keepdims=True)
     even = np.full_like(joint, 1.0 / joint.shape[1])
-    return Link(given, new, np.divide(joint, sums, out=even, where=sums > 0.0))
+    return Link(value, new, np.divide(joint, sums, out=even, where=sums > 0.0))
 
 
 def _information(joint: Array) -> float:

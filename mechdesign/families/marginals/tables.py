@@ -117,10 +117,10 @@ def _randomized(mechanism: MarginalRelease, sources: Sequence[Source], settings:
     bits = bit_source(mechanism.seeded(settings["seed"]))
     name = marked(REPORT, mechanism.survey_digest)
     for codes in encoded(mechanism, sources, settings):
-        drawn = list(mechanism.draw(codes, bits))
+        draws = list(mechanism.draw(codes, bits))
         yield {
-            VIEW: np.concatenate([piece.views for piece in drawn]),
-            name: np.concatenate([_texts(mechanism.oracles, piece) for piece in drawn]),
+            VIEW: np.concatenate([piece.views for piece in draws]),
+            name: np.concatenate([_texts(mechanism.oracles, piece) for piece in draws]),
         }
 
 
@@ -188,8 +188,8 @@ def _estimated(mechanism: MarginalRelease, sources: Sequence[Source], settings: 
     return MarginalTables(tuple(release.marginal(places, raw, most, spread) for places in wanted))
 
 
-def _default(given: Any, default: int) -> Any:
-    return default if given is None else given
+def _default(value: Any, default: int) -> Any:
+    return default if value is None else value
 
 
 def _synthesized(

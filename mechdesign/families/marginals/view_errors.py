@@ -110,15 +110,15 @@ def _subset_moments(plan: Plan, group: int) -> tuple[float, float, float]:
     p = size / (size + rest * w)
     not_p = rest * w / (size + rest * w)
 
-    def drawn(number: int) -> float:
+    def draws(number: int) -> float:
         """Return the mean variance of how many of ``number`` other cells are in the subset."""
         if others == 1:
             return 0.0
         spread = number * (others - number) / others / others / (others - 1)
         return spread * (p * (size - 1) * (others - size + 1) + not_p * size * (others - size))
 
-    off = drawn(group) + p * not_p * (group / others) ** 2
-    own = drawn(group - 1) + p * not_p * (1.0 - (group - 1) / others) ** 2
+    off = draws(group) + p * not_p * (group / others) ** 2
+    own = draws(group - 1) + p * not_p * (1.0 - (group - 1) / others) ** 2
     gain = size * rest * -math.expm1(-plan.epsilon) / (size + rest * w) / others
     return off, own, gain
 

@@ -10,7 +10,7 @@ from typing import Any
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, require_keys
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.families.marginals.covering_audit import short_number
 
 View = tuple[int, ...]
@@ -44,7 +44,9 @@ def checked_sizes(value: Any) -> tuple[int, ...]:
     for number, size in enumerate(value):
         field = f"attributes: entry {number}"
         if integer(field, size, 0, MOST_VALUES) < 2:
-            raise ParameterError(field, f"has {shown(size)} value(s), so there is nothing to ask", "drop it")
+            raise ParameterError(
+                field, f"has {text_of(size)} value(s), so there is nothing to ask", "drop it"
+            )
         sizes.append(int(size))
     return tuple(sizes)
 
@@ -54,7 +56,7 @@ def checked_names(value: Any, count: int) -> tuple[str, ...] | None:
     if value is None:
         return None
     if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) and name for name in value):
-        raise ParameterError("names", f"expected a list of names, got {shown(value)}")
+        raise ParameterError("names", f"expected a list of names, got {text_of(value)}")
     if len(value) != count:
         raise ParameterError(
             "names", f"{counted(len(value), 'name')} for {count} attributes", "give one for each"
@@ -74,7 +76,7 @@ def attribute_set(field: str, value: Any, count: int, names: Sequence[str] | Non
     (0, 1)
     """
     if isinstance(value, str) or not hasattr(value, "__len__") or isinstance(value, Mapping):
-        raise ParameterError(field, f"expected a list of attributes, got {shown(value)}")
+        raise ParameterError(field, f"expected a list of attributes, got {text_of(value)}")
     numbers = []
     for entry in value:
         if isinstance(entry, str):
@@ -95,7 +97,7 @@ def attribute_set(field: str, value: Any, count: int, names: Sequence[str] | Non
 def checked_sets(field: str, value: Any, count: int, names: Sequence[str] | None) -> tuple[View, ...]:
     """Return a list of attribute sets, each once."""
     if isinstance(value, (str, Mapping)) or not hasattr(value, "__len__") or not len(value):
-        raise ParameterError(field, f"expected a list of lists of attributes, got {shown(value)}")
+        raise ParameterError(field, f"expected a list of lists of attributes, got {text_of(value)}")
     if len(value) > MOST_MARGINALS:
         raise ParameterError(field, f"{len(value)} are more than {MOST_MARGINALS}", "leave some out")
     distinct: dict[View, None] = {}
@@ -119,7 +121,7 @@ def checked_workload(value: Any, count: int, names: Sequence[str] | None) -> dic
     {(0, 1): 1.0, (1,): 3.0}
     """
     if isinstance(value, (str, Mapping)) or not hasattr(value, "__len__") or not len(value):
-        raise ParameterError("workload", f"expected a list of marginals, got {shown(value)}")
+        raise ParameterError("workload", f"expected a list of marginals, got {text_of(value)}")
     weights = []
     for number, entry in enumerate(value):
         if not isinstance(entry, Mapping):

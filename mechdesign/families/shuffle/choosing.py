@@ -20,7 +20,7 @@ from mechdesign.core.fields import checked, choice, flag, frozen_problem, real, 
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import privacy_epsilon
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.families.shuffle import Protocol
 from mechdesign.families.shuffle.candidates import BEST, Kind, ProtocolSetting, Reason, fitted, most_bits
 from mechdesign.families.shuffle.promise import (
@@ -117,7 +117,7 @@ class Choosing(Problem[Protocol]):
         name = parameters.pop("protocol")
         known = {kind.protocol.type: kind.protocol for kind in self.kinds}
         if name not in known:
-            raise ParameterError("protocol", f"{shown(name)} is none of {', '.join(known)}")
+            raise ParameterError("protocol", f"{text_of(name)} is none of {', '.join(known)}")
         parameters.update(self.setting)
         random_parameters = known[name].drawn
         parameters.update(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.recipes import Steps, whole_hex
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 from mechdesign.families.shuffle.client import bits, part
@@ -43,7 +43,7 @@ class Codewords(Dummies):
     digits of c and j + 1: half of all columns, and a quarter in common with any other codeword.
     """
 
-    entries: int = kept(plain_int)
+    entries: int = value_field(plain_int)
 
     def __attrs_post_init__(self) -> None:
         require_codewords(self.size)

@@ -16,7 +16,7 @@ from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import checked_weight, levels_part
@@ -52,9 +52,9 @@ class DigitResponses(Noise):
         How many sixty-fourths of epsilon each level has, 64 in all.
     """
 
-    levels: Sequence[int] = kept(listed_wholes)
-    others: Sequence[int] = kept(listed_wholes)
-    parts: Sequence[int] = kept(listed_wholes)
+    levels: Sequence[int] = value_field(listed_wholes)
+    others: Sequence[int] = value_field(listed_wholes)
+    parts: Sequence[int] = value_field(listed_wholes)
 
     def __attrs_post_init__(self) -> None:
         numbers = {len(self.levels), len(self.others), len(self.parts)}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.recipes import Steps
-from mechdesign.core.values import frozen_value, kept, kept_after
+from mechdesign.core.values import dependent_field, frozen_value, value_field
 from mechdesign.exact.draw.draws import below
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
@@ -34,8 +34,8 @@ MOST_COINS = 1 << 10
 class Dummies(Noise):
     """The true value, and ``trials`` times a uniform one with the probability dummy / 2**62."""
 
-    trials: int = kept(plain_int)
-    dummy: int = kept_after(lambda noise, name, value: plain_int(noise.weight_name, value))
+    trials: int = value_field(plain_int)
+    dummy: int = dependent_field(lambda noise, name, value: plain_int(noise.weight_name, value))
 
     limit: ClassVar[int] = MOST_TRIALS
     weight_name: ClassVar[str] = "dummy"

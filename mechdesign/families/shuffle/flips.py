@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.frequency_limits import WorstLimits
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.values import changed, frozen_value, kept
+from mechdesign.core.values import changed, frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
@@ -44,7 +44,7 @@ MOST_MESSAGES = 1 << 27
 class Flips(Noise):
     """Bits, each flipped with the probability flip / 2**62."""
 
-    flip: int = kept(plain_int)
+    flip: int = value_field(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check_weight("flip", 1, MOST_FLIP)

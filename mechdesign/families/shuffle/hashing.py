@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import DataError
 from mechdesign.core.validation import integer
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_from
 from mechdesign.exact.draw.draws import below
 from mechdesign.exact.exponential import float_up, log_ratio
@@ -47,8 +47,8 @@ class HashedResponses(Noise):
     chance, exactly.
     """
 
-    buckets: int = kept(plain_int)
-    other: int = kept(plain_int)
+    buckets: int = value_field(plain_int)
+    other: int = value_field(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check("buckets", 2, most_buckets(self.size))
@@ -197,8 +197,8 @@ class SOLH(HistogramProtocol):
 class FakeResponses(HashedResponses):
     """:class:`HashedResponses` and ``fakes`` uniform messages of each of some ``shufflers``."""
 
-    fakes: int = kept(plain_int)
-    shufflers: int = kept(plain_int, default=1)
+    fakes: int = value_field(plain_int)
+    shufflers: int = value_field(plain_int, default=1)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()

@@ -179,22 +179,22 @@ class BinaryDivergence:
 
     def least(self, delta: float, high: float) -> float:
         """Return a central epsilon at which delta is proven, one range of the data after the other."""
-        found = 0.0
+        result = 0.0
         for part in self.parts():
-            if part(found) <= delta:
+            if part(result) <= delta:
                 continue
-            low, step = found, 1e-4 * found
-            while found < high:
-                found = min(high, found + step) if step > 0.0 else high
-                if found >= high or part(found) <= delta:
+            low, step = result, 1e-4 * result
+            while result < high:
+                result = min(high, result + step) if step > 0.0 else high
+                if result >= high or part(result) <= delta:
                     break
-                low, step = found, 4.0 * step
-            while found - low > 1e-6 * found:
-                middle = low + (found - low) / 2.0
-                low, found = (low, middle) if part(middle) <= delta else (middle, found)
-            if found >= high:
+                low, step = result, 4.0 * step
+            while result - low > 1e-6 * result:
+                middle = low + (result - low) / 2.0
+                low, result = (low, middle) if part(middle) <= delta else (middle, result)
+            if result >= high:
                 return high
-        return found
+        return result
 
 
 Row = Sequence[Fraction]
@@ -332,16 +332,16 @@ class LatticeDivergence:
 
     def _power(self, single: _Sum, tail: float) -> _Sum:
         """Return the law of the sum of ``users`` variables, by squaring; ``tail`` a user may be cut off."""
-        found: _Sum | None = None
+        result: _Sum | None = None
         power, count = self.users, 1
         while True:
             cut = tail * count
             if power & 1:
-                found = single if found is None else _added(found, single, cut)
+                result = single if result is None else _added(result, single, cut)
             power >>= 1
             if power == 0:
-                assert found is not None  # the highest digit of a positive number is 1
-                return found
+                assert result is not None  # the highest digit of a positive number is 1
+                return result
             single, count = single.plus(single, cut), 2 * count
 
     def _single(self, epsilon: float) -> _Sum:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.forecast import Forecast
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
@@ -45,8 +45,8 @@ class Parities(Noise):
     1/(e^epsilon + 1), when only the honest users' bits count.
     """
 
-    flip: int = kept(plain_int)
-    shares: int = kept(plain_int)
+    flip: int = value_field(plain_int)
+    shares: int = value_field(plain_int)
 
     is_rational: ClassVar[bool] = True
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.mass import binomial_mass, pair_divergence, shift_divergence
 from mechdesign.collect.recipes import Steps, whole_hex
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import bits, part
@@ -29,7 +29,7 @@ from mechdesign.families.shuffle.tasks import Array, CountProtocol, HistogramPro
 class Presence(Noise):
     """A message from every user but for the probability silent / 2**62, from 1 to 2**61."""
 
-    silent: int = kept(plain_int)
+    silent: int = value_field(plain_int)
 
     factor: ClassVar[float]
     part: ClassVar[float]

@@ -12,7 +12,7 @@ from typing import Any
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import in_range, integer, number, one_of
-from mechdesign.core.values import changed, frozen_value, kept
+from mechdesign.core.values import changed, frozen_value, value_field
 from mechdesign.families.shuffle.amplification_bounds import foreseen
 
 MOST_USERS = 1_000_000_000
@@ -64,10 +64,10 @@ class Promise:
     700
     """
 
-    users: int = kept(partial(integer, low=2, high=MOST_USERS))
-    epsilon: float = kept(partial(in_range, low=LEAST_EPSILON, high=LARGEST_EPSILON))
-    delta: float = kept(checked_delta)
-    honest: float = kept(partial(in_range, low=0.0, high=1.0, low_open=True), default=1.0)
+    users: int = value_field(partial(integer, low=2, high=MOST_USERS))
+    epsilon: float = value_field(partial(in_range, low=LEAST_EPSILON, high=LARGEST_EPSILON))
+    delta: float = value_field(checked_delta)
+    honest: float = value_field(partial(in_range, low=0.0, high=1.0, low_open=True), default=1.0)
 
     @property
     def honest_users(self) -> int:

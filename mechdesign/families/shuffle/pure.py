@@ -16,7 +16,7 @@ from mechdesign.collect.frequency_limits import Cumulants
 from mechdesign.collect.recipes import Steps, row_hex
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
@@ -64,9 +64,9 @@ class PureNoise(Noise):
         Out of 2**62: the chance of noise, and the ratio of its neighbouring probabilities.
     """
 
-    length: int = kept(plain_int)
-    noise: int = kept(plain_int)
-    ratio: int = kept(plain_int)
+    length: int = value_field(plain_int)
+    noise: int = value_field(plain_int)
+    ratio: int = value_field(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check("length", 3, MOST_LENGTH)

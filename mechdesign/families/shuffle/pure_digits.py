@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.frequency_limits import Cumulants, WorstLimits
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.estimates import TotalEstimate
@@ -45,10 +45,10 @@ class PureDigits(Noise):
         How many sixty-fourths of epsilon each digit has.
     """
 
-    lengths: Sequence[int] = kept(listed_wholes)
-    noises: Sequence[int] = kept(listed_wholes)
-    ratios: Sequence[int] = kept(listed_wholes)
-    parts: Sequence[int] = kept(listed_wholes)
+    lengths: Sequence[int] = value_field(listed_wholes)
+    noises: Sequence[int] = value_field(listed_wholes)
+    ratios: Sequence[int] = value_field(listed_wholes)
+    parts: Sequence[int] = value_field(listed_wholes)
 
     def __attrs_post_init__(self) -> None:
         count = digits_of(self.size - 1)

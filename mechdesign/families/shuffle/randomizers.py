@@ -12,7 +12,7 @@ from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.parameters import call_named
 from mechdesign.core.validation import PRIOR_TOLERANCE, integer
 from mechdesign.exact.exponential import float_up, log_ratio
-from mechdesign.exact.numbers import doubles, frozen, shown
+from mechdesign.exact.numbers import doubles, frozen, text_of
 
 MOST_SIZE = 10**9
 """The most values of k-ary response."""
@@ -117,14 +117,14 @@ def randomizer_of(value: Any) -> KnownRandomizer:
     if not isinstance(value, Mapping):
         raise ParameterError(
             "randomizer",
-            f"{shown(value)} is none",
+            f"{text_of(value)} is none",
             'give "any", {name = "k-ary", size = k} or {name = "channel", channel = [[...], ...]}',
         )
     name = value.get("name")
     if name == "any" and len(value) == 1:
         return KnownRandomizer("any")
     if not isinstance(name, str) or name not in NAMED:
-        raise ParameterError("randomizer", f"no {shown(name)}", suggestion(str(name), [*NAMED, "any"]))
+        raise ParameterError("randomizer", f"no {text_of(name)}", suggestion(str(name), [*NAMED, "any"]))
     arguments = {word: argument for word, argument in value.items() if word != "name"}
     randomizer: KnownRandomizer = call_named(f"randomizer: '{name}'", NAMED[name], arguments)
     return randomizer

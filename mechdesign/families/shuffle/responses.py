@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.frequency_limits import WorstLimits, response_cumulants
 from mechdesign.collect.recipes import Steps
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
@@ -32,7 +32,7 @@ FINEST = 1 << 12
 class Responses(Noise):
     """The user's value, or another one with the probability other / 2**62 each."""
 
-    other: int = kept(plain_int)
+    other: int = value_field(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check_weight("other", 1, most_other(self.size))

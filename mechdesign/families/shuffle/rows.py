@@ -14,7 +14,7 @@ from mechdesign.audit.mass import Mass, binomial_mass
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import dummies_part
@@ -33,8 +33,8 @@ class Rows(Noise):
     Messages are cells of rows, those of the first row first; the chance is the same in all rows.
     """
 
-    trials: int = kept(plain_int)
-    cell: int = kept(plain_int)
+    trials: int = value_field(plain_int)
+    cell: int = value_field(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check("trials", 1, MOST_TRIALS)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.mass import Mass
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
@@ -70,10 +70,10 @@ class SecureNoise(Noise):
         When the ratio is too small for epsilon, or the ring too small for the sum.
     """
 
-    ratio: int = kept(plain_int)
-    depth: int = kept(plain_int)
-    shares: int = kept(plain_int)
-    modulus: int = kept(plain_int)
+    ratio: int = value_field(plain_int)
+    depth: int = value_field(plain_int)
+    shares: int = value_field(plain_int)
+    modulus: int = value_field(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check_weight("ratio", 1, TOTAL - 1)

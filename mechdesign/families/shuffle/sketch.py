@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.mass import Mass
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.validation import integer
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_from
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import SystemSource
@@ -37,9 +37,9 @@ MOST_BUCKETS = 1 << 24
 class SketchRows(Rows):
     """The own bucket of each of ``hashes`` public hash functions, which follow from ``seed``."""
 
-    hashes: int = kept(plain_int)
-    buckets: int = kept(plain_int)
-    seed: int = kept(plain_int, default=0)
+    hashes: int = value_field(plain_int)
+    buckets: int = value_field(plain_int)
+    seed: int = value_field(plain_int, default=0)
 
     def __attrs_post_init__(self) -> None:
         self.check("hashes", 1, MOST_ROWS)

@@ -152,10 +152,10 @@ def excess(
     part = np.clip(whole - distances, 0.0, 1.0)
     if not upper:
         part = np.where((whole < 0.0) | (whole > size), 0.0, part)
-    found: Doubles = integral[place] + part * tails[place]
+    result: Doubles = integral[place] + part * tails[place]
     if upper:
-        found += np.where(whole < 0.0, 1.0 - whole, 0.0)
-    return found
+        result += np.where(whole < 0.0, 1.0 - whole, 0.0)
+    return result
 
 
 MOST_USERS = 10**9
@@ -301,16 +301,16 @@ def groups(window: Window, parts: float) -> list[tuple[int, int, float, float]]:
     unit = deviation(window)
     narrow, wide = max(1, int(unit / parts)), max(1, int(TAIL_GROUPS * unit / parts))
     centre = int((window.values * window.probability).sum()) - window.first
-    found, start = [], 0
+    result, start = [], 0
     while start < len(window.probability):
         near = abs(start - centre) < CENTRAL * unit
         piece = window.probability[start : start + (narrow if near else wide)]
         share, last = float(piece.sum()), len(piece) - 1
         if share > 0.0:
             part = float((np.arange(last + 1) * piece).sum()) / (share * last) if last else 0.0
-            found.append((window.first + start, window.first + start + last, share, min(part, 1.0)))
+            result.append((window.first + start, window.first + start + last, share, min(part, 1.0)))
         start += last + 1
-    return found
+    return result
 
 
 def _spread(window: Window, parts: float) -> tuple[Doubles, Doubles]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import ParameterError
-from mechdesign.core.values import changed, frozen_value, kept
+from mechdesign.core.values import changed, frozen_value, value_field
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
@@ -171,10 +171,10 @@ class SecureCounts(Noise):
         Of the noise of each count.
     """
 
-    ratio: int = kept(plain_int)
-    depth: int = kept(plain_int)
-    shares: int = kept(plain_int)
-    modulus: int = kept(plain_int)
+    ratio: int = value_field(plain_int)
+    depth: int = value_field(plain_int)
+    shares: int = value_field(plain_int)
+    modulus: int = value_field(plain_int)
 
     def __attrs_post_init__(self) -> None:
         _ = self.each  # checked now

@@ -15,7 +15,7 @@ from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
-from mechdesign.core.values import changed, frozen_value, kept
+from mechdesign.core.values import changed, frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
@@ -166,7 +166,7 @@ class HistRR(HistogramProtocol):
 class FakeVectors(Flips):
     """The indicator vector of the category and ``fakes`` vectors of 0, each bit flipped."""
 
-    fakes: int = kept(plain_int)
+    fakes: int = value_field(plain_int)
 
     def __attrs_post_init__(self) -> None:
         self.check("fakes", 1, MOST_FAKES)

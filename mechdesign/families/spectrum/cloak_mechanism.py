@@ -260,7 +260,7 @@ class SpectrumCloak(Mechanism):
             parts.append((str(owner["name"]), self.registration(**place)))
         return united(parts)
 
-    def sessions(self, given: Iterable[Mapping[str, Any]]) -> dict[int, dict[str, Registered]]:
+    def sessions(self, value: Iterable[Mapping[str, Any]]) -> dict[int, dict[str, Registered]]:
         """Return registrations by slot of owners who come and go.
 
         A slot is occupied if the owner uses the channel at any time in it. What is told is which slots are
@@ -268,7 +268,7 @@ class SpectrumCloak(Mechanism):
 
         Parameters
         ----------
-        given : iterable of {name, start, end, x, y} or with {protection}
+        value : iterable of {name, start, end, x, y} or with {protection}
             Sessions from ``start`` to before ``end``, in the unit of ``slot``.
 
         Examples
@@ -279,14 +279,14 @@ class SpectrumCloak(Mechanism):
         ([1, 2], [1, 2])
         """
         parts_of: dict[int, list[tuple[str, Registered]]] = {}
-        for session in given:
+        for session in value:
             place = {key: session[key] for key in session if key not in ("name", "start", "end")}
             part = str(session["name"]), self.registration(**place)
             for slot in session_slots(session["start"], session["end"], self.slot):
                 parts_of.setdefault(slot, []).append(part)
         return {slot: united(parts) for slot, parts in sorted(parts_of.items())}
 
-    def visits(self, given: Iterable[Mapping[str, Any]]) -> dict[int, dict[str, Registered]]:
+    def visits(self, value: Iterable[Mapping[str, Any]]) -> dict[int, dict[str, Registered]]:
         """Return registrations by slot of owners who move: the union of the tiles that each visits in it.
 
         Between two rows of a name it moves straight and evenly. Paths that meet the same closed tiles in each
@@ -296,7 +296,7 @@ class SpectrumCloak(Mechanism):
 
         Parameters
         ----------
-        given : iterable of {name, time, x, y} or with {protection}
+        value : iterable of {name, time, x, y} or with {protection}
             Rows of a name by rising time, in the unit of ``slot``.
 
         Examples
@@ -308,7 +308,7 @@ class SpectrumCloak(Mechanism):
         """
         parts_of: dict[int, list[tuple[str, Registered]]] = {}
         before: dict[str, tuple[Fraction, Vertex, float]] = {}
-        for fix in given:
+        for fix in value:
             place = {key: fix[key] for key in fix if key not in ("name", "time")}
             name, here = str(fix["name"]), self.registration(**place)
             now = Fraction(coordinate("time", fix["time"]))

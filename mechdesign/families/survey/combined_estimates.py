@@ -119,10 +119,10 @@ class CombinedLimits(ScoreTestLimits):
     @property
     def value(self) -> Array:
         """The combined estimates."""
-        found: Array = np.sum(
+        result: Array = np.sum(
             [weight * part.value for weight, part in zip(self.weights, self.parts, strict=True)], axis=0
         )
-        return found
+        return result
 
     def standard_error(self) -> Array:
         """Return the standard errors at the estimates moved to [0, 1], and a little away from the ends."""

@@ -18,7 +18,7 @@ from mechdesign.core.fields import checked, choice, frozen_problem, related, who
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, privacy_epsilon
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey import design_building as building
 from mechdesign.families.survey.design_information import SurveyTarget, targets_of
 from mechdesign.families.survey.design_setting import SurveySetting
@@ -51,19 +51,19 @@ def _epsilon(field: str, value: Any) -> float:
     return epsilon
 
 
-def _questions(field: str, given: Any) -> tuple[Mapping[str, Any], ...]:
-    if isinstance(given, Questions):
-        given = given.as_json()
-    if not isinstance(given, (list, tuple)):
+def _questions(field: str, value: Any) -> tuple[Mapping[str, Any], ...]:
+    if isinstance(value, Questions):
+        value = value.as_json()
+    if not isinstance(value, (list, tuple)):
         raise ParameterError(
-            field, f"expected a list of tables, got {shown(given)}", "write [[parameters.questions]]"
+            field, f"expected a list of tables, got {text_of(value)}", "write [[parameters.questions]]"
         )
     kept, asked = [], []
-    for item in given:
+    for item in value:
         stated = item.as_json() if isinstance(item, Question) else item
         if not isinstance(stated, Mapping):
             raise ParameterError(
-                field, f"expected a table, got {shown(stated)}", 'give { name = "age", ... }'
+                field, f"expected a table, got {text_of(stated)}", 'give { name = "age", ... }'
             )
         question = Question.from_json(stated, EXTRA)
         asked.append(question)
@@ -72,10 +72,10 @@ def _questions(field: str, given: Any) -> tuple[Mapping[str, Any], ...]:
     return tuple(kept)
 
 
-def _listed(problem: SurveyDesign, field: str, given: Any) -> tuple[Any, ...]:
-    if not isinstance(given, (list, tuple)):
-        raise ParameterError(field, f"expected a list, got {shown(given)}")
-    return tuple(given)
+def _listed(problem: SurveyDesign, field: str, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise ParameterError(field, f"expected a list, got {text_of(value)}")
+    return tuple(value)
 
 
 @frozen_problem()
@@ -233,7 +233,7 @@ class SurveyDesign(Problem[Survey]):
         """Return the shares' distance from a split, epsilon beyond the limit, and errors too large."""
         shares = np.asarray(variables["shares"], dtype=np.float64)
         spent = building.spent(variables)
-        found = {
+        result = {
             "shares": abs(math.fsum(shares) - 1.0) + float(np.maximum(-shares, 0.0).sum()),
             "epsilon_over": max(0.0, spent - float(variables["epsilon"])),
             "asked_twice": float(building.asked_twice(variables)),
@@ -241,8 +241,8 @@ class SurveyDesign(Problem[Survey]):
         if self.goal == "epsilon":
             information = building.target_information(self.own_setting, variables)
             ratio = float((self.own_setting.each_needed / information).max()) / self.users
-            found["error_over"] = max(0.0, math.sqrt(ratio) - 1.0)
-        return found
+            result["error_over"] = max(0.0, math.sqrt(ratio) - 1.0)
+        return result
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return privacy and shares of what would run, and optimality."""

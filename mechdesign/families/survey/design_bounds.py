@@ -65,14 +65,14 @@ def bounds_for_any(setting: SurveySetting, information: Array | None = None) -> 
     effects = _effects(setting)
     if effects is None:
         return {}
-    found = {TOTAL: information_bound(effects, setting.epsilon)}
+    result = {TOTAL: information_bound(effects, setting.epsilon)}
     if math.prod(effects.sizes) <= MOST_ANSWERS:
-        found[SETS] = _all_sets(effects, setting.epsilon)
+        result[SETS] = _all_sets(effects, setting.epsilon)
     if information is not None and effects.singles:
         shares = information * np.array([target.spread for target in setting.targets])
         told = np.array([np.mean([shares[part[0]] for part in kind]) for kind in effects.members])
-        found[ENTROPY] = entropy_bound(effects, setting.epsilon, told)
-    return found
+        result[ENTROPY] = entropy_bound(effects, setting.epsilon, told)
+    return result
 
 
 def _effects(setting: SurveySetting) -> Effects | None:

@@ -107,8 +107,8 @@ def target_information(setting: SurveySetting, variables: Variables) -> Array:
     """Return the information of a user's report about each target, on average over the designs."""
     columns = _columns_of(setting.questions, variables)
     shares = np.asarray(variables["shares"], dtype=np.float64)
-    found: Array = shares @ np.array([setting.told(column) for column in columns])
-    return found
+    result: Array = shares @ np.array([setting.told(column) for column in columns])
+    return result
 
 
 def spent(variables: Variables) -> float:
@@ -143,12 +143,12 @@ def _parts(questions: Questions, column: Column, epsilon: float) -> list[SurveyP
     return [_part(questions, ask, budget) for ask, budget in zip(column, taken, strict=True)]
 
 
-def budgets(given: Sequence[float], epsilon: float, kept: Sequence[bool] = ()) -> list[float]:
+def budgets(value: Sequence[float], epsilon: float, kept: Sequence[bool] = ()) -> list[float]:
     """Return budgets that add up to at most epsilon exactly: rounded down, and the rest for the last one.
 
     Parameters
     ----------
-    given : sequence of float
+    value : sequence of float
     epsilon : float
     kept : sequence of bool, optional
         Which of them take nothing of the rest: the channel of a number is solved for its own epsilon.
@@ -161,18 +161,18 @@ def budgets(given: Sequence[float], epsilon: float, kept: Sequence[bool] = ()) -
     >>> budgets([0.25, 0.5], 1.0, [False, True])
     [0.5, 0.5]
     """
-    fixed = list(kept) or [False] * len(given)
+    fixed = list(kept) or [False] * len(value)
     free = [place for place, own in enumerate(fixed) if not own]
-    last = free[-1] if free else len(given) - 1
-    found = [one if own else math.floor(one / GRAIN) * GRAIN for one, own in zip(given, fixed, strict=True)]
-    spent = sum((Fraction(one) for place, one in enumerate(found) if place != last), Fraction(0))
+    last = free[-1] if free else len(value) - 1
+    result = [one if own else math.floor(one / GRAIN) * GRAIN for one, own in zip(value, fixed, strict=True)]
+    spent = sum((Fraction(one) for place, one in enumerate(result) if place != last), Fraction(0))
     rest = as_written(epsilon) - spent
     most = float(rest)
     if as_written(most) > rest:
         most = math.nextafter(most, 0.0)
-    whole = math.fsum(given) >= epsilon * (1.0 - 1e-9)  # else a design that does not use all of epsilon
-    found[last] = most if free and (whole or any(fixed)) else min(most, given[last])
-    return found
+    whole = math.fsum(value) >= epsilon * (1.0 - 1e-9)  # else a design that does not use all of epsilon
+    result[last] = most if free and (whole or any(fixed)) else min(most, value[last])
+    return result
 
 
 def _part(questions: Questions, ask: Ask, epsilon: float) -> SurveyPart:
@@ -193,19 +193,19 @@ def _mean(kind: str, epsilon: float, budget: float, domain: Domain) -> GridMean:
     """Return the mechanism of a number: a channel that is solved for its epsilon, private at its budget."""
     if kind == "piecewise":
         return DiscretePiecewise(budget, domain.low, domain.high)
-    found = best_channel(epsilon, domain.low, domain.high, min(epsilon, budget))
-    if found is None:
+    result = best_channel(epsilon, domain.low, domain.high, min(epsilon, budget))
+    if result is None:
         raise ParameterError("designs", f"no channel for a number at epsilon = {epsilon:g}")
-    return found
+    return result
 
 
 @cache
 def _prefix(size: int, epsilon: float, budget: float) -> WorkloadRelease:
     """Return the mechanism of an ordered question: solved for its epsilon, private at its budget."""
-    found = best_prefix(size, epsilon, min(epsilon, budget))
-    if found is None:
+    result = best_prefix(size, epsilon, min(epsilon, budget))
+    if result is None:
         raise ParameterError("designs", f"no channel for {size} ordered categories at epsilon = {epsilon:g}")
-    return found
+    return result
 
 
 @cache

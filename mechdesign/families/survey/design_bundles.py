@@ -121,28 +121,28 @@ def _knapsack(options: Mapping[int, Sequence[Option]], cells: int) -> tuple[Arra
 
 def _options(size: int, most: float, width: float) -> list[Option]:
     """Return the sets of a question: what they take of the grid, eta over rho^2, their size."""
-    found = []
+    result = []
     for number in range(1, size):
         kappa = math.log(size / number)
         if kappa <= most:
             # Rounded down, but not for what rounding of the logarithm itself puts below a node.
             shift = math.floor(kappa / width + 1e-9)
-            found.append((shift, (size - number) / (number * (size - 1.0)), number))
-    return found
+            result.append((shift, (size - number) / (number * (size - 1.0)), number))
+    return result
 
 
 def _peaks(priced: Array, count: int) -> list[int]:
     """Return the places of the largest values, a twentieth of the grid apart at least."""
-    found: list[int] = []
+    result: list[int] = []
     distance = max(1, len(priced) // 20)
     left = priced.copy()
     for _ in range(count):
         place = int(left.argmax())
         if left[place] <= 0.0:
             break
-        found.append(place)
+        result.append(place)
         left[max(0, place - distance) : place + distance + 1] = 0.0
-    return found
+    return result
 
 
 def _read_back(chosen: Chosen, bucket: int) -> dict[int, int]:

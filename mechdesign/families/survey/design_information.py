@@ -84,7 +84,7 @@ class SurveyTarget:
 
 def targets_of(
     questions: Questions,
-    given: Sequence[Mapping[str, Any]],
+    value: Sequence[Mapping[str, Any]],
     tables: Sequence[Any],
     means: Sequence[Any],
 ) -> tuple[SurveyTarget, ...]:
@@ -93,14 +93,14 @@ def targets_of(
     Parameters
     ----------
     questions : Questions
-    given : sequence of mapping
+    value : sequence of mapping
         The questions as the model states them, with ``importance`` and ``error``.
     tables, means : sequence
         Cross tables and group means as the model states them.
     """
     found = [
         _target(questions, wanted, item, f"question '{item['name']}'")
-        for wanted, item in zip(singles(questions), given, strict=True)
+        for wanted, item in zip(singles(questions), value, strict=True)
     ]
     for item in tables:
         listed = item["questions"] if isinstance(item, Mapping) and "questions" in item else item
@@ -169,8 +169,8 @@ def certainty(epsilon: float, share: Array | float) -> Array:
     0.5
     """
     around = math.expm1(epsilon) * np.asarray(share, dtype=np.float64)
-    found: Array = around / (1.0 + around)
-    return found
+    result: Array = around / (1.0 + around)
+    return result
 
 
 def effective(epsilon: float, cells: int, size: Array | int) -> Array:
@@ -182,8 +182,8 @@ def effective(epsilon: float, cells: int, size: Array | int) -> Array:
     0.580026
     """
     size = np.asarray(size, dtype=np.float64)
-    found: Array = certainty(epsilon, size / cells) ** 2 * (cells - size) / (size * (cells - 1.0))
-    return found
+    result: Array = certainty(epsilon, size / cells) ** 2 * (cells - size) / (size * (cells - 1.0))
+    return result
 
 
 @lru_cache(maxsize=1 << 14)

@@ -323,14 +323,14 @@ def outlook(problem: SurveyDesign, solution: Solution[Survey], users: int | None
 
 
 def _bounds(problem: SurveyDesign, solution: Solution[Survey]) -> list[str]:
-    found = [f"{SAID[problem.goal]}: {solution.value:.6g}"]
+    result = [f"{SAID[problem.goal]}: {solution.value:.6g}"]
     if solution.bound is not None:
-        found[0] += f"; at least {solution.bound:.6g} among {problem.compared_with}"
+        result[0] += f"; at least {solution.bound:.6g} among {problem.compared_with}"
     bounds = _bounds_of_solution(problem, solution)
     if bounds:
         listed = "; ".join(f"{bound:.6g} ({source})" for source, bound in bounds)
-        found.append(f"no mechanism of this epsilon goes below {listed}")
-    return found
+        result.append(f"no mechanism of this epsilon goes below {listed}")
+    return result
 
 
 def _bounds_of_solution(problem: SurveyDesign, solution: Solution[Survey]) -> list[tuple[str, float]]:
@@ -345,12 +345,12 @@ def _bounds_of_solution(problem: SurveyDesign, solution: Solution[Survey]) -> li
 
 def _widths(problem: SurveyDesign) -> list[float]:
     """Return the unit of an error of each result: 1 for shares, the range for means."""
-    found = []
+    result = []
     for target in problem.targets:
         number = target.wanted.places[0] if target.wanted.number is None else target.wanted.number
         question = problem.asked[number]
-        found.append(question.domain.width if question.is_mean else 1.0)
-    return found
+        result.append(question.domain.width if question.is_mean else 1.0)
+    return result
 
 
 def _relative(problem: SurveyDesign, survey: Survey) -> list[float]:

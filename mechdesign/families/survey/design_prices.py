@@ -106,8 +106,8 @@ class SurveyPrices:
         factor = epsilon / self.setting.epsilon
         asks = list(dict.fromkeys(ask for column in self.columns for ask in column))
         each = {ask: self._told(ask, factor) for ask in asks}
-        found: Array = self.shares @ np.array([sum(each[ask] for ask in column) for column in self.columns])
-        return found
+        result: Array = self.shares @ np.array([sum(each[ask] for ask in column) for column in self.columns])
+        return result
 
     def _told(self, ask: Ask, factor: float) -> Array:
         """Return the information of a part on each target with a multiple of its epsilon."""

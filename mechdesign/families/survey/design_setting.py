@@ -131,13 +131,13 @@ def _piecewise(budgets: Array, first: float, last: float) -> Array:
 
     Below the ladder the best one has two cells (its least epsilon is tested).
     """
-    found = np.full(len(budgets), np.inf)
+    result = np.full(len(budgets), np.inf)
     small, large = (budgets > 0.0) & (budgets < first), budgets > last
     if small.any():
-        found[small] = worst_variances(budgets[small], 2)[0]
+        result[small] = worst_variances(budgets[small], 2)[0]
     if large.any():
-        found[large] = least_variances(budgets[large])
-    return found
+        result[large] = least_variances(budgets[large])
+    return result
 
 
 def _increasing(told: Array, asks: Sequence[Ask]) -> tuple[Array, tuple[Ask, ...]]:
@@ -224,7 +224,7 @@ class SurveySetting:
 
     def spread_over(self, prices: Array) -> Array:
         """Return the prices of the targets from those of the groups: an even part for each member."""
-        found = np.zeros(len(self.targets))
+        result = np.zeros(len(self.targets))
         for price, group in zip(prices, self.groups, strict=True):
-            found[list(group)] = price / len(group)
-        return found
+            result[list(group)] = price / len(group)
+        return result

@@ -132,15 +132,15 @@ def _telling(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> Iterator[t
 
 def told_of(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> list[Told]:
     """Return the information about the table of some questions in the reports of all designs."""
-    found = []
+    result = []
     for part, counter, information in _telling(survey, counts, wanted):
         if isinstance(part, TablePart):
             supports = part.supports(np.asarray(counter.counts), counter.users, wanted.places)
-            found.append(Told(counter.users, supports, _law(part, len(supports)), information))
+            result.append(Told(counter.users, supports, _law(part, len(supports)), information))
         elif isinstance(part, SetPart):
             supports = part.supports(np.asarray(counter.counts), wanted.places[0])
-            found.append(Told(counter.users, supports, partial(part.law, wanted.places[0]), information))
-    return found
+            result.append(Told(counter.users, supports, partial(part.law, wanted.places[0]), information))
+    return result
 
 
 def _told_in_order(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> list[ToldInOrder]:
@@ -186,11 +186,11 @@ def _unknown_shares(names: tuple[str, ...], population: bool) -> FrequencyEstima
 
 
 def _cumulative(
-    told: Sequence[Told | ToldInOrder], question: Question, given: int | None
+    told: Sequence[Told | ToldInOrder], question: Question, value: int | None
 ) -> FrequencyEstimate:
     """Return the shares up to each category but the last one, or the last one before ``no answer``."""
     count = question.size - 1
-    return _shares([item.sums(count) for item in told], question.categories[:count], given)
+    return _shares([item.sums(count) for item in told], question.categories[:count], value)
 
 
 def quantiles(ordered: FrequencyEstimate, last: str, levels: Sequence[float] = QUARTERS) -> Quantiles:

@@ -69,13 +69,13 @@ class GroupLimits(ScoreTestLimits):
     @property
     def value(self) -> Array:
         """The estimates; they may lie outside of 0 to 1 by chance."""
-        found: Array = self.up / self.total
-        return found
+        result: Array = self.up / self.total
+        return result
 
     def standard_error(self) -> Array:
         """Return the standard errors at the estimates moved to the range."""
-        found: Array = np.sqrt(self._cumulants(np.clip(self.value, 0.0, 1.0))[0])
-        return found
+        result: Array = np.sqrt(self._cumulants(np.clip(self.value, 0.0, 1.0))[0])
+        return result
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
         """Return the law of the estimate under hypotheses at distances from it, on the sides -1 and 1."""
@@ -201,5 +201,5 @@ def _moments(weight: float, users: int, law: Law) -> tuple[float, int, Array, Ar
 def _error_of_group(shared: CombinedLimits, shape: tuple[int, ...], axis: int) -> Array:
     """Return upper bounds of the standard errors of the groups' shares: a report supports one cell."""
     down, up = np.moveaxis(shared.standard_error().reshape(shape), axis, 0)
-    found: Array = np.sqrt(down**2 + up**2)
-    return found
+    result: Array = np.sqrt(down**2 + up**2)
+    return result

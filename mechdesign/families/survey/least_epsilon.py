@@ -126,13 +126,13 @@ def _step(
     proven: bool = False,
 ) -> TriedEpsilon:
     """Try one epsilon and move an end of the search there."""
-    found = _tried(setting, kind, near, proven)
-    if found.needed <= problem.users:
-        if found.epsilon < search.high.epsilon:
-            search.high = found
-    elif found.mixture.bound > problem.users:
-        search.low = max(search.low, found.epsilon)
-    return found
+    result = _tried(setting, kind, near, proven)
+    if result.needed <= problem.users:
+        if result.epsilon < search.high.epsilon:
+            search.high = result
+    elif result.mixture.bound > problem.users:
+        search.low = max(search.low, result.epsilon)
+    return result
 
 
 def _tried(

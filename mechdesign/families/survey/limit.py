@@ -17,7 +17,7 @@ from mechdesign.core.problem import Problem, Sense, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, privacy_epsilon, require_keys
-from mechdesign.exact.numbers import rational, shown
+from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.survey.limit_columns import (
     Effects,
     Part,
@@ -45,7 +45,7 @@ def _epsilon(field: str, value: Any) -> float:
 
 def _sizes(field: str, value: Any) -> tuple[int, ...]:
     if isinstance(value, (str, Mapping)) or not hasattr(value, "__len__") or not len(value):
-        raise ParameterError(field, f"expected a list of integers, got {shown(value)}")
+        raise ParameterError(field, f"expected a list of integers, got {text_of(value)}")
     if len(value) > MOST_QUESTIONS:
         raise ParameterError(field, counted(len(value), "question"), f"give at most {MOST_QUESTIONS}")
     return tuple(
@@ -55,7 +55,7 @@ def _sizes(field: str, value: Any) -> tuple[int, ...]:
 
 def _tables(problem: SurveyLimit, field: str, value: Any) -> tuple[Mapping[str, Any], ...]:
     if isinstance(value, (str, Mapping)) or not hasattr(value, "__len__") or not len(value):
-        raise ParameterError(field, f"expected a list of tables, got {shown(value)}")
+        raise ParameterError(field, f"expected a list of tables, got {text_of(value)}")
     found: dict[Part, float] = {}
     for number, entry in enumerate(value):
         where = f"{field}: entry {number}"
@@ -70,10 +70,12 @@ def _tables(problem: SurveyLimit, field: str, value: Any) -> tuple[Mapping[str, 
 
 def _table(problem: SurveyLimit, where: str, value: Any) -> Part:
     if isinstance(value, (str, Mapping)) or not hasattr(value, "__len__"):
-        raise ParameterError(where, f"expected a list of numbers of questions, got {shown(value)}")
+        raise ParameterError(where, f"expected a list of numbers of questions, got {text_of(value)}")
     table = tuple(sorted(integer(f"{where}: question", one, 0, len(problem.sizes) - 1) for one in value))
     if not 1 <= len(table) <= MOST_IN_TABLE or len(set(table)) < len(table):
-        raise ParameterError(where, f"expected 1 to {MOST_IN_TABLE} different questions, got {shown(value)}")
+        raise ParameterError(
+            where, f"expected 1 to {MOST_IN_TABLE} different questions, got {text_of(value)}"
+        )
     return table
 
 
@@ -173,8 +175,8 @@ class SurveyLimit(Problem[Any]):
         """Return eta of each kind of part, the effective share of the users, for a mixture of sets."""
         shares = np.asarray(variables["shares"], dtype=np.float64)
         rows = [kind_information(self.effects, self.epsilon, column) for column in variables["sets"]]
-        found: np.ndarray[Any, np.dtype[np.float64]] = shares @ np.stack(rows)
-        return found
+        result: np.ndarray[Any, np.dtype[np.float64]] = shares @ np.stack(rows)
+        return result
 
     def objective(self, variables: Variables) -> float:
         """Return users times the error of a mixture of sets, at even answers."""
@@ -210,8 +212,8 @@ class SurveyLimit(Problem[Any]):
         """Return optimality among all private mechanisms; of another way to collect its privacy."""
         other = self._otherwise(solution.variables)
         if other is not None:
-            found: tuple[Certificate, ...] = other.certificates()
-            return found
+            result: tuple[Certificate, ...] = other.certificates()
+            return result
         return (self.optimality(solution),)
 
     def why_no_mechanism(self) -> str | None:

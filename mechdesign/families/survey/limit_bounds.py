@@ -50,14 +50,14 @@ def factors(values: Sequence[float]) -> list[Fraction]:
     return [Fraction(max(1, round(value / top * 2**DIGITS)), 2**DIGITS) for value in values]
 
 
-def prices(effects: Effects, given: Sequence[Fraction]) -> list[Fraction]:
+def prices(effects: Effects, value: Sequence[Fraction]) -> list[Fraction]:
     """Return p = W c^2 of each kind, for the average eta of its parts."""
-    return [weight * c * c for weight, c in zip(effects.weights, given, strict=True)]
+    return [weight * c * c for weight, c in zip(effects.weights, value, strict=True)]
 
 
-def bound_from(effects: Effects, given: Sequence[Fraction], most: Fraction) -> float:
+def bound_from(effects: Effects, value: Sequence[Fraction], most: Fraction) -> float:
     """Return (sum W c)^2 / P, rounded down, for a proven P."""
-    total = sum((weight * c for weight, c in zip(effects.weights, given, strict=True)), Fraction(0))
+    total = sum((weight * c for weight, c in zip(effects.weights, value, strict=True)), Fraction(0))
     return float_down(total * total / most)
 
 
@@ -205,7 +205,7 @@ _Piece = tuple[tuple[Array, Array], tuple[Array, Array]]
 def _pieces(size: int, ratio: float) -> list[_Piece]:
     """Return the laws on ``size`` points with ratios up to this one, by the number of those that are B."""
     top = min(ratio, float(size))
-    found = []
+    result = []
     for full in range(min(size - 1, math.floor(size / top)) + 1):
         others, left = size - full - 1, max(0.0, size - full * top)
         low, high = (left / (others + 1), min(top, left)) if others else (left, left)
@@ -217,8 +217,8 @@ def _pieces(size: int, ratio: float) -> list[_Piece]:
         law = _PeakedLaw(size, full, top, others, left)
         chi, entropy, slope = law.chi(ends), law.entropy(middles), law.slope(middles)
         lower, upper = (entropy + slope * (end - middles) for end in (ends[:-1], ends[1:]))
-        found.append(((chi[:-1], lower), (chi[1:], upper)))
-    return found
+        result.append(((chi[:-1], lower), (chi[1:], upper)))
+    return result
 
 
 @dataclass(frozen=True)
@@ -233,19 +233,19 @@ class _PeakedLaw:
 
     def rest(self, y: Array) -> Array:
         """Return the other ratios."""
-        found: Array = np.maximum(self.left - y, 0.0) / max(1, self.others)
-        return found
+        result: Array = np.maximum(self.left - y, 0.0) / max(1, self.others)
+        return result
 
     def chi(self, y: Array) -> Array:
         """Return chi^2 to the even law."""
-        found: Array = (self.full * self.top**2 + y * y + self.others * self.rest(y) ** 2) / self.size - 1.0
-        return found
+        result: Array = (self.full * self.top**2 + y * y + self.others * self.rest(y) ** 2) / self.size - 1.0
+        return result
 
     def entropy(self, y: Array) -> Array:
         """Return KL to the even law."""
         full = self.full * self.top * math.log(self.top)
-        found: Array = (full + _entropy(y) + self.others * _entropy(self.rest(y))) / self.size
-        return found
+        result: Array = (full + _entropy(y) + self.others * _entropy(self.rest(y))) / self.size
+        return result
 
     def slope(self, y: Array) -> Array:
         """Return the derivative of KL by y, between the ends; 0 where the law is a single one."""
@@ -258,8 +258,8 @@ class _PeakedLaw:
 
 
 def _entropy(r: Array) -> Array:
-    found: Array = r * np.log(np.where(r > 0.0, r, 1.0))
-    return found
+    result: Array = r * np.log(np.where(r > 0.0, r, 1.0))
+    return result
 
 
 @lru_cache(maxsize=1024)

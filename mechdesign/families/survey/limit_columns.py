@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.families.marginals.sets.products import product_shares, share_in
 
 Part = tuple[int, ...]
@@ -147,12 +147,12 @@ def _of_matches(effects: Effects, epsilon: float, widths: Sequence[int], least: 
     p = [width / size for width, size in zip(widths, effects.sizes, strict=True)]
     asked = [place for place, share in enumerate(p) if share < 1.0]
     tail = _tail([p[place] for place in asked], least)
-    rho, found = share_in(epsilon, tail), {}
+    rho, result = share_in(epsilon, tail), {}
     known: dict[tuple[float, ...], float] = {}
     for kind in effects.members:
         for part in kind:
             if not set(part) <= set(asked):
-                found[part] = 0.0
+                result[part] = 0.0
                 continue
             shares = tuple(p[place] for place in part)
             if shares not in known:
@@ -164,8 +164,8 @@ def _of_matches(effects: Effects, epsilon: float, widths: Sequence[int], least: 
                     for hit in combinations(range(len(shares)), count)
                 )
                 known[shares] = (rho * mean / tail) ** 2 / math.prod(q * (1.0 - q) for q in shares)
-            found[part] = known[shares] / math.prod(effects.sizes[place] - 1 for place in part)
-    return found
+            result[part] = known[shares] / math.prod(effects.sizes[place] - 1 for place in part)
+    return result
 
 
 def _tail(shares: Sequence[float], least: int) -> float:
@@ -185,7 +185,7 @@ def _of_any(effects: Effects, epsilon: float, answers: Sequence[int]) -> dict[Pa
     table = np.zeros(math.prod(effects.sizes))
     table[list(answers)] = 1.0
     held, whole = table.reshape(effects.sizes), float(len(answers))
-    rho, found = share_in(epsilon, whole / table.size), {}
+    rho, result = share_in(epsilon, whole / table.size), {}
     for kind in effects.members:
         for part in kind:
             left = held - 0.0
@@ -194,15 +194,15 @@ def _of_any(effects: Effects, epsilon: float, answers: Sequence[int]) -> dict[Pa
                 left = left - mean if axis in part else np.broadcast_to(mean, left.shape)
             t = whole / table.size
             dimension = math.prod(effects.sizes[place] - 1 for place in part)
-            found[part] = rho**2 * float((left**2).mean()) / (t * t * dimension)
-    return found
+            result[part] = rho**2 * float((left**2).mean()) / (t * t * dimension)
+    return result
 
 
 def checked_column(effects: Effects, column: Any) -> Column:
     """Return a way to ask, or raise ParameterError for one that is none."""
     sizes = effects.sizes
     if not isinstance(column, Mapping):
-        raise ParameterError("sets", f"expected tables, got {shown(column)}")
+        raise ParameterError("sets", f"expected tables, got {text_of(column)}")
     keys = set(column)
     if keys in ({"widths"}, {"widths", "matches"}):
         fits = len(column["widths"]) == len(sizes) and all(
@@ -215,5 +215,5 @@ def checked_column(effects: Effects, column: Any) -> Column:
     else:
         fits = keys == {"answers"} and 0 < len(set(column["answers"])) < math.prod(sizes)
     if not fits:
-        raise ParameterError("sets", f"{shown(dict(column))} is not a set of answers to these questions")
+        raise ParameterError("sets", f"{text_of(dict(column))} is not a set of answers to these questions")
     return column

@@ -152,8 +152,8 @@ class SetClasses:
         scale = np.array(
             [dim * len(kind) for dim, kind in zip(effects.dimensions, effects.members, strict=True)]
         )
-        found: Array = (rho / self.sizes)[:, None] ** 2 * self.norms / scale
-        return found
+        result: Array = (rho / self.sizes)[:, None] ** 2 * self.norms / scale
+        return result
 
     def most(self, effects: Effects, epsilon: float, each: Sequence[Fraction]) -> Fraction:
         """Return an upper bound of the sum of prices times eta over all sets, in integers.

@@ -79,9 +79,9 @@ class OrderedPart(SurveyPart):
     @property
     def channel(self) -> ChannelValue:
         """The channel in floating point, with its best estimator."""
-        found = self.release.value
-        assert isinstance(found, ChannelValue)  # checked at the start
-        return found
+        result = self.release.value
+        assert isinstance(result, ChannelValue)  # checked at the start
+        return result
 
     @cached_property
     def _cumulative(self) -> Array:

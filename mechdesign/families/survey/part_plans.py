@@ -156,8 +156,8 @@ def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
     )
     with np.errstate(divide="ignore"):
         variance = np.array([unit(survey.questions, wanted) for wanted in survey.wanted]) / (users * told)
-    found: NDArray[np.float64] = np.sqrt(variance)
-    return found
+    result: NDArray[np.float64] = np.sqrt(variance)
+    return result
 
 
 def unit(questions: Questions, wanted: Wanted) -> float:

@@ -21,7 +21,7 @@ from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import ParameterError, RowError
 from mechdesign.core.values import Counter, PrivacyVerdict
 from mechdesign.exact.draw.packed import as_texts
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.marginals.oracles.blocks import SubsetSelection
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
@@ -58,8 +58,8 @@ class SurveyPart(Sealed):
     @property
     def epsilon(self) -> float:
         """Part of its user's budget that it takes."""
-        found: float = self.audit().epsilon
-        return found
+        result: float = self.audit().epsilon
+        return result
 
     def audit(self) -> PrivacyVerdict:
         """Return the exact audit of the mechanism."""
@@ -130,9 +130,9 @@ class TablePart(SurveyPart):
 
     def law(self, cells: int) -> Law:
         """Return the moments of how many of ``cells`` of its cells a report supports."""
-        found = self.oracle.supported(cells)
-        assert found is not None
-        return found
+        result = self.oracle.supported(cells)
+        assert result is not None
+        return result
 
     def cells(self, wanted: Sequence[int]) -> int:
         """Return the number of cells of the table over some of its questions."""
@@ -263,14 +263,14 @@ def whole_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
     listed: list[str] = texts.tolist()
     for row, text in enumerate(listed):
         if not WRITTEN.fullmatch(text):
-            what = f"{shown(text)} is neither the number of a report nor a set"
+            what = f"{text_of(text)} is neither the number of a report nor a set"
             raise RowError("reports", row, what, "use the mechanism file the reports were made with")
     return texts
 
 
 def places_of(questions: Questions, places: Sequence[int]) -> tuple[int, ...]:
     """Return the numbers of questions, checked: increasing, and those of questions that there are."""
-    found = tuple(places)
-    if not found or list(found) != sorted(set(found)) or not 0 <= found[0] <= found[-1] < len(questions):
-        raise ParameterError("designs", f"{list(found)} are not increasing numbers of questions")
-    return found
+    result = tuple(places)
+    if not result or list(result) != sorted(set(result)) or not 0 <= result[0] <= result[-1] < len(questions):
+        raise ParameterError("designs", f"{list(result)} are not increasing numbers of questions")
+    return result

@@ -17,7 +17,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import edge_texts
 from mechdesign.core.validation import number
 from mechdesign.data.intake import MISSING_CATEGORY
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 
 NO_ANSWER = "no answer"
 """The category of users who skip a question that may be skipped."""
@@ -39,9 +39,9 @@ def with_words(column: NDArray[Any]) -> NDArray[Any]:
     if column.dtype.kind != "O":
         return column
     listed = [str(item) if isinstance(item, (bool, np.bool_)) else item for item in column.tolist()]
-    found = np.empty(len(listed), dtype=object)
-    found[:] = listed
-    return found
+    result = np.empty(len(listed), dtype=object)
+    result[:] = listed
+    return result
 
 
 def absent_in(column: NDArray[Any], labels: Sequence[str] = ()) -> NDArray[np.bool_]:
@@ -66,12 +66,12 @@ def domain_of(where: str, low: Any, high: Any) -> Domain:
         raise error.within(where) from None
 
 
-def labels_of(where: str, given: Any, skip: bool) -> tuple[str, ...]:
+def labels_of(where: str, value: Any, skip: bool) -> tuple[str, ...]:
     """Return the possible answers of a question."""
-    if not given:
+    if not value:
         example = 'labels = ["no", "yes"]'
         raise ParameterError(f"{where}: labels", "are missing", f"list the possible answers: {example}")
-    names = Labels(len(given), list(given), f"{where}: labels").names
+    names = Labels(len(value), list(value), f"{where}: labels").names
     assert names is not None
     if len(names) < 2:
         raise ParameterError(f"{where}: labels", f"only '{names[0]}'", "give at least two answers")
@@ -110,7 +110,7 @@ def stated_list(where: str, key: str, document: Mapping[str, Any]) -> Sequence[A
     """Return a list that a model states; an empty one where it does not."""
     given = document.get(key) or ()
     if not isinstance(given, (list, tuple)):
-        raise ParameterError(f"{where}: {key}", f"expected a list, got {shown(given)}")
+        raise ParameterError(f"{where}: {key}", f"expected a list, got {text_of(given)}")
     return given
 
 

@@ -18,7 +18,7 @@ from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownN
 from mechdesign.core.tables import Coded, mask_of, with_gaps
 from mechdesign.core.text import counted, edge_texts
 from mechdesign.core.validation import in_range, one_of, require_keys
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.question_checks import (
     NO_ANSWER,
     absent_in,
@@ -105,7 +105,7 @@ class Question(_Asked):
     ) -> None:
         asked: Any = name
         if not isinstance(asked, str) or not asked.strip() or not asked.isprintable():
-            raise ParameterError("name", f"expected the name of a question, got {shown(asked)}")
+            raise ParameterError("name", f"expected the name of a question, got {text_of(asked)}")
         where = f"question '{name}'"
         one_of(f"{where}: kind", kind, KINDS)
         if not isinstance(skip, bool):
@@ -244,36 +244,36 @@ class Question(_Asked):
 
     def as_json(self) -> dict[str, Any]:
         """Return the question as plain values, without what it does not use."""
-        found: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        result: dict[str, Any] = {"name": self.name, "kind": self.kind}
         if self.kind == "number":
-            found |= {"range": [self.low, self.high], "spread": self.spread}
+            result |= {"range": [self.low, self.high], "spread": self.spread}
             if self.bins:
-                found["bins"] = list(self.bins)
+                result["bins"] = list(self.bins)
         else:
-            found["labels"] = list(self.labels)
+            result["labels"] = list(self.labels)
         if self.skip:
-            found["skip"] = True
+            result["skip"] = True
         if self.frequencies:
-            found["frequencies"] = list(self.frequencies)
+            result["frequencies"] = list(self.frequencies)
         if self.cumulative:
-            found["cumulative"] = True
-        return found
+            result["cumulative"] = True
+        return result
 
     @classmethod
     def from_json(cls, document: Any, extra: Sequence[str] = ()) -> Question:
         """Return the question that :meth:`as_json`, or a model, describes, whatever it says at extra keys."""
         if not isinstance(document, Mapping):
             raise ParameterError(
-                "questions", f"expected a table, got {shown(document)}", "give [[parameters.questions]]"
+                "questions", f"expected a table, got {text_of(document)}", "give [[parameters.questions]]"
             )
         name = document.get("name")
-        where = f"question {shown(name)}" if name else "questions"
+        where = f"question {text_of(name)}" if name else "questions"
         require_keys(where, document, (*KEYS, *extra))
         if not name:
             raise ParameterError(where, "one has no name", 'give it a name: name = "age"')
         ends = document.get("range")
         if ends is not None and (not isinstance(ends, (list, tuple)) or len(ends) != 2):
-            raise ParameterError(f"{where}: range", f"expected two numbers, got {shown(ends)}")
+            raise ParameterError(f"{where}: range", f"expected two numbers, got {text_of(ends)}")
         low, high = (None, None) if ends is None else ends
         return cls(
             name,
@@ -330,7 +330,7 @@ class Questions(Sealed):
     def place(self, name: Any, where: str = "questions") -> int:
         """Return the number of a question; UnknownNameError with the closest name where there is none."""
         if name not in self.names:
-            raise UnknownNameError(where, f"no question {shown(name)}", suggestion(str(name), self.names))
+            raise UnknownNameError(where, f"no question {text_of(name)}", suggestion(str(name), self.names))
         return self.names.index(name)
 
     def encode(self, data: Any, clip: bool = False) -> list[Codes | Array]:
@@ -343,13 +343,13 @@ class Questions(Sealed):
         clip : bool
             Whether numbers outside their range are moved to its nearest end.
         """
-        found = [
+        result = [
             question.encode(column, clip)
             for question, column in zip(self.all, self._columns(data), strict=True)
         ]
-        if len({len(column) for column in found}) > 1:
+        if len({len(column) for column in result}) > 1:
             raise DataError("data", "columns of unequal length", "give one answer a user and question")
-        return found
+        return result
 
     def _columns(self, data: Any) -> list[Any]:
         if isinstance(data, Mapping) or hasattr(data, "columns"):
@@ -362,7 +362,7 @@ class Questions(Sealed):
         for place, answers in enumerate(data):
             if isinstance(answers, str) or not isinstance(answers, Iterable):
                 remedy = "give one answer to each question: a list"
-                raise RowError("data", place, f"is {shown(answers)}", remedy)
+                raise RowError("data", place, f"is {text_of(answers)}", remedy)
             rows.append([None if mask_of(entry) is not None else entry for entry in answers])
         for place, row in enumerate(rows):
             if len(row) != len(self):
@@ -379,5 +379,5 @@ class Questions(Sealed):
     def from_json(cls, document: Any) -> Questions:
         """Return the questions that :meth:`as_json`, or a model, describes."""
         if not isinstance(document, (list, tuple)):
-            raise ParameterError("questions", f"expected a list of tables, got {shown(document)}")
+            raise ParameterError("questions", f"expected a list of tables, got {text_of(document)}")
         return cls([Question.from_json(item) for item in document])

@@ -21,7 +21,7 @@ from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, ModelFileError, RowError, UnknownNameError, suggestion, unread
 from mechdesign.core.text import counted
 from mechdesign.data.identifiers import identifier_or, identifiers
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.survey.parts import Answers
 from mechdesign.work.files import one_at_a_time, read_text, whole_file
@@ -97,7 +97,7 @@ class RememberedReports:
         for user in asked:
             if user not in self._names:
                 raise UnknownNameError(
-                    "users", f"no report of {shown(user)}", suggestion(user, self.users) or NOT_DRAWN_YET
+                    "users", f"no report of {text_of(user)}", suggestion(user, self.users) or NOT_DRAWN_YET
                 )
         return np.array([self._kept[self._names[user]] for user in asked], dtype=str)
 
@@ -175,18 +175,20 @@ class RememberedReports:
             When it belongs to another survey, or is damaged.
         """
         try:
-            made = cls(survey, _read(survey, path))
+            result = cls(survey, _read(survey, path))
         except RowError:
             raise ModelFileError(path, "is damaged", "use a copy of it") from None
-        made.path = Path(os.path.realpath(path))
-        return made
+        result.path = Path(os.path.realpath(path))
+        return result
 
     def _join(self, path: Path) -> None:
         """Take the users of the file in; nobody may have two reports."""
         there = _read(self.survey, path)
         for name, user in _by_identifier(there).items():
             if name in self._names and self._kept[self._names[name]] != there[user]:
-                raise DataError(path, f"holds another report of user {shown(user)}", "load it before you ask")
+                raise DataError(
+                    path, f"holds another report of user {text_of(user)}", "load it before you ask"
+                )
         self._kept = there | {user: self._kept[user] for user in self._kept if user not in there}
         self._names = _by_identifier(self._kept)
 
@@ -227,5 +229,5 @@ def _read(survey: Survey, path: str | os.PathLike[str]) -> dict[str, str]:
     if document["mechanism"] != survey.survey_digest:
         owner = other_owner(survey, document.get("survey"), document["mechanism"])
         raise DataError(path, f"belongs to {owner}", "use the mechanism file it was made with")
-    found: dict[str, str] = document["reports"]
-    return found
+    result: dict[str, str] = document["reports"]
+    return result

@@ -8,7 +8,7 @@ from typing import Any
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import require_keys
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.questions import Questions
 
 MOST_CELLS = 1 << 16
@@ -49,8 +49,8 @@ class Wanted:
     @property
     def group(self) -> int:
         """The question that makes the groups of group means."""
-        (found,) = (place for place in self.places if place != self.number)
-        return found
+        (result,) = (place for place in self.places if place != self.number)
+        return result
 
     def shape(self, questions: Questions) -> tuple[int, ...]:
         """Return the sizes of its table."""
@@ -67,7 +67,7 @@ def singles(questions: Questions) -> tuple[Wanted, ...]:
     return tuple(Wanted("question", (place,)) for place in range(len(questions)))
 
 
-def wanted_table(questions: Questions, given: Any, where: str = "tables") -> Wanted:
+def wanted_table(questions: Questions, value: Any, where: str = "tables") -> Wanted:
     """Return a cross table of questions given by name.
 
     Raises
@@ -75,11 +75,11 @@ def wanted_table(questions: Questions, given: Any, where: str = "tables") -> Wan
     ParameterError
         For an unknown question, fewer than two, one twice, a number without bins, or too many cells.
     """
-    if not isinstance(given, (list, tuple)) or len(given) < 2:
-        raise ParameterError(where, f"expected two questions or more, got {shown(given)}", "name them")
-    places = sorted(questions.place(name, where) for name in given)
+    if not isinstance(value, (list, tuple)) or len(value) < 2:
+        raise ParameterError(where, f"expected two questions or more, got {text_of(value)}", "name them")
+    places = sorted(questions.place(name, where) for name in value)
     if len(set(places)) < len(places):
-        raise ParameterError(where, f"a question appears twice in {list(given)}", "name it once")
+        raise ParameterError(where, f"a question appears twice in {list(value)}", "name it once")
     means = [questions[place].name for place in places if questions[place].is_mean]
     if means:
         raise ParameterError(
@@ -87,27 +87,27 @@ def wanted_table(questions: Questions, given: Any, where: str = "tables") -> Wan
             f"'{means[0]}' is a number without bins",
             "give the question bins, or ask for group_means",
         )
-    found = Wanted("table", tuple(places))
-    _require_cells(questions, found, where)
-    return found
+    result = Wanted("table", tuple(places))
+    _require_cells(questions, result, where)
+    return result
 
 
-def wanted_means(questions: Questions, given: Any, where: str = "group_means") -> Wanted:
+def wanted_means(questions: Questions, value: Any, where: str = "group_means") -> Wanted:
     """Return the means of a number by the categories of another question: ``{number = , by = }``."""
-    if not isinstance(given, Mapping):
-        raise ParameterError(where, f"expected a table, got {shown(given)}", _EXAMPLE)
-    require_keys(where, given, ("number", "by", "importance", "error"))
+    if not isinstance(value, Mapping):
+        raise ParameterError(where, f"expected a table, got {text_of(value)}", _EXAMPLE)
+    require_keys(where, value, ("number", "by", "importance", "error"))
     for key in ("number", "by"):
-        if key not in given:
+        if key not in value:
             raise ParameterError(where, f"'{key}' is missing", _EXAMPLE)
-    number, group = (questions.place(given[key], where) for key in ("number", "by"))
+    number, group = (questions.place(value[key], where) for key in ("number", "by"))
     if not questions[number].is_mean:
-        raise ParameterError(where, f"'{given['number']}' is not a number without bins", "name a number")
+        raise ParameterError(where, f"'{value['number']}' is not a number without bins", "name a number")
     if questions[group].is_mean:
-        raise ParameterError(where, f"'{given['by']}' has no categories", "name a question with labels")
-    found = Wanted("group means", tuple(sorted((number, group))), number)
-    _require_cells(questions, found, where)
-    return found
+        raise ParameterError(where, f"'{value['by']}' has no categories", "name a question with labels")
+    result = Wanted("group means", tuple(sorted((number, group))), number)
+    _require_cells(questions, result, where)
+    return result
 
 
 _EXAMPLE = 'write [{ number = "age", by = "sex" }]'

@@ -97,12 +97,12 @@ class SurveyResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        found: dict[str, Any] = {"name": self.name, "kind": self.wanted.kind, **self.estimate.as_json()}
+        result: dict[str, Any] = {"name": self.name, "kind": self.wanted.kind, **self.estimate.as_json()}
         if self.cumulative is not None:
-            found["cumulative"] = self.cumulative.as_json()
+            result["cumulative"] = self.cumulative.as_json()
         if self.quantiles is not None:
-            found["quantiles"] = self.quantiles.as_json()
-        return found
+            result["quantiles"] = self.quantiles.as_json()
+        return result
 
 
 @dataclass(frozen=True)

@@ -81,10 +81,10 @@ def _asked(question: Question) -> AskedChoice | AskedNumber:
     return AskedChoice(question.name, question.size, tuple(question.categories))
 
 
-def _encoded(question: Question, given: Any) -> Any:
+def _encoded(question: Question, value: Any) -> Any:
     if question.is_mean:
-        return question.encode(np.array([given]))
-    return Labels(question.size, question.categories).encode([given], f"question '{question.name}'")
+        return question.encode(np.array([value]))
+    return Labels(question.size, question.categories).encode([value], f"question '{question.name}'")
 
 
 def _part(part: Any) -> Steps:
@@ -312,9 +312,9 @@ class Survey(SurveyClient):
         found: NDArray[Any] = np.empty(users, dtype=object)
         for start in range(0, users, PIECE):
             part = [column[start : start + PIECE] for column in answers]
-            drawn = np.searchsorted(limits, source.integers(len(part[0])), side="right")
+            draws = np.searchsorted(limits, source.integers(len(part[0])), side="right")
             for number, design in enumerate(self.designs):
-                rows = np.flatnonzero(drawn == number)
+                rows = np.flatnonzero(draws == number)
                 if len(rows):
                     chosen = [column[rows] for column in part]
                     texts = (one.draw(self.questions, chosen, source) for one in design.parts)

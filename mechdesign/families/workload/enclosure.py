@@ -97,13 +97,13 @@ class Enclosure:
 
     def low(self) -> Array:
         """Return lower bounds, as doubles."""
-        found: Array = np.nextafter(self.middle - self.radius, -np.inf)
-        return found
+        result: Array = np.nextafter(self.middle - self.radius, -np.inf)
+        return result
 
     def high(self) -> Array:
         """Return upper bounds, as doubles."""
-        found: Array = np.nextafter(self.middle + self.radius, np.inf)
-        return found
+        result: Array = np.nextafter(self.middle + self.radius, np.inf)
+        return result
 
 
 def least_eigenvalue(matrix: Enclosure) -> float:

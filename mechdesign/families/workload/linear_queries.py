@@ -16,7 +16,7 @@ from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import finite_array, privacy_epsilon, probability_vector
 from mechdesign.core.values import Matrix, Vector
-from mechdesign.exact.numbers import frozen, shown
+from mechdesign.exact.numbers import frozen, text_of
 from mechdesign.families.workload.patterns import Array, ChannelValue, OrbitValue, Translations, columns_of
 from mechdesign.families.workload.queries import Workload, query_matrix
 from mechdesign.families.workload.release import WorkloadRelease
@@ -72,7 +72,7 @@ def _population(problem: LinearQueries, field: str, value: Any) -> str | Array:
     if isinstance(value, str):
         if value not in POPULATIONS:
             raise ParameterError(
-                field, f"unknown word {shown(value)}", "use 'uniform', 'worst' or a list of shares"
+                field, f"unknown word {text_of(value)}", "use 'uniform', 'worst' or a list of shares"
             )
         return str(value)
     shares = probability_vector(field, value)

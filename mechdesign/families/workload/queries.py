@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError, suggestion
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
-from mechdesign.core.values import frozen_value, kept, kept_after
+from mechdesign.core.values import dependent_field, frozen_value, value_field
 from mechdesign.exact.numbers import frozen
 from mechdesign.families.workload.named import NAMED, Named
 from mechdesign.families.workload.workload_bound import is_dominated
@@ -66,11 +66,11 @@ class Workload:
     ['<= 0', '<= 1', '<= 2']
     """
 
-    given: Any = kept(lambda name, value: value if isinstance(value, Mapping) else query_matrix(value))
+    given: Any = value_field(lambda name, value: value if isinstance(value, Mapping) else query_matrix(value))
     named: Named | None = attrs.field(
         init=False, default=attrs.Factory(lambda workload: named_workload(workload.given), takes_self=True)
     )
-    weights: Any = kept_after(
+    weights: Any = dependent_field(
         lambda workload, name, value: None if value is None else _weights(value, workload.count), default=None
     )
 
@@ -189,14 +189,14 @@ class Workload:
         return dict(self.given) if self.named is not None else self.given.tolist()
 
 
-def query_matrix(given: Any) -> Array:
+def query_matrix(value: Any) -> Array:
     """Return the queries of a matrix, a row each, or say what is wrong with it."""
-    if isinstance(given, str):
+    if isinstance(value, str):
         raise ParameterError(
-            "workload", f"expected a table or a matrix, got {given!r}", f'write {{name = "{given}", ...}}'
+            "workload", f"expected a table or a matrix, got {value!r}", f'write {{name = "{value}", ...}}'
         )
-    _require_even_rows(given)
-    rows = finite_array("workload", given, 2)
+    _require_even_rows(value)
+    rows = finite_array("workload", value, 2)
     largest = float(np.abs(rows).max(initial=0.0))
     if largest > LARGEST_ENTRY:
         raise ParameterError("workload", f"{largest:g} is too large", f"give at most {LARGEST_ENTRY:g}")
@@ -243,8 +243,8 @@ def _called(name: str, function: Callable[..., Named], arguments: Mapping[str, A
     return function(**arguments)
 
 
-def _weights(given: Any, count: int) -> Array:
-    weights = finite_array("weights", given, 1)
+def _weights(value: Any, count: int) -> Array:
+    weights = finite_array("weights", value, 1)
     if len(weights) != count:
         raise ParameterError(
             "weights", f"expected {counted(count, 'number')}, one per query, got {len(weights)}"

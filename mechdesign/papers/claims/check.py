@@ -122,8 +122,8 @@ class ClaimResult:
         """Why a claim is wrong, with its witness where no number shows it, or undecided; or empty."""
         if self.verdict not in ("refuted", UNDECIDED) or not self.as_expected:
             return ""
-        shown = dict(self.claim.witness) if isinstance(self.found, (bool, str, np.bool_)) else {}
-        witness = f"; witness {witness_text(shown)}" if shown else ""
+        text = dict(self.claim.witness) if isinstance(self.found, (bool, str, np.bool_)) else {}
+        witness = f"; witness {witness_text(text)}" if text else ""
         if self.verdict == UNDECIDED:
             return f"{self.claim.reason}{witness}; as read here: {self.outcome}; {decided_text(self.claim)}"
         return f"{self.claim.reason}{witness}"

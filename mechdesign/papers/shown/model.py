@@ -35,10 +35,10 @@ def model_text(model: Model, width: int | None = None, most_claims: int | None =
     if model.statement.strip():
         lines += [printable(line) for line in model.statement.strip().splitlines()]
     lines += [f"  {name} = {cell_text(value)}" for name, value in parameters_of(model.problem).items()]
-    shown = model.claims[:most_claims]
-    lines += [_filled(f"  claim: {claim_line(claim)}", width) for claim in shown]
-    if len(shown) < len(model.claims):
-        rest = len(model.claims) - len(shown)
+    text = model.claims[:most_claims]
+    lines += [_filled(f"  claim: {claim_line(claim)}", width) for claim in text]
+    if len(text) < len(model.claims):
+        rest = len(model.claims) - len(text)
         lines.append(f"  ... and {rest} more claims; 'mechdesign show {model.slug} --all' shows them")
     lines += [f"  sweep: {name} over {counted(len(values), 'value')}" for name, values in model.sweep.items()]
     lines += [f"  figure: {table.title or model.title}" for table in model.figures]

@@ -181,8 +181,8 @@ def overview_page(found: Sequence[SourceDocument]) -> str:
 def _line(item: Item) -> str:
     places = []
     for name, names in software(item).items():
-        shown = map(_link if name.startswith("page") else _code, names)
-        places.append(f"{name} {', '.join(shown)}")
+        text = map(_link if name.startswith("page") else _code, names)
+        places.append(f"{name} {', '.join(text)}")
     cells = [escaped(place_text(item)), escaped(item.title), escaped(verdict_text(item)), "; ".join(places)]
     return f"| {' | '.join(cells)} |"
 

@@ -63,8 +63,8 @@ def finish(results: Sequence[Demonstrated], folder: Path, name: str, version: st
         Of the toolkit.
     """
     pictures = 0
-    drawn = can_draw()
-    if drawn:
+    draws = can_draw()
+    if draws:
         for result in results:
             for number, figure in enumerate(result.figures, 1):
                 save(figure, folder / f"{Path(result.file).stem}-{number}.svg")
@@ -75,7 +75,7 @@ def finish(results: Sequence[Demonstrated], folder: Path, name: str, version: st
     tables = sum(len(result.written) for result in results)
     files = sum(result.mechanism is not None for result in results)
     contents = [counted(files, "mechanism file"), counted(tables, "table")]
-    return [*contents, *([counted(pictures, "picture"), PAGE] if drawn else []), SUMMARY]
+    return [*contents, *([counted(pictures, "picture"), PAGE] if draws else []), SUMMARY]
 
 
 def can_draw() -> bool:

@@ -170,11 +170,11 @@ def _ran(mechanism: Mechanism, step: DemoStep, folder: Path, file: str, outputs:
         options["state"] = str(folder / options["state"])
     earlier = outputs.get(step.table)
     path = data_file(step.table) if earlier is None else folder / earlier.file
-    made = operation.run([open_table(path)], operation.settings(options))
+    result = operation.run([open_table(path)], operation.settings(options))
     if not operation.gives:
-        return made
+        return result
     name = f"{Path(file).stem}_{step.operation}.csv"
-    rows = write_blocks(folder / name, made, operation.private)
+    rows = write_blocks(folder / name, result, operation.private)
     outputs[step.operation] = Written(name, step.operation, rows, _rows(path), path.name)
     return None
 

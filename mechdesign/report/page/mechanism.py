@@ -65,8 +65,8 @@ def mechanism_page(mechanism: Mechanism, name: str, version: str) -> str:
 
 
 def _figures(mechanism: Mechanism) -> list[Figure]:
-    found: list[Figure] = mechanism.figures() if hasattr(mechanism, "figures") else []
-    return found
+    result: list[Figure] = mechanism.figures() if hasattr(mechanism, "figures") else []
+    return result
 
 
 def drawn_figures(figures: Sequence[Figure]) -> list[dict[str, Any]]:

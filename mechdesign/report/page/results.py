@@ -142,18 +142,18 @@ def result_tables(result: Any, unit: str, units: Mapping[str, str] | None = None
     if not hasattr(result, "tidy"):
         return [{"caption": "", "header": [], "rows": [], "more": 0, "text": str(result)}]
     columns: Mapping[str, list[Any]] = result.tidy()
-    shown = [name for name in HEADINGS if any(value not in (None, "") for value in columns.get(name, []))]
+    text = [name for name in HEADINGS if any(value not in (None, "") for value in columns.get(name, []))]
     tables: dict[str, list[list[str]]] = {}
     users = _users(result)
     ends = {"share": SHARE, "users": (0.0, float(users or math.inf))}
     for place, question in enumerate(columns["question"]):
-        row = {name: columns[name][place] for name in shown}
+        row = {name: columns[name][place] for name in text}
         own = (units or {}).get(str(question), unit)
         tables.setdefault(str(question), []).append(_row(row, own == "share", ends.get(own, ANYTHING)))
     return [
         {
             "caption": printable(question) if len(tables) > 1 else "",
-            "header": [HEADINGS[name] for name in shown],
+            "header": [HEADINGS[name] for name in text],
             "rows": rows[:MOST_ROWS],
             "more": max(0, len(rows) - MOST_ROWS),
             "text": "",

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 
 VARIABLE = "MECHDESIGN_KERNELS"
 CHOICES = ("auto", "on", "off")
@@ -48,14 +48,14 @@ def compiled(loop: Loop, work: int) -> Loop | None:
     """
     named = os.environ.get(VARIABLE, "") or "auto"
     if named not in CHOICES:
-        raise ParameterError(VARIABLE, f"expected {', '.join(CHOICES)}, got {shown(named)}", "unset it")
+        raise ParameterError(VARIABLE, f"expected {', '.join(CHOICES)}, got {text_of(named)}", "unset it")
     if named == "off":
         return None
     if named == "auto" and _Spent.nanoseconds < PATIENCE:
         _Spent.nanoseconds += work
         return None
-    made: Loop | None = _made(loop)
-    return made
+    result: Loop | None = _made(loop)
+    return result
 
 
 @cache

@@ -159,9 +159,9 @@ def below_heads(
         unit = min(max((values[row] - start) / width, 0.0), 1.0)
         part = int(unit * span)
         head = (low + (part if part < high - low else high - low)) >> 46
-        drawn = int(heads[row])
-        reports[row] = drawn < head
-        if drawn == head:
+        draws = int(heads[row])
+        reports[row] = draws < head
+        if draws == head:
             undecided[count] = row
             count += 1
     return count

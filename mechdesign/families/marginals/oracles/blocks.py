@@ -242,13 +242,13 @@ class SubsetSelection(BlockOracle):
         rows = 1 << max(0, (entries // self.labels.size).bit_length() - 1)
         for start in range(0, len(codes), rows):
             part = codes[start : start + rows]
-            drawn = self._dense if dense and len(part) > 1 else self._one_by_one
-            reports[start : start + rows] = drawn(part, source)
+            draws = self._dense if dense and len(part) > 1 else self._one_by_one
+            reports[start : start + rows] = draws(part, source)
         return reports
 
     def _one_by_one(self, codes: Codes, source: BitSource) -> NDArray[Any]:
         """Return sets as a client draws them."""
-        drawn = np.empty((len(codes), width(self.labels.size)), dtype=np.uint8)
+        draws = np.empty((len(codes), width(self.labels.size)), dtype=np.uint8)
         included = source.integers(len(codes)) < self.include
         for own in (True, False):
             where = np.flatnonzero(included == own)
@@ -256,8 +256,8 @@ class SubsetSelection(BlockOracle):
             sets = packed_subsets(part, self.labels.size, self.size - own, source)
             if own:
                 sets[np.arange(len(where)), part >> 3] |= np.right_shift(128, part & 7).astype(np.uint8)
-            drawn[where] = sets
-        return drawn
+            draws[where] = sets
+        return draws
 
     def _dense(self, codes: Codes, source: BitSource) -> NDArray[Any]:
         """Return sets of many members, many sets at a time."""
@@ -382,13 +382,13 @@ class HadamardResponse(NumberedBlocks):
         reports = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), HADAMARD_BLOCK):
             even = below_weight(self.even, len(codes[start : start + HADAMARD_BLOCK]), source)
-            drawn = digits(self.order.bit_length() - 1, len(even), source)
-            row = codes[start : start + HADAMARD_BLOCK].astype(drawn.dtype) + drawn.dtype.type(1)
+            draws = digits(self.order.bit_length() - 1, len(even), source)
+            row = codes[start : start + HADAMARD_BLOCK].astype(draws.dtype) + draws.dtype.type(1)
             loop = compiled(of_parity, NANOSECONDS * len(row))
             if loop is None:
-                reports[start : start + HADAMARD_BLOCK] = self._with_parity(row, drawn, even)
+                reports[start : start + HADAMARD_BLOCK] = self._with_parity(row, draws, even)
             else:
-                loop(row, even, drawn, reports[start : start + HADAMARD_BLOCK])
+                loop(row, even, draws, reports[start : start + HADAMARD_BLOCK])
         return reports
 
     @staticmethod

@@ -79,8 +79,8 @@ def dense_subsets(without: Codes, sizes: Codes, categories: int, share: int, sou
     ([2, 3], 0)
     """
     words = -(-categories // 64)
-    drawn = bernoulli_words(len(without) * words, share, source).reshape(-1, words)
-    bits = drawn.view(np.uint8)
+    draws = bernoulli_words(len(without) * words, share, source).reshape(-1, words)
+    bits = draws.view(np.uint8)
     bits &= _inside(categories, words)
     bits[np.arange(len(without)), without >> 3] &= ~_mask(without)
     rows, lacking = _lacking(bits, np.arange(len(without)), sizes)

@@ -131,14 +131,14 @@ class UnaryEncoding(SupportOracle):
         count, size = len(codes), width(self.labels.size)
         words = bernoulli_words((count * size + 7) // 8, self.add, source)
         bits = words.view(np.uint8)[: count * size]
-        drawn, inside = source.integers(count), 255 ^ padding(self.labels.size)
+        draws, inside = source.integers(count), 255 ^ padding(self.labels.size)
         loop = compiled(own_bits, NANOSECONDS * count)
         if loop is not None:
-            loop(bits, size, codes, drawn, self.keep, inside)
+            loop(bits, size, codes, draws, self.keep, inside)
             return bits.reshape(count, size)
         own = np.left_shift(1, 7 - (codes & 7)).astype(np.uint8)
         place = np.arange(count, dtype=np.int64) * size + (codes >> 3)
-        keeping = drawn < self.keep
+        keeping = draws < self.keep
         bits[place] = np.where(keeping, bits[place] | own, bits[place] & ~own)
         packed = bits.reshape(count, size)
         packed[:, -1] &= inside

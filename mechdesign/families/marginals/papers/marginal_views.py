@@ -260,8 +260,8 @@ def _some(problem: MarginalViews, rng: np.random.Generator) -> list[tuple[int, .
     if attributes <= 12:
         every = list(combinations(range(attributes), order))
         return [every[place] for place in rng.permutation(len(every))[:MARGINALS]]
-    drawn = (rng.choice(attributes, order, replace=False) for _ in range(MARGINALS))
-    return [tuple(sorted(int(item) for item in one)) for one in drawn]
+    draws = (rng.choice(attributes, order, replace=False) for _ in range(MARGINALS))
+    return [tuple(sorted(int(item) for item in one)) for one in draws]
 
 
 def _add(

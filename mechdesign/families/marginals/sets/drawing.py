@@ -74,8 +74,8 @@ def _fill(
     else:
         others, last = size - 1, size
         if width == 1:
-            drawn = below(others, len(rows), source)
-            table[rows, drawn + (drawn >= without)] = True
+            draws = below(others, len(rows), source)
+            table[rows, draws + (draws >= without)] = True
             return
     if 2 * width <= others:
         table[rows] = draw_subsets(without, last, width, source)[:, :size]
@@ -162,9 +162,9 @@ def _happens(
         digits.append(digit)
         rests.append(rest)
     limits = np.array(digits, dtype=np.int64)[which]
-    drawn = source.integers(len(which))
-    happens: NDArray[np.bool_] = drawn < limits
-    for row in np.flatnonzero((drawn == limits) & (limits < TOTAL)).tolist():
+    draws = source.integers(len(which))
+    happens: NDArray[np.bool_] = draws < limits
+    for row in np.flatnonzero((draws == limits) & (limits < TOTAL)).tolist():
         rest, denominator = rests[int(which[row])], denominators[int(which[row])]
         while rest:
             digit, rest = divmod(rest << BITS, denominator)

@@ -90,7 +90,7 @@ class SetEstimate(CrossTables):
         mechanism = self.mechanism
         score = mechanism.score(places)
         value = self._unbiased(places)
-        shown, labels = mechanism.attributes.shown(), mechanism.attributes.labels
+        text, labels = mechanism.attributes.shown(), mechanism.attributes.labels
         names = tuple(", ".join(texts) for texts in product(*(labels[place].shown() for place in places)))
         shape = mechanism.attributes.shape(places)
         limits = cell_limits(score, value, self.users, self.population)
@@ -100,7 +100,7 @@ class SetEstimate(CrossTables):
             value.ravel(), errors, self.users, names, self.population, None, limits, notes
         )
         axes = tuple(tuple(labels[place].shown()) for place in places)
-        return SetTable(tuple(shown[place] for place in places), axes, shape, cells)
+        return SetTable(tuple(text[place] for place in places), axes, shape, cells)
 
     def _unbiased(self, places: View) -> Array:
         """Return the unbiased estimates of the shares of a table, one axis an attribute."""
@@ -177,14 +177,14 @@ def weights_of_patterns(score: TableScore, shares: Array) -> Array:
     if len(score.patterns[0]) != shares.ndim:  # of a table whose cells are all that counts
         own = np.clip(shares.ravel(), 0.0, 1.0)
         return np.stack([own, 1.0 - own])
-    shown = {}
+    text = {}
     for pattern in score.patterns:
         dropped = tuple(axis for axis, same in enumerate(pattern) if not same)
-        shown[pattern] = np.clip(shares.sum(axis=dropped, keepdims=True), 0.0, 1.0)
+        text[pattern] = np.clip(shares.sum(axis=dropped, keepdims=True), 0.0, 1.0)
     weights = []
     for pattern in score.patterns:  # agreement in just these attributes, from agreement in at least these
         weight = np.zeros(shares.shape)
-        for other, share in shown.items():
+        for other, share in text.items():
             if all(also or not same for also, same in zip(other, pattern, strict=True)):
                 weight = weight + (-1.0) ** (sum(other) - sum(pattern)) * share
         weights.append(np.maximum(weight, 0.0).ravel())

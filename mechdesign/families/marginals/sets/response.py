@@ -31,7 +31,7 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, privacy_epsilon, user_count
 from mechdesign.data.frames import is_table
 from mechdesign.exact.draw.packed import Packed, as_texts, read_sets
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, weight
 from mechdesign.families.marginals.sets.drawing import draw_sets, sets_steps
 from mechdesign.families.marginals.sets.estimates import (
@@ -105,7 +105,7 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         if not isinstance(attributes, Attributes):
             raise ParameterError("attributes", f"expected Attributes, got a {type(attributes).__name__}")
         if not isinstance(sets, SetShape):
-            raise ParameterError("sets", f"expected a ProductSet, MatchSet or CellSet, got {shown(sets)}")
+            raise ParameterError("sets", f"expected a ProductSet, MatchSet or CellSet, got {text_of(sets)}")
         self.attributes, self.sets = attributes, sets
         self.epsilon = double_epsilon(epsilon)
         self.law = SetLaw(sets.factors(attributes), sets.least(attributes))
@@ -307,14 +307,14 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         places = self.attributes.positions(wanted)
         shares, score = self._frequencies(places, frequencies), self.score(places)
         squares = score.table[:, 0] @ weights_of_patterns(score, shares)
-        found: Array = squares.reshape(shares.shape) - (shares**2 if population else shares)
-        return found
+        result: Array = squares.reshape(shares.shape) - (shares**2 if population else shares)
+        return result
 
-    def _frequencies(self, places: View, given: Any) -> Array:
+    def _frequencies(self, places: View, value: Any) -> Array:
         shape = self.attributes.shape(places)
-        if given is None:
+        if value is None:
             return np.full(shape, 1.0 / math.prod(shape))
-        shares = np.asarray(given, dtype=np.float64)
+        shares = np.asarray(value, dtype=np.float64)
         if shares.shape != shape or not np.isfinite(shares).all() or (shares < 0).any():
             raise ParameterError("frequencies", f"expected shares of shape {shape}, none below 0")
         return shares

@@ -28,9 +28,9 @@ from mechdesign.collect.attributes import Attributes
 from mechdesign.core.errors import ModelFileError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
-from mechdesign.core.values import frozen_value, kept
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_written
-from mechdesign.exact.numbers import shown
+from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import TOTAL
 
 Factor = tuple[int, int]
@@ -65,7 +65,7 @@ class SetShape:
 
 def _fixed(name: str, widths: Any) -> tuple[Any, ...]:
     if isinstance(widths, str) or not isinstance(widths, Sequence):
-        raise ParameterError(name, f"expected a list of integers, got {shown(widths)}")
+        raise ParameterError(name, f"expected a list of integers, got {text_of(widths)}")
     return tuple(widths)
 
 
@@ -85,7 +85,7 @@ class ProductSet(SetShape):
     """
 
     kind: ClassVar[str] = "product"
-    widths: Sequence[int] = kept(_fixed)
+    widths: Sequence[int] = value_field(_fixed)
 
     def groups(self, attributes: Attributes) -> tuple[tuple[int, ...], ...]:
         """Return every attribute by itself."""
@@ -122,7 +122,7 @@ class MatchSet(SetShape):
     """
 
     kind: ClassVar[str] = "matches"
-    widths: Sequence[int] = kept(_fixed)
+    widths: Sequence[int] = value_field(_fixed)
     matches: int
 
     def groups(self, attributes: Attributes) -> tuple[tuple[int, ...], ...]:
@@ -205,7 +205,7 @@ def shape_of(document: Mapping[str, Any]) -> SetShape:
     for kind in kinds:
         if kind.kind == document["kind"]:
             return kind(**content)
-    raise ModelFileError("sets", f"no kind '{shown(document['kind'])}'", "rebuild it")
+    raise ModelFileError("sets", f"no kind '{text_of(document['kind'])}'", "rebuild it")
 
 
 Pattern = tuple[bool, ...]

@@ -214,12 +214,12 @@ class ByFakeData:
         """Return the published error in the problem's units."""
         errors = self.collection.errors()
         total = sum(self.problem.wanted.values())
-        found = 0.0
+        result = 0.0
         for table, weight in self.problem.wanted.items():
             size = self.problem.sizes[table[0]]
             unit = size / (size - 1) if self.problem.measure == "relative" else 1.0
-            found += weight / total * unit * errors[table[0]]
-        return found
+            result += weight / total * unit * errors[table[0]]
+        return result
 
     def certificates(self) -> tuple[Certificate, ...]:
         """Return whether any two users are as hard to tell apart as promised."""

@@ -168,9 +168,9 @@ class RivalMarginals(CrossTables):
         places = self.attributes.positions(wanted)
         found, notes = self._table(tuple(sorted(places)), raw)
         turned = np.transpose(found, np.argsort(np.argsort(places)))
-        shown, labels = self.attributes.shown(), self.attributes.labels
+        text, labels = self.attributes.shown(), self.attributes.labels
         return RivalEstimate(
-            tuple(shown[place] for place in places),
+            tuple(text[place] for place in places),
             turned,
             self.standard_error_of(places),
             self.users,

@@ -119,8 +119,8 @@ class SplitCollection:
         for members in kinds.values():
             oracle = self.rival.group_oracle(members[0])
             rows = np.flatnonzero(np.isin(groups, members))
-            drawn = oracle.draw(cells[rows], source)
-            written.append((rows, np.asarray(oracle.mechanism.written(drawn))))
+            draws = oracle.draw(cells[rows], source)
+            written.append((rows, np.asarray(oracle.mechanism.written(draws))))
         if all(values.dtype.kind in "iu" for _, values in written):
             return _placed(len(cells), written, np.dtype(np.int64))
         texts = [(rows, values.astype(str)) for rows, values in written]
@@ -165,10 +165,10 @@ class ProductCollection:
 
 def _placed(count: int, parts: Sequence[tuple[Codes, NDArray[Any]]], form: np.dtype[Any]) -> NDArray[Any]:
     """Return one array from parts that stand in given rows."""
-    made = np.zeros(count, dtype=form)
+    result = np.zeros(count, dtype=form)
     for rows, values in parts:
-        made[rows] = values
-    return made
+        result[rows] = values
+    return result
 
 
 GroupCounts = Aggregator[FrequencyEstimate] | CellCounts[Any]
