@@ -25,6 +25,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 LOWEST = "lowest"
+SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 EXTRAS = ("report", "parquet", "test")
 SOLVERS = ("mechdesign/solvers", "tests/solvers")
 MARKED, QUIET = "everywhere", ("-q", "-p", "no:cacheprovider")
@@ -60,7 +61,8 @@ def interpreters() -> dict[str, str]:
         pattern = f"{version}.*/bin/python3"
         paths = [str(path) for root in sorted(roots) if root.is_dir() for path in sorted(root.glob(pattern))]
         on_path = shutil.which(f"python{version}")
-        candidates = [*([on_path] if on_path else []), *reversed(paths)]
+        # Windows has no python3.12 on the path: the interpreter of this script is asked as well.
+        candidates = [*([on_path] if on_path else []), *reversed(paths), str(base)]
         python = next((path for path in candidates if version_of(path) == version), None)
         if python is not None:
             result[version] = python
@@ -105,7 +107,7 @@ def run(leg: Leg) -> tuple[bool, str]:
     """Make the environment of a run, and run the demonstration and the subset; return whether it passed."""
     home, start = ROOT / f".venv-{leg.name}", time.monotonic()
     shutil.rmtree(home, ignore_errors=True)
-    python, extras = str(home / "bin" / "python"), ",".join(EXTRAS)
+    python, extras = str(home / SCRIPTS / "python"), ",".join(EXTRAS)
     install = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
     lowest, warnings = (lowest_versions(), TOLERANT) if leg.is_lowest else ([], ())
     steps = [

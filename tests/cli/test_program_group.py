@@ -15,7 +15,7 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError
-from mechdesign.foreign import program, program as process_group
+from mechdesign.foreign import program
 from mechdesign.foreign.black_box import attack_program
 
 Capture = pytest.CaptureFixture[str]
@@ -89,7 +89,7 @@ def test_children_end_with_the_time_and_the_space(
         def monotonic() -> float:
             return 1e6 if children.exists() and children.read_text().endswith("\n") else 0.0
 
-        monkeypatch.setattr(program, "time", SimpleNamespace(monotonic=monotonic))
+        monkeypatch.setattr(program, "time", SimpleNamespace(monotonic=monotonic, sleep=time.sleep))
     assert main(given) == 2
     said = "wrote more than 1048576 bytes" if code == ENDLESS else "took more than 600 seconds"
     assert said in capsys.readouterr().err
@@ -145,9 +145,9 @@ def test_a_pipe_that_closes_ends_a_program_as_in_a_shell(tmp_path: Path, capsys:
 
 
 def test_limits_are_left_out_where_the_system_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert process_group._limited(["a"], (1, 1))[-1] == "a"
+    assert program._limited(["a"], (1, 1))[-1] == "a"
     monkeypatch.setattr(sys, "executable", "")
-    assert process_group._limited(["a", "b"], (1, 1)) == ["a", "b"]
+    assert program._limited(["a", "b"], (1, 1)) == ["a", "b"]
 
 
 DIFFERENT = """

@@ -1,4 +1,4 @@
-"""The method that CONTRIBUTING.md calls complete: pasted into a copy of the package, it works."""
+"""The method that docs/project/extending.md calls complete: pasted into a copy of the package, it works."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def folder(tmp_path_factory) -> Path:
         ignore=shutil.ignore_patterns("models"),  # compiled files are as good there: nobody compiles twice
     )
     shutil.copytree(models_folder(), top / "models")
-    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "project" / "extending.md").read_text(encoding="utf-8")
     (code,) = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "METHOD = " in block]
     (problem,) = re.findall(r"from (mechdesign\.families\.[\w.]+) import RandomizedResponse", code)
     (name,) = re.findall(r"Save it .* as `(\w+\.py)`", page)
