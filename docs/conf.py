@@ -17,7 +17,7 @@ from mechdesign.papers.claims.claim import UNDECIDED
 from mechdesign.papers.claims.findings import counted, findings, findings_page, undecided_page
 from mechdesign.papers.claims.sources import sources
 from mechdesign.papers.shown.sources import counted as counted_items, items_page, overview_page
-from mechdesign.report.page.mathematics import mathml
+from mechdesign.report.page.render import mathml
 
 project = "mechdesign"
 author = "The mechdesign developers"

@@ -22,7 +22,7 @@ from store import Store
 
 from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import MechDesignError, MissingPackageError, ParameterError, unread
-from mechdesign.export.received import TOKEN
+from mechdesign.export.page import TOKEN
 
 MOST_PORT = 65535
 

@@ -6,14 +6,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.catalog.figure_table import FigureTable as FigureTable
     from mechdesign.catalog.figures import model_figures as model_figures
-    from mechdesign.catalog.listing import ModelLine as ModelLine, listed_models as listed_models
     from mechdesign.catalog.load import load_model as load_model, load_swept as load_swept
     from mechdesign.catalog.model import Model as Model, Simulation as Simulation
-    from mechdesign.catalog.runs import sweep as sweep
-    from mechdesign.catalog.shipped import models as models
+    from mechdesign.catalog.shipped import (
+        ModelLine as ModelLine,
+        listed_models as listed_models,
+        models as models,
+    )
     from mechdesign.catalog.sweeping import (
         SweepRow as SweepRow,
         run_sweep as run_sweep,
+        sweep as sweep,
         sweep_points as sweep_points,
     )
 else:  # a type checker would take every unknown name for known
@@ -22,11 +25,9 @@ else:  # a type checker would take every unknown name for known
         {
             "figure_table": "FigureTable",
             "figures": "model_figures",
-            "listing": "ModelLine listed_models",
             "load": "load_model load_swept",
             "model": "Model Simulation",
-            "runs": "sweep",
-            "shipped": "models",
-            "sweeping": "SweepRow run_sweep sweep_points",
+            "shipped": "ModelLine listed_models models",
+            "sweeping": "SweepRow run_sweep sweep sweep_points",
         },
     )

@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.catalog.data import DATA_KEYS, DataSettings
-from mechdesign.catalog.model import Model, Simulation
-from mechdesign.catalog.shipped import is_model, models, models_folder
-from mechdesign.catalog.toml import check_keys, read_toml
+from mechdesign.catalog.model import DATA_KEYS, DataSettings, Model, Simulation
+from mechdesign.catalog.shipped import check_keys, is_model, models, models_folder, read_toml
 from mechdesign.collect.about import About
 from mechdesign.core.errors import (
     MechDesignError,

@@ -1,20 +1,96 @@
-"""A model: a problem with its source, the claims of the source, and a sweep."""
+"""A model: a problem with its source, the claims of the source, and a sweep.
+
+The table ``[data]`` of a model: the columns of users' data, their ranges, and missing values.
+
+A quantity of a solution by its name: what sweeps draw and claims are about.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from mechdesign.catalog.data import DataSettings
+from mechdesign.collect.base import Mechanism
+from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.problem import Problem
+from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
-from mechdesign.core.values import frozen_value
+from mechdesign.core.validation import number
+from mechdesign.core.values import changed, frozen_value
+from mechdesign.data.intake import Intake
 
 if TYPE_CHECKING:
     from mechdesign.catalog.figure_table import FigureTable
     from mechdesign.papers.claims.claim import Claim
+
+DATA_KEYS = ("columns", "range", "missing")
+
+
+@frozen_value()
+class DataSettings:
+    """Where a model's data come from.
+
+    Attributes
+    ----------
+    intake : Intake
+        Columns, and what to do with missing values.
+    ranges : tuple of (low, high)
+        Of the numbers: one for all columns, one each, or none.
+
+    Examples
+    --------
+    >>> DataSettings.of({"columns": ["age"], "range": [17, 90], "missing": "drop"}).ranges
+    ((17.0, 90.0),)
+    """
+
+    intake: Intake = attrs.field(factory=Intake)
+    ranges: tuple[tuple[float, float], ...] = ()
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> DataSettings:
+        """Return the settings of a table of a model file."""
+        columns = table.get("columns", [])
+        if isinstance(columns, str):
+            columns = [columns]
+        if not isinstance(columns, list):
+            raise ParameterError("columns", f"expected a list of names, got {columns!r}")
+        intake = Intake(tuple(columns), table.get("missing", "refuse"))
+        return cls(intake, _ranges(table.get("range", [])))
+
+    def overridden(
+        self,
+        columns: Sequence[str] | None = None,
+        ranges: Sequence[Sequence[float]] | None = None,
+        missing: str | None = None,
+    ) -> DataSettings:
+        """Return the settings with those of a command line in the place of the file's."""
+        intake = Intake(
+            tuple(columns) if columns else self.intake.columns,
+            self.intake.missing if missing is None else missing,
+        )
+        found = changed(self, intake=intake)
+        return changed(found, ranges=_ranges([list(pair) for pair in ranges])) if ranges else found
+
+    def applied(self, mechanism: Mechanism) -> Mechanism:
+        """Return the mechanism for these data."""
+        if self == DataSettings():
+            return mechanism
+        try:
+            return mechanism.for_data(self.intake, self.ranges)
+        except ParameterError as error:
+            raise error.inside("[data]") from None
+
+
+def _ranges(value: Any) -> tuple[tuple[float, float], ...]:
+    if not isinstance(value, list):
+        raise ParameterError("range", f"expected [low, high], or a list of such pairs, got {value!r}")
+    pairs = value if value and isinstance(value[0], list) else [value] if value else []
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ParameterError("range", f"expected [low, high], or a list of such pairs, got {value!r}")
+    return tuple((number("range", low), number("range", high)) for low, high in pairs)
 
 
 @frozen_value()
@@ -78,3 +154,32 @@ class Model:
     def family(self) -> str:
         """The folder the model lives in."""
         return self.slug.rpartition("/")[0].rpartition("/")[2]
+
+
+SIMPLE = ("value", "bound", "gap", "status")
+"""What every solution has, and nothing else is called."""
+
+CERTIFICATE = "certificate."
+
+
+def quantity_of(solution: Solution, name: str) -> Any:
+    """Return a named quantity of a solution: value, bound, gap, status, variable, certificate or others.
+
+    Raises
+    ------
+    UnknownNameError
+        With the closest names.
+    """
+    if name in SIMPLE:
+        return getattr(solution, name)
+    if name in solution.variables:
+        return solution.variables[name]
+    if name.startswith(CERTIFICATE):  # computed only for those who ask for them, as the quantities below
+        known = {f"{CERTIFICATE}{item.property}": item.holds for item in solution.certificates}
+    else:
+        known = {**solution.notes, **solution.quantities}
+    if name in known:
+        return known[name]
+    certificates = [f"{CERTIFICATE}{item.property}" for item in solution.certificates]
+    names = {*SIMPLE, *solution.notes, *solution.quantities, *solution.variables, *certificates}
+    raise UnknownNameError("quantity", f"no '{name}'", suggestion(name, names))

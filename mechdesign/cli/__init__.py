@@ -102,8 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:
     # Imported here, so that an interrupt while they are imported is not a traceback either.
-    from mechdesign.cli.options import BAD_INPUT, FINE
-    from mechdesign.cli.parser import parser
+    from mechdesign.cli.parser import BAD_INPUT, FINE, parser
     from mechdesign.core.errors import MechDesignError, printable
 
     _prepare_output()

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.cli.options import FINE, MISMATCH, AddCommand, print_json
+from mechdesign.cli.parser import FINE, MISMATCH, AddCommand, print_json
 from mechdesign.core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def audited(options: argparse.Namespace) -> int | None:
         )
     from mechdesign.collect import load_mechanism
     from mechdesign.core.text import encode
-    from mechdesign.ledger.collections import account, collected_of
+    from mechdesign.ledger.ledger import account, collected_of
 
     times = _times(options.times, paths)
     found = [collected_of(load_mechanism(path), path, each) for path, each in zip(paths, times, strict=True)]
@@ -134,8 +134,7 @@ def _open(options: argparse.Namespace) -> int:
 def _collect(options: argparse.Namespace) -> int:
     from mechdesign.collect import load_mechanism
     from mechdesign.core.text import encode
-    from mechdesign.ledger.collections import collected_of
-    from mechdesign.ledger.ledger import entry_of, record_collection
+    from mechdesign.ledger.ledger import collected_of, entry_of, record_collection
 
     mechanism = load_mechanism(options.mechanism)
     entry = entry_of(
@@ -204,7 +203,7 @@ def _show(options: argparse.Namespace) -> int:
 
 def _state(ledger: Ledger, group: str) -> str:
     """Return what decides for a group, with one number: the part of the limit that is used, rounded up."""
-    from mechdesign.ledger.collections import said
+    from mechdesign.ledger.ledger import said
     from mechdesign.ledger.renyi_filter import FILTER
 
     used, by = ledger.decided(group)
@@ -234,7 +233,7 @@ def _fixed(ledger: Ledger, group: str) -> list[str]:
 
 def _refusal(ledger: Ledger, group: str, mechanism: str) -> str:
     """Return why the last collection of a group is refused, and what to do."""
-    from mechdesign.ledger.collections import said
+    from mechdesign.ledger.ledger import said
     from mechdesign.ledger.renyi_filter import FILTER
 
     entries = ledger.groups[group]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mechdesign.cli.options import FINE, MISMATCH, print_json
+from mechdesign.cli.parser import FINE, MISMATCH, print_json
 from mechdesign.core.errors import ParameterError, printable
 from mechdesign.core.text import counted
 

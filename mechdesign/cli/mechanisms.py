@@ -7,11 +7,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.cli import accounts, foreign
-from mechdesign.cli.counting import REPORTS, identical_option
-from mechdesign.cli.figures import FigureOutput, figure_option
-from mechdesign.cli.identity import identity_option, outgoing
+from mechdesign.cli.identity import anyway_option, identity_option, outgoing, require_protection
 from mechdesign.cli.long_runs import dask_option
-from mechdesign.cli.options import (
+from mechdesign.cli.operations import REPORTS, identical_option
+from mechdesign.cli.parser import (
     FINE,
     MISMATCH,
     AddCommand,
@@ -28,7 +27,7 @@ from mechdesign.cli.options import (
     shuffled_of,
     shuffled_options,
 )
-from mechdesign.cli.protection import anyway_option, require_protection
+from mechdesign.cli.results import FigureOutput, figure_option
 from mechdesign.core.errors import MethodError, ParameterError
 
 if TYPE_CHECKING:
@@ -362,8 +361,8 @@ def _randomize(options: argparse.Namespace) -> int:
     from mechdesign.cli.operations import execute
     from mechdesign.collect import CollectingMechanism, load_mechanism
     from mechdesign.data.data_set import STANDARD_INPUT, data_set
-    from mechdesign.report.codes import require_codes
-    from mechdesign.report.repeats import repeated_note
+    from mechdesign.report.counting import require_codes
+    from mechdesign.report.randomizing import repeated_note
 
     mechanism = load_mechanism(options.mechanism)
     options.inputs = data_set(options.inputs)

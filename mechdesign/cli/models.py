@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from mechdesign.cli.figures import FigureOutput, figure_option
 from mechdesign.cli.long_runs import run_many, run_options
-from mechdesign.cli.options import (
+from mechdesign.cli.parser import (
     FINE,
     MISMATCH,
     AddCommand,
@@ -20,6 +19,7 @@ from mechdesign.cli.options import (
     print_json,
     without_families,
 )
+from mechdesign.cli.results import FigureOutput, figure_option
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _show(options: argparse.Namespace) -> int:
     from mechdesign.core.text import terminal_width
     from mechdesign.families import problem_classes
     from mechdesign.papers.shown.model import MOST_CLAIMS, model_dict, model_text
-    from mechdesign.report.show import problem_text
+    from mechdesign.report.tables import problem_text
 
     problem_class = problem_classes().get(options.model)
     if problem_class is not None:
@@ -330,13 +330,12 @@ def _check(options: argparse.Namespace) -> int:
 
 def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_swept, model_figures, run_sweep, sweep
-    from mechdesign.catalog.plotted import plotted_quantities
-    from mechdesign.catalog.runs import require_points
+    from mechdesign.catalog.figures import plotted_quantities
+    from mechdesign.catalog.sweeping import require_points
     from mechdesign.core.text import counted, table
     from mechdesign.data.outputs import require_output
     from mechdesign.data.suffixes import RESULTS, require_suffix
-    from mechdesign.report.results import write_results
-    from mechdesign.report.tables import sweep_columns, sweep_json, sweep_table
+    from mechdesign.report.tables import sweep_columns, sweep_json, sweep_table, write_results
 
     model = load_swept(options.model, overrides_of(options.set))
     if options.output:

@@ -1,32 +1,368 @@
-"""Run an operation of a mechanism on files; it says itself which it has, what they take and give."""
+"""Run an operation of a mechanism on files; it says itself which it has, what they take and give.
+
+The commands ``count`` and ``merge``: reports of many files and machines as small files of counts.
+
+An operation of a mechanism on the files of a data set: one file after the other, or on a cluster.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
-from mechdesign.cli.counting import identical_option
-from mechdesign.cli.figures import FigureOutput, figure_option
 from mechdesign.cli.identity import note_lack
-from mechdesign.cli.options import FINE, Parser, missing_option, print_json, result_options
-from mechdesign.cli.results import ResultOutput
-from mechdesign.cli.work import RANDOMIZE, Work
+from mechdesign.cli.long_runs import dask_option
+from mechdesign.cli.parser import FINE, AddCommand, Parser, missing_option, print_json, result_options
+from mechdesign.cli.results import FigureOutput, ResultOutput, figure_option
 from mechdesign.collect import Mechanism, load_mechanism
-from mechdesign.collect.collecting import Option, operation_of
+from mechdesign.collect.about import other_owner
+from mechdesign.collect.collecting import Operation, Option, Settings, mark_of, operation_of
 from mechdesign.collect.reader import rule_for
-from mechdesign.core.errors import MechDesignError
-from mechdesign.core.tables import Block
+from mechdesign.collect.server import SavedCounts
+from mechdesign.core.errors import DataError, MechDesignError, ParameterError
+from mechdesign.core.tables import Block, length
 from mechdesign.core.text import counted, encode
-from mechdesign.data.copies import require_different
-from mechdesign.data.data_set import data_set, opened_data
+from mechdesign.data.copies import Copies, require_different
+from mechdesign.data.data_set import COUNTS, Opened, data_set, opened_data
+from mechdesign.data.missing import MissingRule
 from mechdesign.data.outputs import require_output
+from mechdesign.data.reading import FileTable
 from mechdesign.data.suffixes import DATA, RESULTS, require_suffix
 from mechdesign.export.messages import with_messages
-from mechdesign.report.counting import COUNTING
-from mechdesign.report.randomizing import is_folder
+from mechdesign.report.counting import (
+    COUNTING,
+    Counting,
+    Header,
+    count_one,
+    require_one_question,
+    require_one_set,
+    server_of,
+)
+from mechdesign.report.randomizing import (
+    is_folder,
+    outputs_of,
+    randomize_one,
+    reports_of,
+    require_folder,
+    seeded,
+)
+from mechdesign.work.watch import Watch
+
+REPORTS = "files written by randomize or by clients, folders of them, patterns, or - for the standard input"
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add these commands to the parser."""
+    command(
+        "count",
+        _count,
+        "count reports of many files into one small file, to merge and estimate",
+        _count_options,
+    )
+    command("merge", _merge, "add the counts of several count files", _merge_options)
+
+
+def _count_options(count: argparse.ArgumentParser) -> None:
+    count.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    count.add_argument("inputs", nargs="+", metavar="REPORTS", help=REPORTS)
+    count.add_argument("--column", action="append", help="which column, when there are several")
+    count.add_argument(
+        "--unmarked", action="store_true", help="accept a column whose name has no fingerprint"
+    )
+    missing_option(count)
+    count.add_argument("--missing-code", action="append", default=[], metavar="TEXT", help="a missing value")
+    identical_option(count)
+    dask_option(count)
+    _output(count)
+
+
+def _merge_options(merge: argparse.ArgumentParser) -> None:
+    merge.add_argument("inputs", nargs="+", metavar="COUNTS", help="files written by count or merge")
+    merge.add_argument(
+        "--mechanism", metavar="FILE", help="the mechanism file, where it is too large for the count files"
+    )
+    identical_option(merge)
+    _output(merge)
+
+
+def identical_option(added: argparse.ArgumentParser) -> None:
+    """Add the option for inputs of the same content."""
+    added.add_argument(
+        "--identical", action="store_true", help="files of the same content are meant: each counts"
+    )
+
+
+def _output(added: argparse.ArgumentParser) -> None:
+    added.add_argument("-o", "--output", required=True, metavar="FILE", help="the count file (.json)")
+    added.add_argument("--force", action="store_true", help="replace an existing file")
+    added.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _count(options: argparse.Namespace) -> int:
+    from mechdesign.collect import load_mechanism
+    from mechdesign.collect.reader import report_rule
+    from mechdesign.core.errors import MechDesignError
+    from mechdesign.data.copies import require_different
+    from mechdesign.data.data_set import data_set, opened_data
+    from mechdesign.data.outputs import require_output
+    from mechdesign.data.suffixes import MECHANISM, require_suffix
+    from mechdesign.export.messages import with_messages
+    from mechdesign.report.counting import count_file_of, counting_operation
+
+    require_suffix(options.output, MECHANISM)
+    mechanism = load_mechanism(options.mechanism)
+    operation = counting_operation(mechanism, options.mechanism)
+    known = [option.name for option in operation.options]
+    given = {name: getattr(options, name) for name in ("column", "unmarked")}
+    settings = operation.settings({name: value for name, value in given.items() if value or name in known})
+    missing = with_messages(report_rule(mechanism, options.missing, tuple(options.missing_code)), mechanism)
+    paths = data_set(options.inputs)
+    require_different(paths, options.identical)
+    require_output(options.output, [options.mechanism, *paths], options.force)
+    with opened_data() as data:
+        work = Work(mechanism, operation, settings, missing, data, options)
+        try:
+            found = work.reports_counted(paths, options.dask)
+        except MechDesignError as error:
+            raise error.for_shell() from None
+    file = count_file_of(found.server, found.files, mechanism)
+    file.save(options.output)
+    return _said(options, file, found.missing.said())
+
+
+def _merge(options: argparse.Namespace) -> int:
+    from mechdesign.collect import load_mechanism
+    from mechdesign.data.copies import require_different
+    from mechdesign.data.data_set import count_set
+    from mechdesign.data.outputs import require_output
+    from mechdesign.data.suffixes import MECHANISM, require_suffix
+    from mechdesign.report.counting import merged
+
+    require_suffix(options.output, MECHANISM)
+    paths = count_set(options.inputs)
+    require_different(paths, options.identical)
+    own = [] if options.mechanism is None else [options.mechanism]
+    require_output(options.output, [*own, *paths], options.force)
+    mechanism = None if options.mechanism is None else load_mechanism(options.mechanism)
+    file = merged(paths, options.identical, mechanism)
+    file.save(options.output)
+    return _said(options, file)
+
+
+def _said(options: argparse.Namespace, file: object, *notes: str) -> int:
+    """Print the written file and its notes, in words or as JSON."""
+    from mechdesign.core.text import counted
+    from mechdesign.report.counting import CountFile
+
+    assert isinstance(file, CountFile)  # only imported here, as it takes time
+    if options.json:
+        print_json(
+            {
+                "counts": options.output,
+                "mechanism": file.survey_digest,
+                "users": file.users,
+                "unit": file.unit,
+                "files": [vars(one) for one in file.files],
+            }
+        )
+        return FINE
+    users, files = counted(file.users, file.unit.removesuffix("s")), counted(len(file.files), "file")
+    line = f"{options.output}: {users} from {files}"
+    print("; ".join([line, *(note for note in notes if note)]))
+    return FINE
+
+
+RANDOMIZE = "randomize"
+
+
+class Work:
+    """An operation with all that it needs.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    operation : Operation
+    settings : Settings
+    missing : MissingRule
+    data : Opened
+    options : Namespace
+        With ``mechanism`` and, where the command has them, ``output``, ``force`` and ``identical``.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        operation: Operation,
+        settings: Settings,
+        missing: MissingRule,
+        data: Opened,
+        options: argparse.Namespace,
+    ) -> None:
+        self.mechanism, self.operation, self.settings = mechanism, operation, settings
+        self.missing, self.data, self.options = missing, data, options
+        self.owner: str = options.mechanism
+        self.copies = Copies(getattr(options, "identical", False))
+        data.look = self._look
+
+    def _look(self, table: FileTable, is_whole: bool) -> None:
+        """Do to the beginning of the standard input what is to be done to all of it, and forget that."""
+        settings = Settings(dict(self.settings.options))
+        table.missing = replace(self.missing)
+        source: Any = table if is_whole else Header(table)
+        if self.operation.name in COUNTING:
+            server_of(self.mechanism, self.owner).count_table(source, settings)
+        elif self.operation.name == RANDOMIZE:
+            for _ in self.operation.run([source], settings):
+                pass
+
+    def sources(self, paths: Sequence[str]) -> list[Any]:
+        """Return the tables of the files, and the counts of those that hold counts."""
+        counting = self.operation.name in COUNTING
+        result: list[Any] = []
+        for path in paths:
+            if counting and Path(path).suffix.lower() == COUNTS:
+                result.append(self._counts(path))
+                continue
+            table = self.data.table(path, self.missing)
+            table.copies = self.copies if len(paths) > 1 else None
+            table.needs_rows = not counting or len(paths) == 1
+            result.append(table)
+        counts = [source for source in result if isinstance(source, SavedCounts)]
+        columns: list[str] = []
+        if counting and len(result) > 1:
+            tables = [source for source in result if source not in counts]
+            columns = require_one_set(tables, self._count_header)
+        require_one_question(counts, columns)
+        return result
+
+    def _count_header(self, header: Header) -> None:
+        server_of(self.mechanism, self.owner).count_table(header, self.settings)
+
+    def counted(self, paths: Sequence[str], address: str) -> list[Any]:
+        """Return the counts of all files, counted on a cluster; and those of files that hold counts."""
+        tables = [path for path in paths if Path(path).suffix.lower() != COUNTS]
+        result = [self._counts(path) for path in paths if path not in tables]
+        if tables:
+            server = self.reports_counted(tables, address).server
+            result.append(SavedCounts(tables[0], server.as_json(), server.question))
+        require_one_question(result)
+        return result
+
+    def reports_counted(self, paths: Sequence[str], address: str | None) -> Counting:
+        """Return the counts of the reports in all files; nothing is counted when one has other columns."""
+        require_one_set((self.data.table(path, self.missing) for path in paths), self._count_header)
+        if address is not None:
+            from mechdesign.report.randomizing import count_on, order_of
+            from mechdesign.work.cluster import connected
+
+            order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
+            with connected(address) as client:
+                return count_on(client, order, paths, self.missing, self.copies)
+        server = server_of(self.mechanism, self.owner)
+        with Watch("files") as watch:
+            watch.begin(len(paths), 0)
+            for path in paths:
+                watch.started(path)
+                table = self._table(path, len(paths) == 1)
+                table.needs_rows = len(paths) == 1
+                count_one(server, table, self.settings, self.copies)
+                watch.finished(path)
+        return Counting(server, self.missing, self.copies.found)
+
+    def _counts(self, path: str) -> Any:
+        """Return the counts of a file, when they are this mechanism's."""
+        from mechdesign.report.counting import load_counts, note_files
+
+        found, own = load_counts(path), server_of(self.mechanism, self.owner).mechanism
+        if found.survey_digest != own.survey_digest:
+            owner = other_owner(own, found.counts.get("survey"), found.survey_digest)
+            marks = f"{mark_of(found.survey_digest)}, this one is {mark_of(own.survey_digest)}"
+            remedy = "use the mechanism file they were made with"
+            raise DataError(path, f"counts reports of {owner} ({marks})", remedy)
+        note_files(found, path, self.copies)
+        return found.source(path)
+
+    def randomized(self, paths: Sequence[str]) -> str:
+        """Write the reports of all files, when all have the same columns; return what to say of it."""
+        require_one_set(
+            (self.data.table(path, self.missing) for path in paths),
+            lambda header: list(self.operation.run([header], self.settings)),
+        )
+        if is_folder(self.options.output):
+            return self._into_folder(paths)
+        if getattr(self.options, "dask", None) is not None:
+            raise ParameterError("--dask", "workers write a file each", "name a folder: -o reports/")
+        return self._into_one(paths)
+
+    def _into_one(self, paths: Sequence[str]) -> str:
+        from mechdesign.data.writing import write_blocks
+
+        output = self.options.output
+        require_output(output, [self.owner, *paths], self.options.force)
+        settings, columns = seeded(self.mechanism, self.settings), list[str]()
+
+        def blocks() -> Iterator[Block]:
+            with Watch("files") as watch:
+                watch.begin(len(paths), 0)
+                for path in paths:
+                    watch.started(path)
+                    for block in reports_of(self.operation, self._table(path), settings):
+                        columns[:] = list(block)
+                        if length(block):
+                            yield block
+                    watch.finished(path)
+
+        rows = write_blocks(output, blocks(), self.operation.private)
+        return (
+            f"{output}: {counted(rows, 'row')} of {', '.join(map(repr, columns))} "
+            f"from {counted(len(paths), 'file')}"
+        )
+
+    def _into_folder(self, paths: Sequence[str]) -> str:
+        folder, names = self.options.output, outputs_of(paths)
+        require_folder(folder, names, [self.owner, *paths], self.options.force)
+        from mechdesign.data.folders import whole_folder
+
+        with whole_folder(folder) as work:
+            places = [work / name for name in names]
+            rows, columns = self._on_cluster(paths, places) or self._one_by_one(paths, places)
+        files = counted(len(paths), "file")
+        return f"{folder}: {counted(rows, 'row')} of {', '.join(map(repr, columns))} in {files}"
+
+    def _on_cluster(self, paths: Sequence[str], places: Sequence[Path]) -> tuple[int, list[str]] | None:
+        address = getattr(self.options, "dask", None)
+        if address is None:
+            return None
+        from mechdesign.report.randomizing import order_of, randomize_on
+        from mechdesign.work.cluster import connected
+
+        order = order_of(self.mechanism, self.owner, self.settings, self.missing, paths)
+        with connected(address) as client:
+            name, settings, missing = self.operation.name, self.settings, self.missing
+            return randomize_on(client, order, name, paths, places, settings, missing, self.copies)
+
+    def _one_by_one(self, paths: Sequence[str], places: Sequence[Path]) -> tuple[int, list[str]]:
+        total, columns = 0, list[str]()
+        with Watch("files") as watch:
+            watch.begin(len(paths), 0)
+            for number, (path, place) in enumerate(zip(paths, places, strict=True)):
+                watch.started(path)
+                settings = seeded(self.mechanism, self.settings, number)
+                rows, columns = randomize_one(self.operation, self._table(path), settings, place)
+                total += rows
+                watch.finished(path)
+        return total, columns
+
+    def _table(self, path: str, shows: bool = False) -> Any:
+        table = self.data.table(path, self.missing)
+        table.shows = shows
+        table.copies = self.copies
+        return table
 
 
 def operations_table(path: str, mechanism: Mechanism) -> str:

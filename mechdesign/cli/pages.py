@@ -1,4 +1,4 @@
-"""The command ``report``: a page of HTML about models, about a mechanism, or about results."""
+"""Commands that show results as a whole: a page, the items of the sources, a table of a source."""
 
 from __future__ import annotations
 
@@ -7,21 +7,29 @@ from typing import Any
 
 from mechdesign.cli.identity import note_lack
 from mechdesign.cli.long_runs import run_many, run_options
-from mechdesign.cli.options import FINE, MISMATCH, AddCommand, overrides_of, without_families
+from mechdesign.cli.parser import FINE, MISMATCH, AddCommand, overrides_of, print_json, without_families
 from mechdesign.core.errors import ParameterError
 
 
 def add_commands(command: AddCommand) -> None:
-    """Add the command to the parser."""
+    """Add the commands to the parser."""
     command(
         "report",
         _report,
         "write a page of HTML about models, a mechanism file, or results from reports",
-        _options,
+        _report_options,
     )
+    command(
+        "sources",
+        _sources,
+        "list every item of the sources, where it is here and its verdict",
+        _sources_options,
+    )
+    summary = "print the numbers of a source's tables and figures next to the computed ones"
+    command("table", _table, summary, _table_options)
 
 
-def _options(report: argparse.ArgumentParser) -> None:
+def _report_options(report: argparse.ArgumentParser) -> None:
     report.add_argument(
         "subject",
         nargs="*",
@@ -167,3 +175,93 @@ def _of_models(loaded: list[Any], options: argparse.Namespace) -> tuple[str, str
     plural = "s" * (len(results) != 1)
     what = f"{len(results)} model{plural}, {claims_counted(claims)}"
     return models_page(results, installed_version(), options.set), what, code
+
+
+def _sources_options(listing: argparse.ArgumentParser) -> None:
+    listing.add_argument(
+        "source", nargs="?", help="only this source, such as liu2023; by default an overview"
+    )
+    listing.add_argument("--json", action="store_true", help="print JSON, an object for each item")
+
+
+def _sources(options: argparse.Namespace) -> int:
+    from mechdesign.core.text import terminal_width
+    from mechdesign.papers.claims.sources import source, sources
+    from mechdesign.papers.shown.sources import overview, source_rows, source_text
+
+    found = [source(options.source)] if options.source else list(sources())
+    if options.json:
+        print_json(source_rows(found))
+    elif options.source:
+        print(source_text(found[0], terminal_width()))
+    else:
+        print(overview(found, terminal_width()))
+    return FINE
+
+
+MOST_ROWS = 60
+"""Rows that are printed; files have all."""
+
+
+def _table_options(table: argparse.ArgumentParser) -> None:
+    table.add_argument("model", metavar="MODEL", help="a slug such as auction/setting_three, or a .toml file")
+    table.add_argument("--json", action="store_true", help="print JSON")
+    table.add_argument("-o", "--output", metavar="FILE", help=".csv, .parquet, .xlsx or .json")
+    table.add_argument("--force", action="store_true", help="replace an existing file")
+    run_options(table)
+
+
+def _table(options: argparse.Namespace) -> int:
+    from mechdesign.catalog import load_model, model_figures, sweep
+    from mechdesign.core.text import counted, encode
+    from mechdesign.data.outputs import require_output
+    from mechdesign.data.suffixes import RESULTS, require_suffix
+    from mechdesign.papers.claims import check_models
+    from mechdesign.papers.claims.numbers import source_numbers
+    from mechdesign.report.tables import write_results
+
+    model = load_model(options.model)
+    if options.output:
+        require_suffix(options.output, RESULTS)
+        require_output(options.output, [model.slug], options.force)
+    (check,) = run_many("models", options, check_models, [model])
+    figures = []
+    if model.figures:
+        rows = run_many("points", options, sweep, model, None)
+        figures = model_figures(model, rows, check.comparison.runs)
+    columns = source_numbers(check, figures)
+    if not columns:
+        raise ParameterError(model.slug, "its source prints no numbers", f"see mechdesign show {model.slug}")
+    count = len(next(iter(columns.values())))
+    if options.output:
+        write_results(options.output, {"numbers": columns})
+    if options.json:
+        names = list(columns)
+        print_json(
+            [dict(zip(names, encode(row), strict=True)) for row in zip(*columns.values(), strict=True)]
+        )
+    elif options.output:
+        print(f"{options.output}: {counted(count, 'number')} of {model.slug}")
+    else:
+        print(f"{model.slug}: {model.title}\n{_text(columns, count)}")
+    return FINE if all(result.as_expected for result in check.claims) else MISMATCH
+
+
+def _text(columns: dict[str, list[Any]], count: int) -> str:
+    from mechdesign.core.text import table
+
+    rows = [
+        [_cell(value) for value in row]
+        for row in zip(*(values[:MOST_ROWS] for values in columns.values()), strict=True)
+    ]
+    more = f"\n... and {count - MOST_ROWS} more rows; -o FILE writes all" if count > MOST_ROWS else ""
+    return f"{table(list(columns), rows)}{more}"
+
+
+def _cell(value: Any) -> str:
+    from mechdesign.core.certificate import format_figure
+
+    if value is None:
+        return "-"
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return format_figure(value) if is_number else str(value)

@@ -1,27 +1,258 @@
-"""The parser of all commands."""
+"""What the commands share: exit codes, options, and how values are written on a command line.
+
+The parser of all commands.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from functools import cache
+import json
+import re
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn, Protocol
 
-from mechdesign.cli.options import Parser
+from mechdesign.core.documents import date_in, parse_toml, written_float
+from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.extensions import installed_version
 
+FINE, MISMATCH, BAD_INPUT = 0, 1, 2
+
+NARROW = partial(argparse.HelpFormatter, width=80)
+
+
+NEGATIVE = re.compile(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:/\d+)?\Z", re.ASCII)
+"""Negative numbers as options take them: with an exponent, or a fraction."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line.
+
+    For each option that is added, argparse makes a formatter, of which it uses neither width nor text. Only
+    the help asks how wide the terminal is, as finding that out takes longer than all options.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=NARROW, **settings)
+        self._negative_number_matcher = NEGATIVE  # that of argparse takes -1e-9 for an option
+
+    def format_help(self) -> str:
+        """Return the help, as wide as the terminal."""
+        self.formatter_class = argparse.HelpFormatter
+        return super().format_help()
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error and leave."""
+        wrong = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if wrong:
+            known = re.findall(r"[\w-]+", wrong.group(2))
+            message = f"no '{wrong.group(1)}'; {suggestion(wrong.group(1), known)}"
+        unknown = re.match(r"unrecognized arguments: (--[^\s=]+)", message)
+        hint = suggestion(unknown.group(1), sorted(_option_names(self))) if unknown else ""
+        if hint.startswith("did you mean"):
+            message = f"{message}; {hint}"
+        end = "" if message.endswith("?") else f"; see {self.prog} --help"
+        self.exit(BAD_INPUT, f"{self.prog}: {message}{end}\n")
+
+
+def _option_names(parser: argparse.ArgumentParser) -> set[str]:
+    """Return the names of the options of a parser and of its commands."""
+    names = {name for action in parser._actions for name in action.option_strings}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            names |= set().union(*map(_option_names, action.choices.values()))
+    return names
+
+
+class AddCommand(Protocol):
+    """Adds a command to the parser, with its options where the parser needs them."""
+
+    def __call__(
+        self,
+        name: str,
+        run: Callable[[argparse.Namespace], int],
+        summary: str,
+        add_options: Callable[[argparse.ArgumentParser], None],
+    ) -> None:
+        """Add it."""
+
+
+def model_options(added: argparse.ArgumentParser, several: bool = False) -> None:
+    """Add the model's name, ``--set`` and ``--json``."""
+    text = "a slug such as response/zhou2019_survey, or a path ending in .toml"
+    text += "; a family such as response selects all its models" if several else ""
+    added.add_argument("model", nargs="*" if several else None, metavar="MODEL", help=text)
+    added.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="override a parameter"
+    )
+    added.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_users(added: argparse.ArgumentParser) -> None:
+    """Add ``--users``, for which the quality of the answers is forecast."""
+    from mechdesign.core.forecast import USERS  # most commands forecast nothing
+
+    added.add_argument(
+        "--users",
+        type=int,
+        metavar="N",
+        help=f"print the expected standard error with N users (default: the model's, else {USERS})",
+    )
+
+
+def shuffled_options(added: argparse.ArgumentParser) -> None:
+    """Add that the reports will be shuffled, and what they then have to keep."""
+    added.add_argument(
+        "--shuffled",
+        type=int,
+        metavar="N",
+        help="epsilon is that of the reports of at least N users after a trusted shuffler",
+    )
+    added.add_argument("--delta", type=number_text, metavar="D", help="delta of the shuffled reports")
+    added.add_argument(
+        "--honest", type=float, metavar="PART", help="the fraction of the N users who are honest (default 1)"
+    )
+
+
+def shuffled_of(options: argparse.Namespace) -> dict[str, Any] | None:
+    """Return users, delta and honest of the shuffled reports as they were given; None without --shuffled."""
+    if options.shuffled is None:
+        for name in ("delta", "honest"):
+            if getattr(options, name) is not None:
+                raise ParameterError(
+                    f"--{name}", "is for shuffled reports", "add --shuffled N, the number of reports"
+                )
+        return None
+    if options.delta is None:
+        raise ParameterError(
+            "--shuffled", "needs --delta as well, that of the shuffled reports, such as 1e-6"
+        )
+    honest = 1.0 if options.honest is None else options.honest
+    return {"users": options.shuffled, "delta": options.delta, "honest": honest}
+
+
+def data_options(added: argparse.ArgumentParser) -> None:
+    """Add where the data come from: columns, ranges, missing values."""
+    added.add_argument("--column", action="append", help="column of the data, one per attribute (repeatable)")
+    added.add_argument(
+        "--range",
+        action="append",
+        nargs=2,
+        type=float,
+        metavar=("LOW", "HIGH"),
+        help="range of the values, known without inspecting them; once, or once per column",
+    )
+    missing_option(added)
+
+
+def missing_option(added: argparse.ArgumentParser) -> None:
+    """Add ``--missing``."""
+    added.add_argument(
+        "--missing",
+        choices=("refuse", "drop", "category"),
+        help="what to do with rows without a value; 'category' counts them as the category 'missing'",
+    )
+
+
+def result_options(added: argparse.ArgumentParser) -> None:
+    """Add where a result is written to, and that cross tables are grids."""
+    added.add_argument(
+        "-o", "--output", metavar="FILE", help="one row per estimate: .csv, .parquet, .xlsx or .json"
+    )
+    added.add_argument(
+        "--grid", action="store_true", help="cross tables as on paper: the last attribute across"
+    )
+
+
+def model_of(options: argparse.Namespace) -> Any:
+    """Return the model that was named, with its parameters overridden."""
+    from mechdesign.catalog import load_model
+
+    return load_model(options.model, overrides_of(options.set))
+
+
+def without_families(names: Sequence[str]) -> list[str]:
+    """Return the models that are named, each once; a family's name stands for all its shipped models."""
+    from mechdesign.catalog import models
+
+    shipped, found = models(), []
+    families = {slug.partition("/")[0] for slug in shipped}
+    for name in names:
+        if not {"/", "."} & set(name) and name not in families:
+            hint = suggestion(name, [*families, *shipped])
+            hint = hint if hint.startswith("did you mean") else suggestion(name, families)
+            raise UnknownNameError("model", f"no model or family '{name}'", hint)
+        found += [slug for slug in shipped if slug.startswith(f"{name}/")] or [name]
+    return list(dict.fromkeys(found))
+
+
+def number_text(text: str) -> float:
+    """Return the epsilon or delta that a text states, a decimal or a quotient; never more than that."""
+    from mechdesign.exact.decimals import EXAMPLES, is_numeral, stated  # with numpy
+
+    if not is_numeral(text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number; {EXAMPLES}")
+    try:
+        return stated(text)
+    except ParameterError as error:
+        raise argparse.ArgumentTypeError(error.what) from None
+
+
+def overrides_of(settings: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of ``--set name=value``; values are written as in a model file."""
+    return _pairs("--set", settings, "epsilon=2")
+
+
+def method_options(added: argparse.ArgumentParser) -> None:
+    """Add ``--method`` and ``--option``."""
+    added.add_argument("--method", help="the method's name; by default the first that applies")
+    added.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="option of the method (repeatable)",
+    )
+
+
+def options_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the method's options of ``--option name=value``; they need a method that is named."""
+    if options.option and options.method is None:
+        raise ParameterError(f"--option {options.option[0]}", "options are those of a method", "add --method")
+    return _pairs("--option", options.option, "first=0.25")
+
+
+def _pairs(flag: str, settings: Sequence[str], example: str) -> dict[str, Any]:
+    """Return names and values; a value that is not TOML is a string."""
+    result = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or not name.strip():
+            raise ParameterError(f"{flag} {setting}", f"expected NAME=VALUE, for instance {example}")
+        try:
+            parsed = parse_toml(f"value = {text}", written_float)
+            is_value = len(parsed) == 1 and date_in(parsed) is None
+            result[name.strip()] = parsed["value"] if is_value else text
+        except ValueError:
+            result[name.strip()] = text
+    return result
+
+
+def print_json(value: Any) -> None:
+    """Print values as JSON; infinity is the string ``"inf"``."""
+    from mechdesign.core.text import encode  # most commands print no JSON
+
+    print(json.dumps(encode(value), indent=1, allow_nan=False))
+
+
 MODULES = {
-    "demo": "demo",
+    "folders": "demo init export",
     "models": "list show solve compare check findings sweep tradeoff",
     "mechanisms": "choose build audit randomize estimate run",
-    "counting": "count merge",
+    "operations": "count merge",
     "accounts": "ledger",
-    "drafts": "init",
-    "exports": "export",
-    "pages": "report",
-    "sources": "sources",
-    "tables": "table",
+    "pages": "report sources table",
 }
 """The modules of the commands in the order of the help, each with the commands that it adds."""
 

@@ -5,20 +5,23 @@ from mechdesign.core.extensions import offered
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.export.clients import ExportSettings as ExportSettings
-    from mechdesign.export.exporting import KINDS as KINDS, export as export
-    from mechdesign.export.received import Receiver as Receiver
+    from mechdesign.export.exporting import (
+        KINDS as KINDS,
+        ExportCheck as ExportCheck,
+        compare_export as compare_export,
+        export as export,
+    )
+    from mechdesign.export.page import Receiver as Receiver
     from mechdesign.export.schemas import schema as schema
     from mechdesign.export.vectors import vectors as vectors
-    from mechdesign.export.verify import ExportCheck as ExportCheck, compare_export as compare_export
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
             "clients": "ExportSettings",
-            "exporting": "KINDS export",
-            "received": "Receiver",
+            "exporting": "ExportCheck KINDS compare_export export",
+            "page": "Receiver",
             "schemas": "schema",
             "vectors": "vectors",
-            "verify": "ExportCheck compare_export",
         },
     )

@@ -1,20 +1,120 @@
-"""A client as one file without dependencies: the tables of a mechanism in a template of its language."""
+"""A client as one file without dependencies: the tables of a mechanism in a template of its language.
+
+The address that a page sends reports to: one that its policy can name, without anything secret.
+
+A checksum of a client's tables that every language computes in a few lines: against damage only.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+import struct
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import ParameterError
-from mechdesign.export.address import require_address
-from mechdesign.export.checksum import checksum
 from mechdesign.export.vectors import self_check
+
+LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+PATH = r"/(?![/\\])[A-Za-z0-9._~:/@!$&()*+=%-]*(?:\?[A-Za-z0-9._~:/@!$&()*+=%?-]*)?"
+ABSOLUTE = re.compile(rf"(https?://{LABEL}(?:\.{LABEL})*(?::[0-9]{{1,5}})?)(?:{PATH})?")
+"""An address with its origin: letters that a policy takes for nothing else, and no name or password."""
+RELATIVE = re.compile(PATH)
+"""A path on the server that the page comes from."""
+MOST_PORT = 65535
+
+REMEDY = "give one such as https://example.org/reports, or /reports on the page's own server"
+
+
+def require_address(post: str) -> None:
+    """Raise ParameterError for what is not an address that a page may send reports to.
+
+    Examples
+    --------
+    >>> require_address("https://example.org/reports")
+    >>> require_address("//example.org")
+    Traceback (most recent call last):
+        ...
+    mechdesign.core.errors.ParameterError: post: '//example.org' is not an address; give one such as ...
+    """
+    if not post or RELATIVE.fullmatch(post):
+        return
+    if re.match(r"[a-z]+://[^/?#]*@", post):
+        raise ParameterError("post", "has a name or a password, which everyone could read", "omit it")
+    if "#" in post:
+        raise ParameterError("post", "has a fragment (#), which is never sent", "omit it")
+    if not post.isascii():
+        raise ParameterError(
+            "post", f"'{post}' has letters that are not ASCII", "write xn-- and %XX for them"
+        )
+    found = ABSOLUTE.fullmatch(post)
+    port = re.search(r":([0-9]+)$", found[1]) if found else None
+    if found is None or (port is not None and not 0 < int(port[1]) <= MOST_PORT):
+        raise ParameterError("post", f"'{post}' is not an address", REMEDY)
+
+
+def origin_of(post: str) -> str:
+    """Return what a policy names so that a page may connect to an address, and to nothing else.
+
+    Examples
+    --------
+    >>> origin_of("https://example.org:8443/reports?wave=2"), origin_of("/reports"), origin_of("")
+    ('https://example.org:8443', "'self'", "'none'")
+    """
+    if not post:
+        return "'none'"
+    found = ABSOLUTE.fullmatch(post)
+    return found[1] if found else "'self'"
+
+
+PRIME = (1 << 31) - 1
+BASE = 257
+BLOCK = 256
+
+
+def checksum(tables: Any) -> int:
+    """Return the sum of all bytes b of plain values, s -> (257 s + b) mod 2^31 - 1 from 0 on.
+
+    Objects are read in the order of their keys, which are not read themselves; numbers are doubles of 8
+    bytes, the lowest first; texts are UTF-8; true is a byte 1, false 0, and null 2.
+
+    Examples
+    --------
+    >>> checksum({"b": "a", "a": [True, None]}) == (1 * 257 + 2) * 257 + ord("a")
+    True
+    """
+    data = b"".join(_bytes(tables))
+    padded = data.rjust(-(-len(data) // BLOCK) * BLOCK, b"\0")
+    powers = np.array([pow(BASE, BLOCK - 1 - place, PRIME) for place in range(BLOCK)], dtype=np.int64)
+    blocks = np.frombuffer(padded, dtype=np.uint8).reshape(-1, BLOCK).astype(np.int64) @ powers
+    result, step = 0, pow(BASE, BLOCK, PRIME)
+    for block in blocks.tolist():
+        result = (result * step + block) % PRIME
+    return result
+
+
+def _bytes(value: Any) -> Iterator[bytes]:
+    if isinstance(value, dict):
+        for key in sorted(value):
+            yield from _bytes(value[key])
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _bytes(each)
+    elif isinstance(value, str):
+        yield value.encode()
+    elif value is None or isinstance(value, bool):
+        yield b"\2" if value is None else bytes([value])
+    else:
+        yield struct.pack("<d", value)
+
 
 FORMAT = "mechdesign-client"
 VERSION = 1

@@ -33,8 +33,7 @@ from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.values import changed
 from mechdesign.exact.exponential import float_down, float_up
 from mechdesign.families.shuffle.amplification_bounds import profile
-from mechdesign.ledger.account import LARGEST, PROMISES, Collected, guarantee_of, promised_pair
-from mechdesign.ledger.losses import losses_to
+from mechdesign.ledger.account import LARGEST, PROMISES, Collected, guarantee_of, losses_to, promised_pair
 
 DIGITS = 40
 """Significant digits of divergences and budgets; the last one is rounded up, or down."""

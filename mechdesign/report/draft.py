@@ -1,19 +1,356 @@
-"""Write a commented model of a survey from the header of a file, a public codebook, and types or values."""
+"""Write a commented model of a survey from the header of a file, a public codebook, and types or values.
+
+Questions drafted from a file's columns: by their types alone, or with a look at users' values.
+
+Read a public codebook: what each question may be answered with, known without a look at anybody's answers.
+
+A codebook is a TOML file with tables ``[[questions]]``, as a model has them under ``[parameters]``, or a CSV
+file. The CSV file has a column ``name`` and any of the keys of a question: ``kind``, ``low`` and ``high``,
+``bins``, ``spread``, ``skip``, ``importance``, ``error``, ``labels`` (separated by ``|``), and
+``description``, which becomes a comment. Where it has ``label`` instead, it has a line for each label.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from mechdesign.collect.collecting import require_commas, require_data
-from mechdesign.core.errors import DataError, printable
+from mechdesign.core.documents import date_in, parse_toml
+from mechdesign.core.errors import (
+    DataError,
+    MechDesignError,
+    MissingPackageError,
+    UnknownNameError,
+    printable,
+    suggestion,
+    unread,
+)
+from mechdesign.core.tables import Coded, Values
+from mechdesign.core.text import counted
+from mechdesign.data.intake import MISSING_CATEGORY
 from mechdesign.data.missing import MissingRule
 from mechdesign.data.reader import open_table
-from mechdesign.report.codebook import DESCRIPTION, read_codebook
-from mechdesign.report.drafted import DraftQuestion, of_types, of_values
+from mechdesign.data.reading import FileTable, pyarrow_module
+from mechdesign.data.suffixes import PARQUET
+from mechdesign.exact.numbers import number_of_text
+from mechdesign.families.survey.question_checks import NO_ANSWER
+from mechdesign.families.survey.questions import Question
+from mechdesign.work.files import read_text
+
+MOST_LABELS = 64
+"""A column with more different texts is left out: names, addresses, numbers of people."""
+
+FEW_NUMBERS = 12
+"""A column with at most this many different numbers is taken for ordered categories."""
+
+RARE = 10
+"""A label that fewer rows have can point to a person."""
+
+FIRST = 1000
+"""Rows that tell whether a file states a column as numbers with a point."""
+
+PLACEHOLDER = ["first answer", "second answer"]
+PLACEHOLDER_RANGE = [0.0, 100.0]
+
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class DraftQuestion:
+    """A question of a draft.
+
+    Attributes
+    ----------
+    name : str
+    table : mapping or None
+        As a model states it; None where the column is left out.
+    source : {"codebook", "type", "values"}
+        Where it comes from.
+    remarks : tuple of str
+        Comments.
+    """
+
+    name: str
+    table: Table | None
+    source: str
+    remarks: tuple[str, ...] = ()
+
+
+def of_types(table: FileTable, columns: Sequence[str]) -> list[DraftQuestion]:
+    """Return questions to be completed, from names and types alone: no row of the file is read."""
+    types = _types(table)
+    return [_of_type(name, types.get(name, "")) for name in columns]
+
+
+def _types(table: FileTable) -> dict[str, str]:
+    """Return the types of the columns as a Parquet file states them; a CSV file states none."""
+    if table.path.suffix.lower() not in PARQUET:
+        return {}
+    try:
+        schema = pyarrow_module("parquet", table.name).read_schema(table.path)
+    except MissingPackageError:
+        return {}
+    return {item.name: str(item.type) for item in schema}
+
+
+def _of_type(name: str, kind: str) -> DraftQuestion:
+    if kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal")):
+        remark = f"a column of numbers ({kind}): REPLACE the range by one that is known without the data"
+        return DraftQuestion(name, {"name": name, "range": PLACEHOLDER_RANGE}, "type", (remark,))
+    if kind == "bool":
+        return DraftQuestion(name, {"name": name, "labels": ["False", "True"]}, "type")
+    remarks = ("REPLACE the labels by all possible answers; of a number write range = [low, high] instead",)
+    return DraftQuestion(name, {"name": name, "labels": PLACEHOLDER}, "type", remarks)
+
+
+@dataclass
+class _Seen:
+    """The contents of a column: its values while they are few, and the range while all are numbers."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    missing: int = 0
+    many: bool = False
+    rows: int = 0
+    distinct: int = 0
+    whole: bool = True
+    floating: bool = False
+    numeric: bool = True
+    low: float = math.inf
+    high: float = -math.inf
+
+    def add(self, values: Values) -> None:
+        """Look at a block, in which missing values have their word."""
+        found = values.values[values.codes] if isinstance(values, Coded) else np.asarray(values)
+        self.floating = self.floating or any(isinstance(item, float) for item in found[:FIRST].tolist())
+        array = found.astype(str)
+        there = array != MISSING_CATEGORY
+        self.missing += int((~there).sum())
+        distinct, counts = np.unique(array[there], return_counts=True)
+        self.rows, self.distinct = self.rows + int(there.sum()), self.distinct + len(distinct)
+        for text, count in zip(distinct.tolist(), counts.tolist(), strict=True):
+            number = number_of_text(text)
+            self.numeric = self.numeric and number is not None
+            self.whole = self.whole and (number is None or number.is_integer())
+            if number is not None:
+                self.low, self.high = min(self.low, number), max(self.high, number)
+            if text in self.counts or len(self.counts) <= MOST_LABELS:
+                self.counts[text] = self.counts.get(text, 0) + count
+            else:
+                self.many = True
+
+    @property
+    def is_of_persons(self) -> bool:
+        """Whether each row of a block has another text or whole number, as numbers of people have."""
+        return self.many and self.distinct == self.rows and self.whole
+
+
+def of_values(table: FileTable, columns: Sequence[str]) -> list[DraftQuestion]:
+    """Return questions with labels and ranges read from users' values, which tells something of them.
+
+    The table was opened with the rule ``category`` for missing values.
+    """
+    if not columns:
+        return []
+    seen = {name: _Seen() for name in columns}
+    for block in table.blocks(list(columns)):
+        for name in columns:
+            seen[name].add(block[name])
+    return [_of_seen(name, seen[name]) for name in columns]
+
+
+def _of_seen(name: str, seen: _Seen) -> DraftQuestion:
+    if len(seen.counts) < 2:
+        return DraftQuestion(name, None, "values", ("fewer than two different values: nothing to ask",))
+    if seen.is_of_persons:
+        return DraftQuestion(name, None, "values", ("another value in every row: it identifies people",))
+    if seen.numeric and (seen.floating or len(seen.counts) > FEW_NUMBERS):
+        return DraftQuestion(name, _number(name, seen), "values", _number_remarks(seen))
+    if len(seen.counts) > MOST_LABELS or seen.many:
+        remark = f"more than {MOST_LABELS} different texts: no question; list the answers yourself to ask it"
+        return DraftQuestion(name, None, "values", (remark,))
+    labels = [text for text in sorted(seen.counts, key=_order) if text != NO_ANSWER]
+    found: dict[str, Any] = {"name": name, "labels": labels}
+    if seen.numeric and len(labels) > 2:
+        found["kind"] = "ordered"
+    if seen.missing or NO_ANSWER in seen.counts:
+        found["skip"] = True
+    remarks = (
+        ['kind = "ordered" if the answers have an order'] if not seen.numeric and len(labels) > 2 else []
+    )
+    if min(seen.counts.values()) < RARE:
+        remarks.append(f"a label of fewer than {RARE} rows can point to a person: merge labels")
+    return DraftQuestion(name, found, "values", tuple(remarks))
+
+
+def _order(text: str) -> tuple[float, str]:
+    found = number_of_text(text)
+    return (math.inf if found is None else float(found), text)
+
+
+def _number(name: str, seen: _Seen) -> dict[str, Any]:
+    low, high = outward(seen.low, seen.high)
+    result: dict[str, Any] = {"name": name, "range": [low, high]}
+    if seen.missing:  # a mean has no category for those who skip
+        result |= {"bins": np.linspace(low, high, 5).tolist(), "skip": True}
+    return result
+
+
+def _number_remarks(seen: _Seen) -> tuple[str, ...]:
+    if seen.missing:
+        return ("some skip it, so it is asked in bins: a mean has no category for them",)
+    return ("its mean is asked; bins = [...] asks for a histogram and quantiles",)
+
+
+def outward(low: float, high: float) -> tuple[float, float]:
+    """Return a range of round numbers around a range, which does not give away the ends.
+
+    Examples
+    --------
+    >>> outward(17, 90), outward(0.03, 0.97), outward(-5, 1234)
+    ((10.0, 90.0), (0.0, 1.0), (-1000.0, 2000.0))
+    """
+    width = high - low
+    digits = math.floor(math.log10(width))
+    step = 10.0**digits
+    ends = (math.floor(low / step), math.ceil(high / step))
+    first, second = (float(f"{end * step:.12g}") for end in ends)
+    return first, second
+
+
+LARGEST_CODEBOOK = 1 << 24
+SEPARATOR = "|"
+NUMBERS = ("low", "high", "spread", "importance", "error")
+KEYS = ("name", "kind", "labels", "label", "bins", "skip", "description", *NUMBERS)
+OF_MODELS = ("importance", "error")
+DESCRIPTION = "description"
+YES, NO = ("true", "yes", "1"), ("", "false", "no", "0")
+
+Entry = dict[str, Any]
+
+
+def read_codebook(path: str | os.PathLike[str]) -> dict[str, Entry]:
+    r"""Return the questions of a codebook by name, each as a model states it, checked.
+
+    Raises
+    ------
+    DataError
+        When the file cannot be read or has an invalid question; the message names file and question.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "codes.csv"
+    >>> _ = place.write_text("name,labels,low,high\nsmokes,no|yes,,\nage,,18,90\n")
+    >>> read_codebook(place)["age"]
+    {'name': 'age', 'range': [18.0, 90.0]}
+    """
+    where = os.fspath(path)
+    try:
+        text = read_text(path, LARGEST_CODEBOOK, DataError)
+        stated = _of_toml(text) if where.endswith(".toml") else _of_csv(text)
+    except OSError as error:
+        raise DataError(where, unread(error), "check the path") from None
+    except (ValueError, csv.Error) as error:
+        if isinstance(error, MechDesignError):
+            raise error.within(where) from None
+        raise DataError(where, f"is not a codebook ({error})", "give CSV or TOML in UTF-8") from None
+    except MechDesignError as error:
+        raise error.within(where) from None
+    result: dict[str, Entry] = {}
+    for item in stated:
+        try:
+            question = Question.from_json(item, (*OF_MODELS, DESCRIPTION))
+        except MechDesignError as error:
+            raise error.within(where) from None
+        if question.name in result:
+            raise DataError(where, f"question '{question.name}' appears twice", "name it once")
+        result[question.name] = dict(item)
+    if not result:
+        raise DataError(where, "has no questions", "give a line, or a table [[questions]], for each")
+    return result
+
+
+def _of_toml(text: str) -> list[Entry]:
+    document = parse_toml(text)
+    if (date := date_in(document)) is not None:
+        raise DataError(date[0], f"{date[1]} is a date or a time", "put it in quotes")
+    parameters = document.get("parameters")
+    result = document.get("questions", parameters.get("questions") if isinstance(parameters, dict) else None)
+    if not isinstance(result, list) or not all(isinstance(item, dict) for item in result):
+        raise DataError("questions", "are missing", "write a table [[questions]] for each")
+    return result
+
+
+def _of_csv(text: str) -> list[Entry]:
+    rows = list(csv.reader(text.removeprefix("\ufeff").splitlines(), strict=True))
+    header = [name.strip() for name in rows[0]] if rows else []
+    for name in header:
+        if name not in KEYS:
+            raise UnknownNameError("codebook", f"no column '{name}'", suggestion(name, KEYS))
+    if "name" not in header:
+        raise DataError("codebook", "has no column 'name'", "name the questions as the data do")
+    found: dict[str, Entry] = {}
+    for number, row in enumerate(rows[1:], start=2):
+        if not any(row):
+            continue
+        if len(row) != len(header):
+            raise DataError(
+                f"line {number}", f"{counted(len(row), 'field')}, the header has {len(header)}", "correct it"
+            )
+        given = {key: cell.strip() for key, cell in zip(header, row, strict=True) if cell.strip()}
+        item = _question(given, f"line {number}")
+        before = found.get(given.get("name", ""))
+        if before is not None and "label" in given:
+            before["labels"] = [*before.get("labels", []), given["label"]]
+            continue
+        if before is not None:
+            raise DataError(f"line {number}", f"question '{given['name']}' appears twice", "name it once")
+        found[given.get("name", f"line {number}")] = item
+    return list(found.values())
+
+
+def _question(value: Mapping[str, str], where: str) -> Entry:
+    """Return the table of a line of a codebook."""
+    result: Entry = {key: value[key] for key in ("name", "kind", DESCRIPTION) if key in value}
+    if "labels" in value:
+        result["labels"] = [label.strip() for label in value["labels"].split(SEPARATOR)]
+    if "label" in value:
+        result["labels"] = [value["label"]]
+    ends = [_entry_number(value, key, where) for key in ("low", "high")]
+    if ends != [None, None]:
+        if None in ends:
+            raise DataError(where, "has one end of a range", "give low and high")
+        result["range"] = ends
+    if "bins" in value:
+        edges = value["bins"].split(SEPARATOR)
+        result["bins"] = [_entry_number({"bins": edge}, "bins", where) for edge in edges]
+    for key in ("spread", *OF_MODELS):
+        if key in value:
+            result[key] = _entry_number(value, key, where)
+    if "skip" in value:
+        word = value["skip"].casefold()
+        if word not in (*YES, *NO):
+            raise DataError(where, f"skip: expected true or false, got '{value['skip']}'")
+        result["skip"] = word in YES
+    return result
+
+
+def _entry_number(value: Mapping[str, str], key: str, where: str) -> float | None:
+    if key not in value:
+        return None
+    found = number_of_text(value[key])
+    if found is None:
+        raise DataError(where, f"{key}: expected a number, got '{value[key]}'")
+    return float(found)
+
 
 LOOKING = (
     "PRIVACY: the users' answers were read for {}. The labels and ranges",
@@ -77,7 +414,7 @@ class Draft:
             *self._examples(),
         ]
         for item in self.questions:
-            lines += ["", *_question(item)]
+            lines += ["", *_question_lines(item)]
         return "\n".join(lines) + "\n"
 
     def _examples(self) -> list[str]:
@@ -94,7 +431,7 @@ class Draft:
         return lines
 
 
-def _question(item: DraftQuestion) -> list[str]:
+def _question_lines(item: DraftQuestion) -> list[str]:
     remarks = [f"# {remark}" for remark in item.remarks]
     if item.table is None:
         return [f"# {_toml(item.name)} is omitted", *remarks]

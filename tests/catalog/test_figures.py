@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from mechdesign.catalog import SweepRow, curves, load_model, model_figures, run_sweep, sweep_points
-from mechdesign.catalog.axis import axis_of
 from mechdesign.catalog.curves import COUNTED
-from mechdesign.catalog.figure_table import METHOD
+from mechdesign.catalog.figure_table import METHOD, axis_of
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError, UnknownNameError
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve

@@ -28,7 +28,7 @@ from mechdesign.families.mean import AttributeSampling, DiscretePiecewise, Duchi
 from mechdesign.families.survey import Question, Survey
 from mechdesign.ledger import ledger as ledgers
 from mechdesign.ledger.account import total
-from mechdesign.ledger.collections import collected_of
+from mechdesign.ledger.ledger import collected_of
 
 ASKED = [Question("a", labels=("x", "y", "z")), Question("n", "number", low=0, high=1)]
 ROWS = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])

@@ -11,7 +11,7 @@ import pytest
 
 from mechdesign.catalog import load_model
 from mechdesign.cli import main
-from mechdesign.report import drafted
+from mechdesign.report import draft as drafted
 
 CODES = """name,kind,labels,low,high,bins,skip,error,description
 age,,,18,90,18|40|65|90,,0.02,"age, in years"

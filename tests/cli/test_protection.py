@@ -16,7 +16,7 @@ from mechdesign.collect.kary import KaryChannel
 from mechdesign.export import export
 from mechdesign.export.disclosure import collected_levels, percent_sure
 from mechdesign.families.location import PlanarLaplace
-from mechdesign.report.page.words import privacy_in_words
+from mechdesign.report.page.mechanism import privacy_in_words
 from tests.support.clients import CLIENTS, MESSAGES
 
 PAGES = ["kary-response", "kary kept", "finite 3 to 9", "unary 64", "grid-mean", "attribute-sampling"]

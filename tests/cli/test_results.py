@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from mechdesign.catalog import load_model, model_figures, sweep
-from mechdesign.catalog.plotted import plotted_quantities
+from mechdesign.catalog.figures import plotted_quantities
 from mechdesign.catalog.sweeping import sweep_points
 from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
 from mechdesign.families.marginals import MarginalRelease
-from mechdesign.report.results import write_results
+from mechdesign.report.tables import write_results
 
 HEADER = ["question", "category", "estimate", "standard_error", "low", "high"]
 

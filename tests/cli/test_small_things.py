@@ -12,7 +12,7 @@ from mechdesign.cli.parser import parser
 from mechdesign.collect.collecting import Settings
 from mechdesign.families.mean import Duchi
 from mechdesign.papers.shown.model import MOST_CLAIMS
-from mechdesign.report import repeats
+from mechdesign.report import randomizing as repeats
 
 
 def error_of(capsys, *arguments: str) -> str:

@@ -14,8 +14,14 @@ from mechdesign.core.errors import DataError
 from mechdesign.data.copies import Copies
 from mechdesign.data.reader import open_table
 from mechdesign.families.shuffle import Protocol
-from mechdesign.report.count_file import count_file_of, load_counts, merged
-from mechdesign.report.counting import count_one, counting_operation, server_of
+from mechdesign.report.counting import (
+    count_file_of,
+    count_one,
+    counting_operation,
+    load_counts,
+    merged,
+    server_of,
+)
 from tests.contract.test_every_mechanism import COUNTED, made, shown
 from tests.kernel.test_frames import columns_of
 from tests.support.whole_tables import write_columns

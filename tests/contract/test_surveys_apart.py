@@ -14,10 +14,8 @@ from mechdesign.data.reader import open_table
 from mechdesign.export import Receiver, export
 from mechdesign.export.clients import sheet
 from mechdesign.families.shuffle import Protocol
-from mechdesign.ledger.collections import collected_of
-from mechdesign.ledger.ledger import entry_of
-from mechdesign.report.count_file import count_file_of, load_counts, merged
-from mechdesign.report.counting import counting_operation
+from mechdesign.ledger.ledger import collected_of, entry_of
+from mechdesign.report.counting import count_file_of, counting_operation, load_counts, merged
 from tests.contract.test_every_mechanism import COUNTED, made, server_of
 from tests.kernel.test_frames import columns_of
 from tests.support.whole_tables import write_columns

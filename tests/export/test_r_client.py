@@ -12,7 +12,7 @@ from scipy import stats
 
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export
-from mechdesign.export.rlang import literal
+from mechdesign.export.exporting import literal
 from tests.support.clients import CLIENTS, NAMES, known, stem
 
 RSCRIPT = shutil.which("Rscript")

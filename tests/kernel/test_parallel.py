@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from mechdesign.catalog import load_model, runs
+from mechdesign.catalog import load_model, sweeping as runs
 from mechdesign.core.errors import ParameterError
 from mechdesign.papers.claims import check_models
 from mechdesign.papers.shown.page import model_results

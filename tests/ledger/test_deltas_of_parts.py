@@ -22,7 +22,7 @@ from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.families.survey.parts import NumberPart, TablePart
 from mechdesign.families.survey.questions import Question, Questions
 from mechdesign.families.survey.survey import Survey
-from mechdesign.ledger.collections import account, collected_of
+from mechdesign.ledger.ledger import account, collected_of
 
 DELTA = 0.25
 ASKED = Questions([Question("a", labels=("x", "y")), Question("n", "number", low=0, high=1)])

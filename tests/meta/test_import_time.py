@@ -103,7 +103,7 @@ def test_a_list_imports_neither_numpy_nor_what_makes_classes():
 
 def test_build_imports_neither_what_draws_nor_what_only_other_commands_need(tmp_path):
     """Nothing of this is needed for a closed form, and importing it takes longer than solving."""
-    unused = ("mechdesign.show.figure", "mechdesign.show.marks", "mechdesign.report.results", "shutil")
+    unused = ("mechdesign.show.figure", "mechdesign.show.marks", "mechdesign.report.tables", "shutil")
     unused += ("mechdesign.solvers.linear", "statistics", "secrets", "scipy")
     unused += ("mechdesign.collect.estimate", "mechdesign.export.clients")
     arguments = ["build", "response/zhou2019_survey", "-o", str(tmp_path / "survey.json")]
@@ -124,9 +124,16 @@ def test_files_are_read_without_what_only_other_commands_need(tmp_path, suffix):
         saved
     )
     write_blocks(data, [{"answer": answers}])
-    unused = ("pyarrow.compute", "pyarrow.dataset", "scipy", "tomllib", "tempfile", "mechdesign.report.fleet")
+    unused = (
+        "pyarrow.compute",
+        "pyarrow.dataset",
+        "scipy",
+        "tomllib",
+        "tempfile",
+        "mechdesign.report.randomizing",
+    )
     unused += ("mechdesign.work.cluster", "mechdesign.work.parallel", "mechdesign.show.figure", *HEAVY[:4])
-    unused += ("mechdesign.collect.repair", "mechdesign.data.reading_json", "mechdesign.report.results")
+    unused += ("mechdesign.collect.repair", "mechdesign.data.reading_json", "mechdesign.report.tables")
     other = {"csv": "parquet", "parquet": "csv"}[suffix]
     shown = SHOWN.replace(repr(HEAVY), repr((*unused, f"mechdesign.report.reading_{other}")))
     for arguments in (["randomize", saved, data, "-o", reports], ["estimate", saved, reports]):

@@ -15,12 +15,16 @@ from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
 from mechdesign.data.folders import whole_folder
 from mechdesign.report.demo import folder as folders
-from mechdesign.report.demo.data import FOLDER, data_file, write_all
-from mechdesign.report.demo.folder import finish
-from mechdesign.report.demo.page import commands, demo_page
-from mechdesign.report.demo.running import demonstrate
-from mechdesign.report.demo.table import DEMONSTRATIONS
-from mechdesign.report.demo.text import demo_json, demo_text, failure_lines, solved_row
+from mechdesign.report.demo.folder import (
+    commands,
+    demo_json,
+    demo_page,
+    demo_text,
+    failure_lines,
+    finish,
+    solved_row,
+)
+from mechdesign.report.demo.running import DEMONSTRATIONS, FOLDER, data_file, demonstrate, write_all
 
 NAMES = ["response", "mean", "contract", "auction", "spectrum", "marginal views"]
 MOST_SECONDS, MOST_LINES = 20.0, 40

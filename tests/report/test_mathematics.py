@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from mechdesign.catalog import load_model, models
-from mechdesign.report.page.mathematics import PIECE, marked_up, mathml
+from mechdesign.report.page.render import PIECE, marked_up, mathml
 from tests.support.failures import assert_each
 
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(1)>"

@@ -26,8 +26,8 @@ from mechdesign.core.values import changed
 from mechdesign.families.mean import Duchi, Laplace
 from mechdesign.papers.shown.page import best_run, model_result, models_page
 from mechdesign.report.page import mechanism_page
-from mechdesign.report.page.mathematics import marked_up
-from mechdesign.report.page.words import forecast_users, limits_in_words, privacy_in_words, wanted_errors
+from mechdesign.report.page.mechanism import forecast_users, limits_in_words, privacy_in_words, wanted_errors
+from mechdesign.report.page.render import marked_up
 from mechdesign.work.cache import Cache
 from tests.meta.test_shown import MECHANISMS
 from tests.support.checks import folder_of_run, solved_once

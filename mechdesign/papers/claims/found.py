@@ -8,8 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
-from mechdesign.catalog.model import Model
-from mechdesign.catalog.quantity import quantity_of
+from mechdesign.catalog.model import Model, quantity_of
 from mechdesign.core.compare import Comparison
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 from mechdesign.core.parameters import replace_parameters

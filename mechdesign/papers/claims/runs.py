@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from mechdesign.catalog.load import load_model
 from mechdesign.catalog.model import Model
-from mechdesign.catalog.runs import run_kept
+from mechdesign.catalog.sweeping import run_kept
 from mechdesign.papers.claims.check import ModelCheck, check_model
 from mechdesign.work.cache import key_of
 from mechdesign.work.parallel import Task, Watcher

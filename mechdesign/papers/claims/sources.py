@@ -15,8 +15,7 @@ from functools import cache
 from typing import Any
 
 from mechdesign.catalog.load import load_model
-from mechdesign.catalog.shipped import SOURCES, models_folder
-from mechdesign.catalog.toml import read_toml
+from mechdesign.catalog.shipped import SOURCES, models_folder, read_toml
 from mechdesign.core.errors import ModelFileError, UnknownNameError, suggestion
 from mechdesign.papers.claims.claim import UNDECIDED, Claim
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.axis import Axis
 from mechdesign.catalog.curves import own_value
-from mechdesign.catalog.figure_table import FigureTable
+from mechdesign.catalog.figure_table import Axis, FigureTable
 from mechdesign.catalog.model import Model
 from mechdesign.papers.claims.claim import UNDECIDED, VERDICT_WORDS, Claim, kind_of
 from mechdesign.show.marks import Points

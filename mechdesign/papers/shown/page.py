@@ -9,9 +9,8 @@ from typing import Any
 
 from mechdesign.catalog.figures import model_figures
 from mechdesign.catalog.model import Model
-from mechdesign.catalog.runs import run_kept
 from mechdesign.catalog.shipped import models
-from mechdesign.catalog.sweeping import run_sweep
+from mechdesign.catalog.sweeping import run_kept, run_sweep
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.compare import Comparison
 from mechdesign.core.errors import printable
@@ -22,8 +21,7 @@ from mechdesign.papers.claims.check import ClaimResult, ModelCheck, check_model
 from mechdesign.papers.claims.claim import NOT_EVALUATED, UNDECIDED
 from mechdesign.papers.claims.runs import is_settled
 from mechdesign.papers.shown.model import source_text
-from mechdesign.report.page.mathematics import marked_up
-from mechdesign.report.page.render import markup, rendered
+from mechdesign.report.page.render import marked_up, markup, rendered
 from mechdesign.report.tables import cell_text
 from mechdesign.show.draw import svg
 from mechdesign.show.figure import Figure, design_figures

@@ -1,21 +1,191 @@
-"""The folder of the demonstration: mechanism files, tables, pictures, one page, and what was found."""
+"""The folder of the demonstration: mechanism files, tables, pictures, one page, and what was found.
+
+The page of the demonstration: both tables, then each problem with its pictures and its commands.
+
+What the demonstration prints and keeps: two tables, and the same as plain values.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
-from mechdesign.core.text import counted
-from mechdesign.report.demo.page import demo_page
-from mechdesign.report.demo.running import Demonstrated
-from mechdesign.report.demo.text import demo_json
-from mechdesign.report.page.render import require_packages
-from mechdesign.show.draw import save
+from mechdesign.catalog.load import load_model
+from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, printable
+from mechdesign.core.solution import Solution
+from mechdesign.core.text import counted, encode, table
+from mechdesign.exact.texts import decimals_of
+from mechdesign.report.demo.running import Answered, Demonstrated, DemoStep, data_file
+from mechdesign.report.page.render import marked_up, markup, rendered, require_packages
+from mechdesign.show.draw import save, svg
 from mechdesign.work.files import read_text, require_name
+
+SOLVED = ("problem", "model", "analytic", "numeric", "bound", "agreement")
+ESTIMATED = ("mechanism", "estimate of", "truth", "estimate", "std error")
+
+
+def demo_text(results: Sequence[Demonstrated]) -> str:
+    """Return the table of the problems, the table of the estimates, and a line for each other operation."""
+    lines = ["Six design problems, each solved analytically and numerically, with a proven bound:", ""]
+    lines += [table(SOLVED, [solved_row(result) for result in results]), *failure_lines(results), ""]
+    lines += ["Each optimum as a mechanism, run on the synthetic data that ship with the package:", ""]
+    rows = [[result.file, *answer_row(answer)] for result in results for answer in result.answers]
+    lines += [table(ESTIMATED, rows), *(text for result in results for text in operations_of(result))]
+    return "\n".join(lines)
+
+
+def solved_row(result: Demonstrated) -> list[str]:
+    """Return the row of a problem: the values of both kinds of methods, the bound, whether they agree."""
+    found = [run for run in result.comparison.judged if run.claims_optimality]
+    agreement = f"{result.comparison.agreement} ({counted(len(found), 'method')})"
+    values = ["failed" if run is None else f"{run.value:.8g}" for run in (result.analytic, result.numeric)]
+    demonstration = result.demonstration
+    return [demonstration.name, demonstration.model, *values, f"{result.bound:.8g}", agreement]
+
+
+def failure_lines(results: Sequence[Demonstrated]) -> list[str]:
+    """Return a line for each method that failed, and for each kind of method without an optimum."""
+    return [f"FAILED: {result.demonstration.name}: {text}" for result in results for text in result.failures]
+
+
+def answer_row(answer: Answered) -> list[str]:
+    """Return question, truth, estimate and standard error, to two digits of the standard error.
+
+    Examples
+    --------
+    >>> from mechdesign.report.demo.running import DemoQuestion
+    >>> answer_row(Answered(DemoQuestion("mean age", ("age",)), 46.62, 45.0932, 0.9991))
+    ['mean age', '46.62', '45.09', '1.00']
+    """
+    digits = max(0, decimals_of(answer.standard_error) or 0)
+    numbers = (answer.truth, answer.estimate, answer.standard_error)
+    return [answer.question.text, *(f"{number:.{digits}f}" for number in numbers)]
+
+
+def operations_of(result: Demonstrated) -> list[str]:
+    """Return a line for each operation of a mechanism that estimates nothing: what it read and wrote."""
+    if result.answers:
+        return []
+    return [
+        f"{result.file}: {step.operation}: {counted(step.rows_read, 'row')} of {step.source} -> {step.file} "
+        f"({counted(step.rows, 'row')})"
+        for step in result.written
+    ]
+
+
+def demo_json(results: Sequence[Demonstrated]) -> list[dict[str, Any]]:
+    """Return the demonstration as plain values, one object a problem."""
+    return [_plain(result) for result in results]
+
+
+def _plain_run(run: Solution | None) -> dict[str, Any] | None:
+    return None if run is None else {"method": run.method, "value": run.value}
+
+
+def _plain(result: Demonstrated) -> dict[str, Any]:
+    plain = {
+        "problem": result.demonstration.name,
+        "model": result.demonstration.model,
+        "analytic": _plain_run(result.analytic),
+        "numeric": _plain_run(result.numeric),
+        "bound": result.bound,
+        "agree": result.comparison.agree,
+        "failures": list(result.failures),
+        "mechanism": result.file,
+        "tables": [step.file for step in result.written],
+        "estimates": [
+            {
+                "question": answer.question.text,
+                "truth": answer.truth,
+                "estimate": answer.estimate,
+                "standard_error": answer.standard_error,
+            }
+            for answer in result.answers
+        ],
+    }
+    found: dict[str, Any] = encode(plain)
+    return found
+
+
+def demo_page(results: Sequence[Demonstrated], folder: str, version: str) -> str:
+    """Return the page as HTML text.
+
+    Parameters
+    ----------
+    results : sequence of Demonstrated
+    folder : str
+        What the folder is called in the commands.
+    version : str
+        Of the toolkit.
+
+    Raises
+    ------
+    MissingPackageError
+        Without jinja2, latex2mathml or matplotlib; ``mechdesign[report]`` has all of them.
+    """
+    return rendered(
+        "demo.html",
+        version=version,
+        solved_header=SOLVED,
+        solved=[solved_row(result) for result in results],
+        failures=failure_lines(results),
+        estimated_header=ESTIMATED,
+        estimated=[[result.file, *answer_row(answer)] for result in results for answer in result.answers],
+        operations=[text for result in results for text in operations_of(result)],
+        entries=[_entry(result, folder) for result in results],
+    )
+
+
+def _entry(result: Demonstrated, folder: str) -> dict[str, Any]:
+    model, mechanism = load_model(result.demonstration.model), result.mechanism
+    return {
+        "name": result.demonstration.name,
+        "title": result.title,
+        "summary": model.problem.summary,
+        "statement": markup(marked_up(model.statement.strip())),
+        "mechanism": "none" if mechanism is None else printable(repr(mechanism)),
+        "methods": ", ".join(run.method for run in result.comparison.judged if run.claims_optimality),
+        "certificates": [
+            str(item).partition("; ")[0] for item in (() if mechanism is None else mechanism.certificates())
+        ],
+        "commands": commands(result, folder),
+        "figures": [
+            {"picture": markup(svg(figure)), "title": figure.title, "caption": figure.caption}
+            for figure in result.figures
+        ],
+    }
+
+
+def commands(result: Demonstrated, folder: str) -> list[str]:
+    """Return the commands that do the same again, as a shell takes them."""
+    mechanism = f"{folder}/{result.file}"
+    found = [["solve", result.demonstration.model]]
+    if result.mechanism is not None:
+        found.append(["audit", mechanism])
+    files = {step.operation: step.file for step in result.written}
+    for step in result.demonstration.steps if result.mechanism is not None else ():
+        source = f"{folder}/{files[step.table]}" if step.table in files else str(data_file(step.table))
+        start = [step.operation] if step.operation in ("randomize", "estimate") else ["run"]
+        named = [mechanism] if start != ["run"] else [mechanism, step.operation]
+        output = ["-o", f"again_{files[step.operation]}"] if step.operation in files else []
+        found.append([*start, *named, source, *_flags(step), *output])
+    return [printable(shlex.join(["mechdesign", *words])) for words in found]
+
+
+def _flags(step: DemoStep) -> list[str]:
+    words = []
+    for name, value in step.options.items():
+        for item in value if isinstance(value, list) else [value]:
+            words += [
+                f"--{name}",
+                *([] if item is True else [f"again_{item}" if name == "state" else str(item)]),
+            ]
+    return words
+
 
 FORMAT = "mechdesign-demo"
 SUMMARY, PAGE = "demo.json", "index.html"

@@ -1,17 +1,28 @@
-"""Run a demonstration: every method on its model, then the mechanism of the optimum on shipped data."""
+"""Run a demonstration: every method on its model, then the mechanism of the optimum on shipped data.
+
+The data of the demonstration: made up by the generator below, and shipped as CSV files next to it.
+
+Nobody was asked. The shares are of the order that surveys find; the answers depend on each other, because two
+groups of people give them with different probabilities. ``python -m mechdesign.report.demo.running`` writes
+the files again; a test compares them with what the generator gives.
+
+The six design problems of the demonstration, as data: models, the tables they run on, what is asked.
+"""
 
 from __future__ import annotations
 
 import csv
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 
-from mechdesign.catalog.data import DataSettings
 from mechdesign.catalog.load import load_model
+from mechdesign.catalog.model import DataSettings
 from mechdesign.collect.about import About
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import operation_of
@@ -21,9 +32,203 @@ from mechdesign.core.tables import length
 from mechdesign.data.intake import Intake
 from mechdesign.data.reader import open_table
 from mechdesign.data.writing import write_blocks
-from mechdesign.report.demo.data import data_file
-from mechdesign.report.demo.table import Demonstration, DemoQuestion, DemoStep
 from mechdesign.show.figure import Figure, design_figures
+
+FOLDER = Path(__file__).resolve().parent / "data"
+SEED = 1
+PEOPLE, SELLERS, BIDDERS = 6000, 300, 40
+
+DRINKING = ("never", "yearly", "monthly", "weekly", "daily")
+GROUPS = (
+    # share of the people, shares of DRINKING, mean age, and shares of yes to each question of HABITS
+    (0.7, (0.60, 0.20, 0.10, 0.07, 0.03), 52.0, (0.12, 0.90, 0.80, 0.55, 0.60)),
+    (0.3, (0.35, 0.25, 0.20, 0.14, 0.06), 34.0, (0.40, 0.60, 0.55, 0.35, 0.25)),
+)
+HABITS = ("smokes", "insured", "drives", "exercises", "parent")
+AGES = (18, 90)
+
+Rows = list[list[Any]]
+
+
+def _people(random: Random) -> Rows:
+    """Return the header and a row a person: how often it drinks alone, its age, five habits."""
+    rows: Rows = [["drinks_alone", "age", *HABITS]]
+    for _ in range(PEOPLE):
+        _, drinking, mean_age, habits = GROUPS[_drawn(random, [group[0] for group in GROUPS])]
+        age = min(max(round(random.gauss(mean_age, 14.0)), AGES[0]), AGES[1])
+        answers = ["yes" if random.random() < share else "no" for share in habits]
+        rows.append([DRINKING[_drawn(random, drinking)], age, *answers])
+    return rows
+
+
+def sellers(random: Random) -> Rows:
+    """Return the header and a row a seller of data: the price of one unit of epsilon, a third of each."""
+    prices = [1.0 + number % 3 for number in range(SELLERS)]
+    random.shuffle(prices)
+    return [["price"], *([price] for price in prices)]
+
+
+def bids(random: Random) -> Rows:
+    """Return the header and a row a bidder: what taking part costs it, and what a unit of epsilon does."""
+    rows: Rows = [["user", "sensing", "privacy", "tasks"]]
+    for number in range(BIDDERS):
+        costs = [round(random.uniform(1.0, 2.0), 3) for _ in range(2)]
+        rows.append([f"user{number}", *costs, "0"])
+    return rows
+
+
+def queries(_: Random) -> Rows:
+    """Return the header and the queries of the two users of the model ``spectrum/occupied_overlap``."""
+    return [
+        ["user", "channel", "x", "y", "radius", "privacy", "epsilon"],
+        ["user0", "channel", -7.0, -8.0, 4.0, 0.5, 0.4],
+        ["user1", "channel", 0.0, -9.0, 3.0, 0.5, 0.4],
+    ]
+
+
+GENERATORS = {"people": _people, "sellers": sellers, "bids": bids, "queries": queries}
+
+
+def data_file(name: str) -> Path:
+    """Return the path of a shipped table.
+
+    Examples
+    --------
+    >>> data_file("people").is_file()
+    True
+    """
+    return FOLDER / f"{name}.csv"
+
+
+def write_all(folder: Path = FOLDER) -> None:
+    """Write every table that the generator makes into a folder."""
+    for name, generator in GENERATORS.items():
+        with open(folder / f"{name}.csv", "w", newline="", encoding="utf-8") as stream:
+            csv.writer(stream, lineterminator="\n").writerows(generator(Random(SEED)))
+
+
+def _drawn(random: Random, shares: Sequence[float]) -> int:
+    """Return a number from 0, drawn with these probabilities."""
+    point, total = random.random(), 0.0
+    for number, share in enumerate(shares):
+        total += share
+        if point < total:
+            return number
+    return len(shares) - 1
+
+
+if __name__ == "__main__":
+    write_all()
+
+
+@dataclass(frozen=True)
+class DemoQuestion:
+    """Question of the demonstration, with its true value: a share of the rows, or a mean.
+
+    Attributes
+    ----------
+    text : str
+    columns : tuple of str
+    answers : tuple of str
+        One for each column: the share of the rows that have all of them. Empty: the mean of the column.
+    """
+
+    text: str
+    columns: tuple[str, ...]
+    answers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DemoStep:
+    """One operation of the mechanism: what it is called, what it reads, the options.
+
+    Attributes
+    ----------
+    operation : str
+    table : str
+        A shipped table, or the operation of an earlier step whose output this one reads.
+    options : mapping
+        A ``state`` is the name of a file in the folder of the demonstration.
+    """
+
+    operation: str
+    table: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """One design problem: the shipped model that states it, and how its mechanism is tried.
+
+    Attributes
+    ----------
+    name : str
+    model : str
+    steps : tuple of DemoStep
+    questions : tuple of DemoQuestion
+        What is read from the estimate of the last step, beside the truth.
+    columns : tuple of str
+        The columns of people's data, where the mechanism has to know them.
+    range : tuple of (low, high), optional
+        Of their numbers.
+    """
+
+    name: str
+    model: str
+    steps: tuple[DemoStep, ...]
+    questions: tuple[DemoQuestion, ...] = ()
+    columns: tuple[str, ...] = ()
+    range: tuple[tuple[float, float], ...] = ()
+
+
+RANDOMIZED = DemoStep("randomize", "people", {"seed": SEED})
+SURVEY = (RANDOMIZED, DemoStep("estimate", "randomize"))
+
+DEMONSTRATIONS = (
+    Demonstration(
+        "response",
+        "response/survey_skewed",
+        SURVEY,
+        (
+            DemoQuestion("never drinks alone", ("drinks_alone",), ("never",)),
+            DemoQuestion("drinks alone weekly", ("drinks_alone",), ("weekly",)),
+        ),
+        ("drinks_alone",),
+    ),
+    Demonstration(
+        "mean",
+        "mean/rcp2023_single",
+        SURVEY,
+        (DemoQuestion("mean age", ("age",)),),
+        ("age",),
+        ((18.0, 90.0),),
+    ),
+    Demonstration("contract", "contract/three_types", (DemoStep("choose", "sellers"),)),
+    Demonstration(
+        "auction",
+        "auction/accuracy",
+        (DemoStep("step", "bids", {"state": "auction_season.json", "slot": 1}),),
+    ),
+    Demonstration(
+        "spectrum",
+        "spectrum/occupied_overlap",
+        (DemoStep("answer", "queries", {"state": "spectrum_state.json"}),),
+    ),
+    Demonstration(
+        "marginal views",
+        "marginals/five_habits",
+        (
+            RANDOMIZED,
+            DemoStep("estimate", "randomize", {"marginal": ["smokes,insured", "drives,parent"], "raw": True}),
+        ),
+        (
+            DemoQuestion("smokes and insured", ("smokes", "insured"), ("yes", "yes")),
+            DemoQuestion("drives, no parent", ("drives", "parent"), ("yes", "no")),
+        ),
+        ("smokes", "insured", "drives", "exercises", "parent"),
+    ),
+)
+
 
 TOO_FAR = 5.0
 """Standard errors; a correct estimate is off by more about once in two million."""

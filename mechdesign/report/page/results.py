@@ -12,9 +12,13 @@ from typing import Any
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import printable
 from mechdesign.exact.texts import decimals_of
-from mechdesign.report.page.mechanism import certificate_rows, drawn_figures
+from mechdesign.report.page.mechanism import (
+    certificate_rows,
+    drawn_figures,
+    limits_in_words,
+    privacy_in_words,
+)
 from mechdesign.report.page.render import rendered
-from mechdesign.report.page.words import limits_in_words, privacy_in_words
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import ANYTHING, SHARE, cut_ends
 

@@ -1,0 +1,183 @@
+"""Commands that write files to start from: the demonstration, a draft of a survey, clients."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from mechdesign.cli.identity import note_lack, note_other_texts
+from mechdesign.cli.parser import FINE, MISMATCH, AddCommand, number_text, print_json
+from mechdesign.core.errors import ParameterError
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add the commands to the parser."""
+    command(
+        "demo",
+        _demo,
+        "solve six design problems, run their mechanisms on shipped data, and write a page",
+        _demo_options,
+    )
+    command(
+        "init",
+        _init,
+        "write a commented model of a survey from a file's header and a codebook",
+        _init_options,
+    )
+    command(
+        "export", _export, "write a client that randomizes on the respondent's own device", _export_options
+    )
+
+
+def _init_options(init: argparse.ArgumentParser) -> None:
+    init.add_argument("data", metavar="DATA", help="CSV with a header line, or Parquet")
+    init.add_argument(
+        "--codebook", metavar="FILE", help="CSV or TOML: the possible answers, known without the data"
+    )
+    init.add_argument(
+        "--private", action="store_true", help="read no values: names and types have to do without a codebook"
+    )
+    init.add_argument("--column", action="append", help="which column to ask; all by default")
+    init.add_argument("--title", help="of the survey")
+    init.add_argument("--epsilon", type=number_text, default=2.0, help="the privacy of a user (default 2)")
+    init.add_argument("--users", type=int, default=10_000, metavar="N", help="expected number of respondents")
+    init.add_argument("-o", "--output", required=True, metavar="FILE.toml", help="the model file")
+    init.add_argument("--force", action="store_true", help="replace an existing file")
+
+
+def _init(options: argparse.Namespace) -> int:
+    from mechdesign.core.errors import ModelFileError
+    from mechdesign.core.text import counted
+    from mechdesign.core.validation import privacy_epsilon, user_count
+    from mechdesign.data.outputs import require_output
+    from mechdesign.report.draft import draft
+    from mechdesign.work.files import whole_file
+
+    if not options.output.endswith(".toml"):
+        raise ParameterError(f"-o {options.output}", "is not a name of a model", "end it in .toml")
+    inputs = [options.data] if options.codebook is None else [options.data, options.codebook]
+    require_output(options.output, inputs, options.force)
+    epsilon, users = privacy_epsilon(options.epsilon, "--epsilon"), user_count(options.users)
+    if epsilon == 0.0:
+        raise ParameterError("--epsilon", "with 0 reports contain no information", "give a larger one")
+    made = draft(options.data, options.column or [], options.codebook, options.private)
+    text = made.text(
+        options.title or f"Survey of {os.path.basename(options.data)}", epsilon, users, options.output
+    )
+    _require_model(text)
+    with whole_file(options.output, ModelFileError) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    asked = len(made.questions) - len(made.left_out)
+    known = len(made.of_source("codebook"))
+    print(f"{options.output}: {counted(asked, 'question')}, of which {known} from a codebook")
+    for what, names in (
+        ("to be completed, nothing but name and type is known", made.of_source("type")),
+        ("omitted", made.left_out),
+        ("in the codebook, but no column is asked for", list(made.unused)),
+    ):
+        if names:
+            print(f"  {what}: {_named(names)}")
+    if made.looked_at:
+        read = _named(made.looked_at)
+        print(f"  PRIVACY: the users' answers were read for {read}; labels and ranges from them")
+        print("  reveal something that epsilon does not cover: prefer --codebook, or --private")
+    return FINE
+
+
+def _require_model(text: str) -> None:
+    """Raise an error of the toolkit where the drafted model would not load."""
+    from mechdesign.core.documents import parse_toml
+    from mechdesign.core.parameters import problem_from
+    from mechdesign.families import problem_class
+
+    document = parse_toml(text)
+    problem_from(problem_class(document["model"]["problem"]), document["parameters"])
+
+
+def _named(names: list[str]) -> str:
+    from mechdesign.core.errors import printable
+
+    most = 8
+    text = ", ".join(printable(name) for name in names[:most])
+    return text + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+KINDS = ("html", "js", "python", "r", "schema", "vectors")
+
+
+def _export_options(added: argparse.ArgumentParser) -> None:
+    added.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
+    added.add_argument("--to", required=True, choices=KINDS, help="what to write")
+    added.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it")
+    added.add_argument("--force", action="store_true", help="replace an existing file")
+    added.add_argument(
+        "--title", default="", metavar="TEXT", help="the heading of the page (default: the file's)"
+    )
+    added.add_argument(
+        "--question", default="", metavar="TEXT", help="question on the page (default: the file's)"
+    )
+    added.add_argument(
+        "--post", default="", metavar="URL", help="where the page sends reports (default: a file to download)"
+    )
+
+
+def _export(options: argparse.Namespace) -> int:
+    from mechdesign.collect import load_mechanism
+    from mechdesign.core.errors import MethodError
+    from mechdesign.data.outputs import require_output
+    from mechdesign.export import ExportSettings, export
+    from mechdesign.work.files import whole_file
+
+    mechanism = load_mechanism(options.mechanism)
+    title, question = options.title or mechanism.about.title, options.question or mechanism.about.question
+    settings = ExportSettings(title, question, options.post)
+    try:
+        text = export(mechanism, options.to, settings)
+    except MethodError as error:
+        raise error.within(options.mechanism) from None
+    require_output(options.output, [options.mechanism], options.force)
+    with whole_file(options.output, MethodError) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    print(f"{options.output}: {options.to}, fingerprint {mechanism.fingerprint}")
+    if options.to != "schema":
+        note_lack(mechanism, options.mechanism)
+        note_other_texts(mechanism, options.mechanism, options.title, options.question)
+    return FINE
+
+
+FOLDER = "mechdesign-demo"
+
+
+def _demo_options(demo: argparse.ArgumentParser) -> None:
+    demo.add_argument(
+        "-o", "--output", metavar="FOLDER", default=FOLDER, help=f"folder to write (default {FOLDER})"
+    )
+    demo.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from mechdesign.core.extensions import installed_version
+    from mechdesign.data.folders import whole_folder
+    from mechdesign.report.demo.folder import (
+        PAGE,
+        can_draw,
+        demo_json,
+        demo_text,
+        finish,
+        require_demo_folder,
+    )
+    from mechdesign.report.demo.running import DEMONSTRATIONS, demonstrate
+
+    require_demo_folder(options.output)
+    with whole_folder(options.output) as work:
+        results = [demonstrate(demonstration, work) for demonstration in DEMONSTRATIONS]
+        said = finish(results, work, options.output, installed_version())
+    if options.json:
+        print_json(demo_json(results))
+    else:
+        print(f"{demo_text(results)}\n\n{options.output}: {', '.join(said)}")
+        if can_draw():
+            print(f"open {options.output}/{PAGE} in a browser; it has the pictures and every command")
+        else:
+            print("no pictures and no page: they need pip install 'mechdesign[report]'")
+    return FINE if all(result.passed for result in results) else MISMATCH
