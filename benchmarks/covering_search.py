@@ -30,7 +30,7 @@ from scipy.sparse.csgraph import connected_components
 
 import mechdesign as md
 from benchmarks.covering_orbits import loops_of, searched, set_cover
-from mechdesign.families.marginals.covering_audit import audit_covering
+from mechdesign.families.marginals.covering_design import audit_covering
 from mechdesign.families.marginals.known_coverings import Permutation, generators, images, known_coverings
 
 SOURCE = Path(__file__).with_name("covering_search.c")

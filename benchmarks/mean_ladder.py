@@ -10,9 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from mechdesign.core.errors import MethodError
-from mechdesign.families.mean.column_generation import ChannelDesign, Generated, generate_columns, refined
+from mechdesign.families.mean.column_generation import (
+    ChannelDesign,
+    Generated,
+    default_inputs,
+    generate_columns,
+    refined,
+    symmetric_grid,
+)
 from mechdesign.families.mean.optimal_channel import ACCURACY, FILE, deployed
-from mechdesign.families.mean.patterns import default_inputs, symmetric_grid
 
 RUNGS = sorted(
     {

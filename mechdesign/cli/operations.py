@@ -27,12 +27,10 @@ from mechdesign.collect.server import SavedCounts
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.core.tables import Block, length
 from mechdesign.core.text import counted, encode
-from mechdesign.data.copies import Copies, require_different
 from mechdesign.data.data_set import COUNTS, Opened, data_set, opened_data
 from mechdesign.data.missing import MissingRule
-from mechdesign.data.outputs import require_output
+from mechdesign.data.outputs import DATA, RESULTS, Copies, require_different, require_output, require_suffix
 from mechdesign.data.reading import FileTable
-from mechdesign.data.suffixes import DATA, RESULTS, require_suffix
 from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import (
     COUNTING,
@@ -51,7 +49,7 @@ from mechdesign.report.randomizing import (
     require_folder,
     seeded,
 )
-from mechdesign.work.watch import Watch
+from mechdesign.work.bars import Watch
 
 REPORTS = "files written by randomize or by clients, folders of them, patterns, or - for the standard input"
 
@@ -107,10 +105,8 @@ def _count(options: argparse.Namespace) -> int:
     from mechdesign.collect import load_mechanism
     from mechdesign.collect.reader import report_rule
     from mechdesign.core.errors import MechDesignError
-    from mechdesign.data.copies import require_different
     from mechdesign.data.data_set import data_set, opened_data
-    from mechdesign.data.outputs import require_output
-    from mechdesign.data.suffixes import MECHANISM, require_suffix
+    from mechdesign.data.outputs import MECHANISM, require_different, require_output, require_suffix
     from mechdesign.export.messages import with_messages
     from mechdesign.report.counting import count_file_of, counting_operation
 
@@ -137,10 +133,8 @@ def _count(options: argparse.Namespace) -> int:
 
 def _merge(options: argparse.Namespace) -> int:
     from mechdesign.collect import load_mechanism
-    from mechdesign.data.copies import require_different
     from mechdesign.data.data_set import count_set
-    from mechdesign.data.outputs import require_output
-    from mechdesign.data.suffixes import MECHANISM, require_suffix
+    from mechdesign.data.outputs import MECHANISM, require_different, require_output, require_suffix
     from mechdesign.report.counting import merged
 
     require_suffix(options.output, MECHANISM)
@@ -326,7 +320,7 @@ class Work:
     def _into_folder(self, paths: Sequence[str]) -> str:
         folder, names = self.options.output, outputs_of(paths)
         require_folder(folder, names, [self.owner, *paths], self.options.force)
-        from mechdesign.data.folders import whole_folder
+        from mechdesign.data.data_set import whole_folder
 
         with whole_folder(folder) as work:
             places = [work / name for name in names]

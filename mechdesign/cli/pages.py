@@ -126,8 +126,8 @@ def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.
     from mechdesign.collect.collecting import operation_of
     from mechdesign.collect.reader import rule_for
     from mechdesign.core.errors import MechDesignError
-    from mechdesign.data.copies import Copies, require_different
-    from mechdesign.data.reader import open_table
+    from mechdesign.data.data_set import open_table
+    from mechdesign.data.outputs import Copies, require_different
     from mechdesign.export.messages import with_messages
     from mechdesign.report.page import Estimation
 
@@ -214,8 +214,7 @@ def _table_options(table: argparse.ArgumentParser) -> None:
 def _table(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_model, model_figures, sweep
     from mechdesign.core.text import counted, encode
-    from mechdesign.data.outputs import require_output
-    from mechdesign.data.suffixes import RESULTS, require_suffix
+    from mechdesign.data.outputs import RESULTS, require_output, require_suffix
     from mechdesign.papers.claims import check_models
     from mechdesign.papers.claims.numbers import source_numbers
     from mechdesign.report.tables import write_results

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import MechDesignError, ParameterError, RowError
 from mechdesign.core.tables import Block
-from mechdesign.data.codes import READ_AS_MISSING
+from mechdesign.data.missing import READ_AS_MISSING
 from mechdesign.exact.numbers import number_of_text
 
 if TYPE_CHECKING:

@@ -1,23 +1,77 @@
-"""Rows without a value: refused, left out, or counted as a category; and how many there were."""
+"""Rows without a value: refused, left out, or counted as a category; and how many there were.
+
+Words and numbers that stand for a missing value in data of other programs, and what to do with them.
+
+Where a mechanism's data come from: the columns of a file, and what to do where a value is missing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import RowError
+from mechdesign.core.errors import ParameterError, RowError
 from mechdesign.core.tables import Block, Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import one_of
-from mechdesign.data.intake import MISSING, MISSING_CATEGORY
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import number_of_text
 
 if TYPE_CHECKING:
     from mechdesign.export.messages import MessageReader
+
+MISSING = ("refuse", "drop", "category")
+"""What to do with a row without a value: refuse the file, leave the row out, or count it as a category."""
+
+MISSING_CATEGORY = "missing"
+"""The category that stands for a missing answer."""
+
+
+def _names(field: str, names: object) -> tuple[str, ...]:
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) and name for name in names):
+        raise ParameterError(field, f"expected a list of names that are not empty, got {names!r}")
+    if not all(name.isprintable() for name in names):
+        raise ParameterError(field, f"{names!r} has a name that cannot be printed", "rename the column")
+    if len(set(names)) != len(names):
+        raise ParameterError(field, "a name appears twice", "names must differ")
+    return tuple(names)
+
+
+@frozen_value()
+class Intake:
+    """The columns a mechanism was built for, and what to do with missing values.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        In the order of the mechanism's attributes; empty when the user is to name them.
+    missing : {"refuse", "drop", "category"}
+
+    Examples
+    --------
+    >>> Intake(("age",), "drop").as_json()
+    {'columns': ['age'], 'missing': 'drop'}
+    """
+
+    columns: tuple[str, ...] = value_field(_names, default=())
+    missing: str = value_field(partial(one_of, known=MISSING), default="refuse")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the settings as plain values."""
+        return {"columns": list(self.columns), "missing": self.missing}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Intake:
+        """Return the settings that :meth:`as_json` gave; anything else is refused."""
+        if set(document) != {"columns", "missing"} or not isinstance(document["columns"], list):
+            raise ParameterError("data", "expected columns and a rule for missing values", "rebuild it")
+        return cls(tuple(document["columns"]), document["missing"])
+
 
 Mask = NDArray[np.bool_]
 
@@ -194,3 +248,39 @@ def _filled(values: Values, mask: Mask | None) -> Values:
     column = values.astype(object)
     column[mask] = MISSING_CATEGORY
     return column
+
+
+READ_AS_MISSING = frozenset(
+    [
+        *("", ".", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
+        *("None", "null", "NULL", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+    ]
+)
+"""Words that R, pandas, SAS or SPSS read as a missing value, unless they are told not to."""
+
+OTHERS = frozenset(["-", "--", "---", "?", "*", "/", "na", "n.a.", "none", "missing", "unknown", "refused"])
+"""Other words for it that people write."""
+
+NUMBERS_FOR_MISSING = frozenset(
+    float(sign * number)
+    for number in (7, 8, 9, *(int(d * n) for d in "789" for n in (2, 3, 4, 5)))
+    for sign in (1, -1)
+) | {-1.0, -2.0}
+"""Numbers that questionnaires use for no answer: -1, -9, 99, 999, -8888 and the like."""
+
+
+def missing_hint(value: Any) -> str:
+    """Return what to add to a remedy where a value may stand for a missing one; empty elsewhere.
+
+    Examples
+    --------
+    >>> missing_hint("N/A"), missing_hint("12a")
+    ("; if it stands for a missing value, --missing-code 'N/A'", '')
+    """
+    if not isinstance(value, str):
+        return ""
+    bare = value.strip()
+    if bare not in READ_AS_MISSING and bare.casefold() not in OTHERS and not bare.isalpha():
+        return ""
+    plain = bare.isalnum() and bare == value
+    return f"; if it stands for a missing value, --missing-code {value if plain else repr(value)}"

@@ -15,11 +15,9 @@ import numpy as np
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import counted
-from mechdesign.data.arrow import numbers_of
-from mechdesign.data.formats import HEAD, require_one_header, require_text
-from mechdesign.data.formulas import Unmarking
+from mechdesign.data.arrow import numbers_of, texts
+from mechdesign.data.formats import HEAD, Unmarking, require_one_header, require_text
 from mechdesign.data.missing import Mask
-from mechdesign.data.plain_columns import texts
 from mechdesign.data.reading import FileTable, Raw, require_short
 
 BYTES = 1 << 20

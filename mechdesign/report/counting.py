@@ -30,9 +30,9 @@ from mechdesign.collect.server import SavedCounts, new_server
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, unread
 from mechdesign.core.tables import Block, Coded, Source
-from mechdesign.data.copies import Copies, CountedFile
+from mechdesign.data.data_set import open_table
 from mechdesign.data.missing import MissingRule
-from mechdesign.data.reader import open_table
+from mechdesign.data.outputs import Copies, CountedFile
 from mechdesign.work.files import read_text, whole_file
 
 COUNTING = ("analyze", "estimate")

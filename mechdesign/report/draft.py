@@ -35,11 +35,10 @@ from mechdesign.core.errors import (
 )
 from mechdesign.core.tables import Coded, Values
 from mechdesign.core.text import counted
-from mechdesign.data.intake import MISSING_CATEGORY
-from mechdesign.data.missing import MissingRule
-from mechdesign.data.reader import open_table
+from mechdesign.data.data_set import open_table
+from mechdesign.data.missing import MISSING_CATEGORY, MissingRule
+from mechdesign.data.outputs import PARQUET
 from mechdesign.data.reading import FileTable, pyarrow_module
-from mechdesign.data.suffixes import PARQUET
 from mechdesign.exact.numbers import number_of_text
 from mechdesign.families.survey.question_checks import NO_ANSWER
 from mechdesign.families.survey.questions import Question

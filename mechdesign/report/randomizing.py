@@ -30,18 +30,15 @@ from mechdesign.collect.collecting import Operation, Settings, operation_of
 from mechdesign.collect.server import SavedCounts
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.core.tables import Block
-from mechdesign.data.copies import Copies, CountedFile
-from mechdesign.data.data_set import STANDARD_INPUT
+from mechdesign.data.data_set import STANDARD_INPUT, open_table
 from mechdesign.data.missing import MissingRule
-from mechdesign.data.outputs import require_output
-from mechdesign.data.reader import open_table
-from mechdesign.data.suffixes import DATA
+from mechdesign.data.outputs import DATA, Copies, CountedFile, require_output
 from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import Counting, count_one, server_of
+from mechdesign.work.bars import Watch
 from mechdesign.work.cache import Cache, default_cache
 from mechdesign.work.cluster import merge_pieces, run_pieces
 from mechdesign.work.files import read_text, whole_file
-from mechdesign.work.watch import Watch
 
 SPOOLED = "reports.csv"
 """The name in a folder of the reports of what came on the standard input."""

@@ -29,7 +29,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of
 from mechdesign.core.tables import Block
 from mechdesign.core.text import counted, encode, table
-from mechdesign.data.tidy import Columns, one_cell, stacked
+from mechdesign.data.frames import Columns, one_cell, stacked
 from mechdesign.data.writing import write_blocks
 from mechdesign.work.files import whole_file
 

@@ -22,9 +22,18 @@ from xml.sax.saxutils import escape
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
 from mechdesign.show.draw_marks import draw_marks
 from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.layout import bar_floor, entries, even_lines, legend_columns, legend_rows, named_places
+from mechdesign.show.layout import (
+    INK,
+    PANEL,
+    SETTINGS,
+    bar_floor,
+    entries,
+    even_lines,
+    legend_columns,
+    legend_rows,
+    named_places,
+)
 from mechdesign.show.marks import Bars, Heat
-from mechdesign.show.style import INK, PANEL, SETTINGS
 from mechdesign.work.files import whole_file
 
 if TYPE_CHECKING:

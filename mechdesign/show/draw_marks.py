@@ -1,4 +1,7 @@
-"""How each kind of mark is drawn into the axes of matplotlib."""
+"""How each kind of mark is drawn into the axes of matplotlib.
+
+Which curves of a panel lie under later ones: they are drawn wider, to be seen around them.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mechdesign.show.covered import covered
-from mechdesign.show.figure import Panel, bar_slots, on_bars, styles
+from mechdesign.show.figure import Panel, Scale, bar_slots, on_bars, styles
+from mechdesign.show.layout import INK, Style, beneath, style
 from mechdesign.show.marks import (
     Band,
     Bars,
@@ -23,7 +27,62 @@ from mechdesign.show.marks import (
     Reference,
     Surface,
 )
-from mechdesign.show.style import INK, Style, beneath, style
+
+Array = NDArray[np.float64]
+
+NEAR = 0.01
+"""Points are one on paper when their distance is less than this part of the axis."""
+
+
+def covered(panel: Panel) -> list[int]:
+    """Return for each mark how many curves in a row lie on it; 0 where it is seen.
+
+    A curve lies on an earlier one that has the same points, up to what can be told apart on paper.
+
+    Examples
+    --------
+    >>> first, second = Line([1, 2], [3.0, 4.0]), Line([1, 2], [3.001, 4.0])
+    >>> covered(Panel("x", "y", [first, second, Line([1, 2], [3.0, 9.0])]))
+    [1, 0, 0]
+    """
+    x_range, y_range = _length(panel, "x", panel.x_scale), _length(panel, "y", panel.y_scale)
+    points = [
+        _points(mark, panel, x_range, y_range) if isinstance(mark, Line) else None for mark in panel.marks
+    ]
+    depths = [0] * len(points)
+    for place in reversed(range(len(points))):
+        own = points[place]
+        if own is None:
+            continue
+        above = [
+            depths[later] + 1
+            for later in range(place + 1, len(points))
+            if (other := points[later]) is not None and _is_same(own, other)
+        ]
+        depths[place] = max(above, default=0)
+    return depths
+
+
+def _points(mark: Line, panel: Panel, x_range: float, y_range: float) -> Array:
+    there = np.isfinite(mark.y)
+    x, y = _scaled(mark.x[there], panel.x_scale) / x_range, _scaled(mark.y[there], panel.y_scale) / y_range
+    return np.column_stack([x, y])
+
+
+def _is_same(first: Array, second: Array) -> bool:
+    return first.shape == second.shape and bool((np.abs(first - second) < NEAR).all())
+
+
+def _scaled(values: Array, scale: Scale) -> Array:
+    return np.log(values) if scale == "log" else values
+
+
+def _length(panel: Panel, axis: str, scale: Scale) -> float:
+    """Return the length of an axis in its own units; 1 where all is at one place."""
+    found = [getattr(mark, axis) for mark in panel.marks if isinstance(mark, Line)]
+    values = np.concatenate([numbers[np.isfinite(numbers)] for numbers in found]) if found else np.zeros(0)
+    return float(np.ptp(_scaled(values, scale))) or 1.0 if len(values) else 1.0
+
 
 BARS = 0.8
 """The part of the distance between two places that bars take together."""
@@ -80,7 +139,7 @@ def _line(part: Any, axes: Any, mark: Line, look: Style, slot: Slot) -> None:
     )
 
 
-def _points(part: Any, axes: Any, mark: Points, look: Style, slot: Slot) -> None:
+def _points_draw_marks(part: Any, axes: Any, mark: Points, look: Style, slot: Slot) -> None:
     if mark.faint:
         axes.plot(mark.x, mark.y, FAINT, color=INK, alpha=0.45, markersize=16, label=_label(mark), zorder=3)
         return
@@ -214,7 +273,7 @@ def _reference(part: Any, axes: Any, mark: Reference, look: Style, slot: Slot) -
 
 DRAWN: dict[type[Mark], Callable[[Any, Any, Any, Style, Slot], None]] = {
     Line: _line,
-    Points: _points,
+    Points: _points_draw_marks,
     Band: _band,
     Bars: _bars,
     Intervals: _intervals,

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from mechdesign.cli import main
-from mechdesign.families.marginals.oracle_kinds import NAMES
+from mechdesign.families.marginals.frequency_oracle import NAMES
 
 MODEL = """
 [model]

@@ -11,8 +11,8 @@ import pytest
 
 from mechdesign.collect.collecting import Settings
 from mechdesign.core.errors import DataError
-from mechdesign.data.copies import Copies
-from mechdesign.data.reader import open_table
+from mechdesign.data.data_set import open_table
+from mechdesign.data.outputs import Copies
 from mechdesign.families.shuffle import Protocol
 from mechdesign.report.counting import (
     count_file_of,

@@ -18,7 +18,7 @@ from mechdesign.families.marginals.oracles import (
     SubsetSelection,
     UnaryEncoding,
 )
-from mechdesign.families.marginals.oracles.dense import dense_subsets, share_of
+from mechdesign.families.marginals.oracles.blocks import dense_subsets, share_of
 from mechdesign.families.mean import CensoringInterval, Duchi
 from tests.support.heads import decided
 

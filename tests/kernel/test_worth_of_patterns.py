@@ -12,9 +12,8 @@ import pytest
 import mechdesign as md
 from mechdesign.core.sensitivity import Side, Worth, sensitivity
 from mechdesign.core.values import changed
-from mechdesign.families.mean.column_generation import ChannelDesign, refined
+from mechdesign.families.mean.column_generation import ChannelDesign, refined, symmetric_grid
 from mechdesign.families.mean.optimal_channel import lagrangian_of
-from mechdesign.families.mean.patterns import symmetric_grid
 from mechdesign.families.workload.master import PatternWorth
 from mechdesign.families.workload.query_outcomes import QueryPrices
 from mechdesign.families.workload.workload_bound import WorkloadBound

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from mechdesign.families.joint.collection import JointCollection as JointCollection
     from mechdesign.families.joint.distribution import JointDistribution as JointDistribution
     from mechdesign.families.joint.estimate import JointEstimate as JointEstimate, JointTable as JointTable
-    from mechdesign.families.joint.likelihood import Likelihood as Likelihood
-    from mechdesign.families.joint.maximum import (
+    from mechdesign.families.joint.likelihood import (
+        Likelihood as Likelihood,
         LikelihoodMaximum as LikelihoodMaximum,
         judged as judged,
         most_likely as most_likely,
@@ -31,8 +31,7 @@ else:  # a type checker would take every unknown name for known
             "collection": "JointCollection",
             "distribution": "JointDistribution",
             "estimate": "JointEstimate JointTable",
-            "likelihood": "Likelihood",
-            "maximum": "LikelihoodMaximum judged most_likely",
+            "likelihood": "Likelihood LikelihoodMaximum judged most_likely",
             "response": "JointResponse PatternCounts",
         },
     )

@@ -9,6 +9,20 @@ q = (1-y)/(1-xy), R reports of a bit have
 
 V rises in h, x and y, the privacy loss falls in each of them: so the best h for given x and y is the least
 one that keeps the promises, and it solves a quadratic equation.
+
+The methods of ``joint-collection``: a closed form, else branch and bound.
+
+**Closed form, where all noise is drawn again: a single report, or promises that R single ones already keep.**
+Any two reports of a user have a covariance >= 0 (both come from the kept bit), so the variance of the mean of
+R is at least that of one divided by R; and one report with likelihood ratio E has at least 4 E / (E - 1)^2,
+which q = 1/2, p = 1/(E + 1), f = 0 attain (Wang et al. 2017).
+
+**Branch and bound over boxes of (p/q, (1-q)/(1-p)).**
+The variance rises in h = f/2, x = p/q and y = (1-q)/(1-p); the least h that keeps the promises falls in x and
+y. So in a box no h below that of its upper corner will do, and the variance is at least that of this h at its
+lower corner. Boxes that cannot hold anything better than what was found, by more than a tolerance, are
+dropped; the others are cut into four. Of a single report only q* and p* matter, so that f = 0 loses nothing:
+then y = 1 / (E x), and the boxes are intervals of x.
 """
 
 from __future__ import annotations
@@ -24,7 +38,7 @@ from mechdesign.collect.attributes import Attributes
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.fields import checked, frozen_problem, related, whole
-from mechdesign.core.problem import Problem, Sense, Variables
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.exact.randomness import TOTAL
@@ -319,3 +333,170 @@ def _least_variance(ratio: float) -> float:
     3.0
     """
     return 4.0 / (ratio - 2.0 + 1.0 / ratio)
+
+
+def closed_form(problem: JointCollection) -> Outcome:
+    """Return redraw = 0, keep = 1/2 and add = 1/(E + 1) with E that of one report on one attribute."""
+    reason = impossible(problem)
+    if reason is not None:
+        return Outcome(status="infeasible", solver="formula", message=reason)
+    variables = {"redraw": 0.0, "keep": 0.5, "add": 1.0 / (problem.report_ratio + 1.0)}
+    return Outcome(
+        status="optimal",
+        variables=variables,
+        bound=value_lower_bound(problem),
+        bound_source="the likelihood ratio of one report",
+        solver="formula",
+    )
+
+
+def why_not_closed_form(problem: JointCollection) -> str | None:
+    """Return why the method does not apply, or None."""
+    single = problem.reports_per_user == 1
+    enough = (
+        problem.report_epsilon is not None
+        and problem.reports_per_user * problem.report_epsilon <= problem.epsilon
+    )
+    if single or enough or impossible(problem) is not None:
+        return None
+    return "several reports that together reveal more than epsilon need noise that is kept"
+
+
+TOLERANCE = 1e-5
+"""Boxes that could only be better by less than this part are dropped."""
+
+ROUNDING = 1e-9
+"""More than the roundings of a bound, relative; the least h is a difference from 1/2."""
+
+MOST_EACH = 25.0
+"""The largest epsilon of one attribute: above, variances are below 1e-11 and lost in rounding."""
+
+MOST_BOXES = 1 << 19
+MOST_LEVELS = 60
+
+
+def branch_and_bound(problem: JointCollection) -> Outcome:
+    """Search all boxes; the bound is what no box that was dropped or is left can beat."""
+    reason = impossible(problem)
+    if reason is not None:
+        return Outcome(status="infeasible", solver="branch and bound", message=reason)
+    single = problem.reports_per_user == 1
+    low = np.array([[1.0 / problem.report_ratio], [0.0]]) if single else np.zeros((2, 1))
+    high = np.ones((2, 1))
+    bounding, halving = (_single_bounds, _halved) if single else (_bounds, _cut)
+    best, place, boxes, levels = np.inf, (0.0, 0.0), 0, 0
+    left = np.inf
+    while low.shape[1] and levels < MOST_LEVELS:
+        boxes, levels = boxes + low.shape[1], levels + 1
+        least, where = _best_of(problem, *(_on_curve(problem, low, high) if single else (low, high)))
+        if least < best:
+            best, place = least, where
+        bounds = bounding(problem, low, high)
+        keep = bounds < best * (1.0 - TOLERANCE)
+        if 4 * int(keep.sum()) > MOST_BOXES:
+            left = float(bounds[keep].min())
+            break
+        low, high = halving(low[:, keep], high[:, keep])
+    else:
+        left = np.inf if not low.shape[1] else float(bounding(problem, low, high).min())
+    proven = min(best * (1.0 - TOLERANCE), left) * (1.0 - ROUNDING)
+    x, y = place
+    q, p = probabilities(x, y)
+    flip = float(problem.least_flip(np.float64(x), np.float64(y)))
+    return Outcome(
+        status="optimal" if best * (1.0 - problem.optimal_within) <= proven else "feasible",
+        variables={"redraw": 2.0 * flip, "keep": q, "add": p},
+        bound=problem.bits * proven,
+        bound_source="branch and bound",
+        solver="branch and bound",
+        notes={"boxes": boxes, "levels": levels},
+    )
+
+
+def _variance(problem: JointCollection, h: Array, x: Array, y: Array) -> Array:
+    """Return the variance of a bit, infinite where reports say nothing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variances = variance(h, x, y, problem.reports_per_user)
+    return np.where((h < 0.5) & (x < 1.0) & (y < 1.0), variances, np.inf)
+
+
+def _least_flip(problem: JointCollection, x: Array, y: Array) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        flips: Array = np.nan_to_num(problem.least_flip(x, y), nan=0.0)
+    return flips
+
+
+def _best_of(problem: JointCollection, low: Array, high: Array) -> tuple[float, tuple[float, float]]:
+    """Return the least variance at the boxes' lower corners, lower edges and middles, and where it is."""
+    middle = (low + high) / 2.0
+    points = np.concatenate(
+        [low, middle, np.stack([low[0], middle[1]]), np.stack([middle[0], low[1]])], axis=1
+    )
+    values = _variance(problem, _least_flip(problem, *points), *points)
+    number = int(np.argmin(values))
+    return float(values[number]), (float(points[0, number]), float(points[1, number]))
+
+
+def _bounds(problem: JointCollection, low: Array, high: Array) -> Array:
+    """Return a lower bound of the variance in each box."""
+    flip = np.minimum(_least_flip(problem, *high), 0.5) * (1.0 - ROUNDING)
+    return _variance(problem, flip, *low)
+
+
+def _cut(low: Array, high: Array) -> tuple[Array, Array]:
+    """Return the quarters of all boxes."""
+    middle = (low + high) / 2.0
+    lows, highs = [], []
+    for first in (0, 1):
+        for second in (0, 1):
+            side = np.array([first, second])[:, None] == 1
+            lows.append(np.where(side, middle, low))
+            highs.append(np.where(side, high, middle))
+    return np.concatenate(lows, axis=1), np.concatenate(highs, axis=1)
+
+
+def _on_curve(problem: JointCollection, low: Array, high: Array) -> tuple[Array, Array]:
+    """Return points x, y = 1 / (E x) with f = 0, as boxes of no width."""
+    x = (low[0] + high[0]) / 2.0
+    points = np.stack([x, np.minimum(1.0, (1.0 + ROUNDING) / (problem.report_ratio * x))])
+    return points, points
+
+
+def _single_bounds(problem: JointCollection, low: Array, high: Array) -> Array:
+    """Return a lower bound of x / ((1-x)(1-y)) with y = 1 / (E x) for x in each interval."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = low[0] / ((1.0 - low[0]) * (1.0 - 1.0 / (problem.report_ratio * high[0])))
+    return np.where(low[0] < 1.0, least, np.inf)
+
+
+def _halved(low: Array, high: Array) -> tuple[Array, Array]:
+    """Return the halves of all intervals of x."""
+    middle = (low + high) / 2.0
+    return np.concatenate([low, middle], axis=1), np.concatenate([middle, high], axis=1)
+
+
+def why_not_branch_and_bound(problem: JointCollection) -> str | None:
+    """Return why doubles are too coarse for the search, or None.
+
+    Examples
+    --------
+    >>> why_not_branch_and_bound(JointCollection(attributes=[2, 2], epsilon=60.0, reports_per_user=2))
+    'epsilon is 30 for each attribute, too large for doubles; at most 25 each for several reports'
+    """
+    each = problem.epsilon / len(problem.attributes)
+    if each <= MOST_EACH:
+        return None
+    return (
+        f"epsilon is {each:g} for each attribute, too large for doubles; "
+        f"at most {MOST_EACH:g} each for several reports"
+    )
+
+
+METHODS = (
+    Method("closed-form", JointCollection, "analytic",
+           "fresh noise alone: keep = 1/2, add = 1/(e^(epsilon/d) + 1)",
+           closed_form, why_not_closed_form),
+    Method("branch-and-bound", JointCollection, "numeric",
+           "monotone bounds on boxes of add/keep and (1-keep)/(1-add), for any number of reports",
+           branch_and_bound, why_not_branch_and_bound),
+)  # fmt: skip

@@ -20,12 +20,24 @@ from mechdesign.collect.intervals import Limits, tail_of
 from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.text import counted, json_object, table
 from mechdesign.core.validation import integer, one_of
-from mechdesign.data.tidy import Columns, tidy_columns
+from mechdesign.data.frames import Columns, tidy_columns
 from mechdesign.exact.texts import to_error
-from mechdesign.families.joint.likelihood import EffectMoments, Likelihood
+from mechdesign.families.joint.likelihood import (
+    EffectMoments,
+    Likelihood,
+    LikelihoodMaximum,
+    is_unique,
+    most_likely,
+)
 from mechdesign.families.joint.limits import BitMoments, ShareLimits
-from mechdesign.families.joint.maximum import LikelihoodMaximum, is_unique, most_likely
-from mechdesign.families.joint.one_hot import Codes, Packed, bits_of, conditionals, titles, unbiased
+from mechdesign.families.joint.one_hot import (
+    Codes,
+    Packed_one_hot as Packed,
+    bits_of,
+    conditionals,
+    titles,
+    unbiased,
+)
 from mechdesign.families.joint.penalized import (
     REFERENCES,
     Choice,

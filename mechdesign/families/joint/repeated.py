@@ -28,7 +28,7 @@ from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
 from mechdesign.core.text import counted
 from mechdesign.core.values import changed, frozen_value
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio, true_bound
-from mechdesign.families.joint.one_hot import Codes, Packed, grouped
+from mechdesign.families.joint.one_hot import Codes, Packed_one_hot as Packed, grouped
 
 MOST_BITS = 1 << 22
 """Bits of the integers that are compared; more reports or attributes are refused."""

@@ -28,8 +28,13 @@ from numpy.typing import NDArray
 
 from mechdesign.core.problem import Outcome
 from mechdesign.families.marginals.covering_design import MOST_BLOCKS, CoveringDesign, outcome
-from mechdesign.families.marginals.geometries import Bits, CoveringBlocks, Wholes, designs
-from mechdesign.families.marginals.known_coverings import known_coverings
+from mechdesign.families.marginals.known_coverings import (
+    Bits,
+    CoveringBlocks,
+    Wholes,
+    designs,
+    known_coverings,
+)
 
 Counts = NDArray[np.float64]
 

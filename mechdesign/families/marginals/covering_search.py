@@ -17,8 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.problem import Outcome
-from mechdesign.families.marginals.covering_audit import binomials, unranked
-from mechdesign.families.marginals.covering_design import CoveringDesign, lower_bound, outcome, schoenheim
+from mechdesign.families.marginals.covering_design import (
+    CoveringDesign,
+    binomials,
+    lower_bound,
+    outcome,
+    schoenheim,
+    unranked,
+)
 
 Wholes = NDArray[np.int64]
 Halves = NDArray[np.int32]

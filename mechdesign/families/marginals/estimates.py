@@ -23,11 +23,15 @@ from mechdesign.core.errors import DataError, MissingPackageError
 from mechdesign.core.text import counted, json_object
 from mechdesign.core.validation import integer
 from mechdesign.exact.randomness import Rng, numpy_generator
-from mechdesign.families.marginals.effects import Observed
-from mechdesign.families.marginals.marginal_table import MarginalEstimate, RawMarginal, averaged, containing
+from mechdesign.families.marginals.marginal_table import (
+    MarginalEstimate,
+    RawMarginal,
+    SyntheticModel,
+    averaged,
+    containing,
+)
 from mechdesign.families.marginals.penalized import PENALTY, Fold, PenalizedTables
-from mechdesign.families.marginals.synthetic import SyntheticModel
-from mechdesign.families.marginals.views import MOST_CELLS, effect_variance, require_cells, residual
+from mechdesign.families.marginals.views import MOST_CELLS, Observed, effect_variance, require_cells, residual
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import in_pictures
 

@@ -21,8 +21,16 @@ import numpy as np
 
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.values import changed
-from mechdesign.families.marginals.frequency_oracle import FrequencyOracle, candidate, impossible, why_not
-from mechdesign.families.marginals.oracle_kinds import KINDS, SHORTEST, OracleKind, kind_of
+from mechdesign.families.marginals.frequency_oracle import (
+    KINDS,
+    SHORTEST,
+    FrequencyOracle,
+    OracleKind,
+    candidate,
+    impossible,
+    kind_of,
+    why_not,
+)
 
 MOST_CATEGORIES = 10
 LEAST_EPSILON, LARGEST_EPSILON = 1e-3, 12.0

@@ -26,26 +26,24 @@ from mechdesign.core.text import abridged, counted
 from mechdesign.core.validation import MOST_USERS, integer, one_of, privacy_epsilon
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.marginals import view_evaluation
-from mechdesign.families.marginals.covering_audit import short_number
+from mechdesign.families.marginals.covering_design import short_number
 from mechdesign.families.marginals.oracles.best import BUILT
 from mechdesign.families.marginals.release import MarginalRelease
 from mechdesign.families.marginals.view_errors import (
     ORACLES,
     Plan,
-    largest_size,
-    noise_error,
-    planned,
-    sampling_error,
-)
-from mechdesign.families.marginals.view_evaluation import as_views
-from mechdesign.families.marginals.view_workload import (
     View,
     all_marginals,
     checked_names,
     checked_sets,
     checked_sizes,
     checked_workload,
+    largest_size,
+    noise_error,
+    planned,
+    sampling_error,
 )
+from mechdesign.families.marginals.view_evaluation import as_views
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Bars
 from mechdesign.show.panels import axis_names

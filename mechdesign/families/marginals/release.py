@@ -37,8 +37,15 @@ from mechdesign.families.marginals.estimates import ReleasedMarginals
 from mechdesign.families.marginals.oracles.best import KINDS, best_oracle
 from mechdesign.families.marginals.oracles.support import SupportOracle
 from mechdesign.families.marginals.penalized import FOLDS, draw_folds, read_penalty
-from mechdesign.families.marginals.server import REPORT, VIEW, Drawn, Layout, MarginalAggregator
-from mechdesign.families.marginals.tables import estimated_from_table, release_operations
+from mechdesign.families.marginals.server import (
+    REPORT,
+    VIEW,
+    Drawn,
+    Layout,
+    MarginalAggregator,
+    estimated_from_table,
+    release_operations,
+)
 from mechdesign.families.marginals.views import (
     View,
     check_views,

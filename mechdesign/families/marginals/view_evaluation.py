@@ -24,14 +24,12 @@ from mechdesign.core.problem import Problem, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of, reason_against, solve
 from mechdesign.core.values import changed
-from mechdesign.families.marginals.covering_audit import audit_covering
 from mechdesign.families.marginals.covering_constructions import construct, why_not_constructed
-from mechdesign.families.marginals.covering_design import CoveringDesign, lower_bound
+from mechdesign.families.marginals.covering_design import CoveringDesign, audit_covering, lower_bound
 from mechdesign.families.marginals.covering_design_methods import run_portfolio as portfolio
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
 from mechdesign.families.marginals.sets.products import match_share, product_shares, share_in
-from mechdesign.families.marginals.view_errors import contained, terms_of
-from mechdesign.families.marginals.view_workload import View
+from mechdesign.families.marginals.view_errors import View, contained, terms_of
 from mechdesign.solvers.reciprocals import ErrorTerms
 
 if TYPE_CHECKING:

@@ -21,8 +21,14 @@ from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import privacy_epsilon
 from mechdesign.families.mean import GridMean
-from mechdesign.families.mean.column_generation import ChannelDesign, refined
-from mechdesign.families.mean.patterns import Array, default_inputs, largest_output, symmetric_grid
+from mechdesign.families.mean.column_generation import (
+    Array,
+    ChannelDesign,
+    default_inputs,
+    largest_output,
+    refined,
+    symmetric_grid,
+)
 
 if TYPE_CHECKING:
     from mechdesign.show.figure import Figure

@@ -22,9 +22,15 @@ import numpy as np
 from mechdesign.core.problem import Method, Outcome, Problem
 from mechdesign.core.sensitivity import Binding
 from mechdesign.families.mean.channel import MeanChannel
-from mechdesign.families.mean.column_generation import ChannelDesign, Generated, refined
+from mechdesign.families.mean.column_generation import (
+    Array,
+    ChannelDesign,
+    Generated,
+    default_inputs,
+    refined,
+    symmetric_grid,
+)
 from mechdesign.families.mean.optimal_channel import LIMITS, channel_of, lagrangian_of, priced_entries, solved
-from mechdesign.families.mean.patterns import Array, default_inputs, symmetric_grid
 
 if TYPE_CHECKING:
     from mechdesign.solvers.linear import LinearProgram

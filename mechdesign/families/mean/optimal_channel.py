@@ -35,9 +35,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MethodError
-from mechdesign.families.mean.column_generation import ChannelDesign, Generated, generate_columns, refined
+from mechdesign.families.mean.column_generation import (
+    Array,
+    ChannelDesign,
+    Generated,
+    default_inputs,
+    generate_columns,
+    refined,
+    symmetric_grid,
+)
 from mechdesign.families.mean.grid import GridMean
-from mechdesign.families.mean.patterns import Array, default_inputs, symmetric_grid
 
 FILE = Path(__file__).with_name("ladder.npz")
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from mechdesign.audit.metric import needed_pairs
 from mechdesign.core.problem import Outcome
-from mechdesign.families.response.extended_response import ExtendedResponse, custom_name
+from mechdesign.families.response.closed_forms import ExtendedResponse, custom_name
 from mechdesign.families.response.linear_program import polished
 from mechdesign.families.response.randomized_response import RandomizedResponse
 

@@ -41,14 +41,14 @@ from mechdesign.collect.kary import KaryChannel
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.response import (
+    closed_forms as noise,
     convex_program,
-    extreme_points,
     interior_point,
     linear_program,
-    noise,
+    linear_program as extreme_points,
 )
+from mechdesign.families.response.categories import pattern_information
 from mechdesign.families.response.linear_program import polished
-from mechdesign.families.response.priors import pattern_information
 from mechdesign.families.response.randomized_response import RandomizedResponse
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ METHODS = (
            convex_program.run, convex_program.why_not),
     Method("extreme-points", RandomizedResponse, "numeric",
            "all extreme points of the polytope of channels, n <= 4",
-           extreme_points.run, extreme_points.why_not),
+           extreme_points.run_extreme_points, extreme_points.why_not_extreme_points),
     Method("planar-remapped", RandomizedResponse, "heuristic",
            "planar Laplace noise, each observed point mapped to the best report",
            noise.remapped, noise.why_no_noise),
@@ -220,7 +220,7 @@ def figures(problem: RandomizedResponse, solution: Solution[Any]) -> list[Figure
     is_polygon = (problem.size, problem.reports) == (2, 2) and problem.is_linear and not problem.is_extended
     return (
         [_polygon(problem, channel), *cells]
-        if is_polygon and extreme_points.why_not(problem) is None
+        if is_polygon and extreme_points.why_not_extreme_points(problem) is None
         else cells
     )
 

@@ -26,7 +26,7 @@ from mechdesign.core.forecast import Forecast
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
 from mechdesign.core.values import Counter, Estimate, PrivacyVerdict
-from mechdesign.data.intake import Intake
+from mechdesign.data.missing import Intake
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.amplification_bounds import proven
 from mechdesign.families.shuffle.promise import Promise

@@ -16,7 +16,7 @@ from mechdesign.collect.codec import Domain, Labels
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import edge_texts
 from mechdesign.core.validation import number
-from mechdesign.data.intake import MISSING_CATEGORY
+from mechdesign.data.missing import MISSING_CATEGORY
 from mechdesign.exact.numbers import text_of
 
 NO_ANSWER = "no answer"

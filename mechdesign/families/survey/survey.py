@@ -30,7 +30,7 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import double_delta, double_epsilon, integer, privacy_epsilon, user_count
 from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
-from mechdesign.data.intake import Intake
+from mechdesign.data.missing import Intake
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, view_weights
 from mechdesign.families.survey.figures import shares_of, survey_figures
 from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of

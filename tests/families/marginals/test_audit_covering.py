@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-import mechdesign.families.marginals.covering_audit as covering
+import mechdesign.families.marginals.covering_design as covering
 from mechdesign.core.errors import ParameterError
-from mechdesign.families.marginals.covering_audit import audit_covering, unranked
+from mechdesign.families.marginals.covering_design import audit_covering, unranked
 
 FANO = [[0, 1, 2], [0, 3, 4], [0, 5, 6], [1, 3, 5], [1, 4, 6], [2, 3, 6], [2, 4, 5]]
 

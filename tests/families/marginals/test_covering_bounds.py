@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.marginals.covering_audit import audit_covering
-from mechdesign.families.marginals.covering_design import excess_bound, lower_bound, rank_bound, schoenheim
+from mechdesign.families.marginals.covering_design import (
+    audit_covering,
+    excess_bound,
+    lower_bound,
+    rank_bound,
+    schoenheim,
+)
 from mechdesign.families.marginals.covering_design_methods import Search, settle
 
 TINY = [

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.marginals.covering_audit import audit_covering
 from mechdesign.families.marginals.covering_constructions import (
     RULES,
     Builder,
@@ -17,7 +16,8 @@ from mechdesign.families.marginals.covering_constructions import (
     one_factorisation,
     tables,
 )
-from mechdesign.families.marginals.geometries import designs, field, gaussian, prime_power
+from mechdesign.families.marginals.covering_design import audit_covering
+from mechdesign.families.marginals.known_coverings import designs, field, gaussian, prime_power
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 7, 8, 9, 16, 25, 27])

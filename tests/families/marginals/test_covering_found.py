@@ -14,9 +14,8 @@ from benchmarks.covering_orbits import searched, set_cover
 from benchmarks.covering_search import annealings, main, orbits_of, why_not
 from benchmarks.covering_sizes import compared
 from benchmarks.limits import COMPILERS
-from mechdesign.families.marginals.covering_audit import audit_covering
 from mechdesign.families.marginals.covering_constructions import tables
-from mechdesign.families.marginals.covering_design import lower_bound
+from mechdesign.families.marginals.covering_design import audit_covering, lower_bound
 from mechdesign.families.marginals.known_coverings import generators, images, known_coverings
 
 needs_compiler = pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no C compiler")

@@ -8,10 +8,9 @@ import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.families.marginals import residual
-from mechdesign.families.marginals.effects import EffectSpace, helmert
 from mechdesign.families.marginals.papers.rivals import make_consistent, non_negative
 from mechdesign.families.marginals.papers.rivals.consistency import shared_sets
-from mechdesign.families.marginals.views import effect_errors
+from mechdesign.families.marginals.views import EffectSpace, effect_errors, helmert
 
 EPS = 2.0**-52
 

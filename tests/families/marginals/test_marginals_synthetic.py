@@ -7,7 +7,7 @@ import pytest
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.marginals import MarginalRelease
-from mechdesign.families.marginals.synthetic import SyntheticModel
+from mechdesign.families.marginals.marginal_table import SyntheticModel
 
 SIZES = [2, 3, 2, 2, 3]
 VIEWS = [(0, 1, 2), (1, 2, 3), (0, 3), (3, 4), (0, 4)]

@@ -9,10 +9,9 @@ import pytest
 
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.families.marginals import MarginalRelease
-from mechdesign.families.marginals.effects import Observed
 from mechdesign.families.marginals.papers.rivals import make_consistent, maximum_entropy, non_negative
 from mechdesign.families.marginals.penalized import PENALTIES, PenalizedTables, read_penalty
-from mechdesign.families.marginals.views import effect_errors
+from mechdesign.families.marginals.views import Observed, effect_errors
 
 SIZES = [2, 3, 2, 2]
 VIEWS = [(0, 1), (1, 2), (2, 3), (0, 3)]

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.mean.column_generation import ChannelDesign, refined
+from mechdesign.families.mean.column_generation import ChannelDesign, default_inputs, refined, symmetric_grid
 from mechdesign.families.mean.discrete import best_shape
 from mechdesign.families.mean.optimal_channel import best_channel, ladder, solved, worst_variance_of
-from mechdesign.families.mean.patterns import default_inputs, symmetric_grid
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.35, 1.0, 3.0, 7.9, 12.0])

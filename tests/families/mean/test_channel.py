@@ -15,8 +15,8 @@ from mechdesign.families.mean.channel import (
     two_input_bound,
 )
 from mechdesign.families.mean.channel_methods import hat_weights
+from mechdesign.families.mean.column_generation import PatternPrices, cheapest, default_inputs, proven_lower
 from mechdesign.families.mean.optimal_channel import best_mechanism, best_variance
-from mechdesign.families.mean.patterns import PatternPrices, cheapest, default_inputs, proven_lower
 
 
 def random_prices(rng, size):

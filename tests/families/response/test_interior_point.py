@@ -11,8 +11,8 @@ import pytest
 import mechdesign as md
 from mechdesign.collect import FiniteChannel
 from mechdesign.families.response import interior_point
-from mechdesign.families.response.distances import ROUNDING, inner_lengths, spanner
-from mechdesign.solvers.coupled_cones import CoupledCones
+from mechdesign.families.response.categories import ROUNDING, inner_lengths, spanner
+from mechdesign.solvers.interior import CoupledCones
 
 
 def city(side: int, epsilon: float, norm: int, seed: int = 1) -> md.RandomizedResponse:

@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
 from mechdesign.families.joint.distribution import JointDistribution, no_penalty, outcome
-from mechdesign.families.joint.distribution_reports import SimulatedReports
-from mechdesign.families.joint.likelihood import climb
-from mechdesign.families.joint.maximum import is_unique
-from mechdesign.solvers.nonnegative import nonnegative_least_squares
+from mechdesign.families.joint.likelihood import climb, is_unique
+from mechdesign.families.joint.one_hot import SimulatedReports
+from mechdesign.solvers.elementary import nonnegative_least_squares
 
 Array = NDArray[np.float64]
 

@@ -18,8 +18,7 @@ import numpy as np
 from mechdesign.collect.oracle import best_size
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
-from mechdesign.families.marginals.frequency_oracle import FrequencyOracle, impossible
-from mechdesign.families.marginals.oracle_kinds import KINDS, kind_of
+from mechdesign.families.marginals.frequency_oracle import KINDS, FrequencyOracle, impossible, kind_of
 from mechdesign.families.marginals.oracles.best import prefers_response
 
 

@@ -36,12 +36,10 @@ from mechdesign.families.marginals.papers.rivals import (
     nearest_table,
     true_marginal,
 )
-from mechdesign.families.marginals.view_candidates import NOTHING
-from mechdesign.families.marginals.view_errors import planned
+from mechdesign.families.marginals.view_candidates import NOTHING, rule_outcome, why_not_rule
+from mechdesign.families.marginals.view_errors import MOST_MARGINALS, planned
 from mechdesign.families.marginals.view_evaluation import balanced, covering
-from mechdesign.families.marginals.view_workload import MOST_MARGINALS
 from mechdesign.families.marginals.views import effect_errors, effect_variance
-from mechdesign.families.marginals.views_of_one_size import rule_outcome, why_not_rule
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,7 @@ from mechdesign.families.marginals.papers.rivals.base import CellOracle
 from mechdesign.families.marginals.papers.rivals.encoded import BinaryEncoding
 from mechdesign.families.marginals.papers.rivals.mechanism import collection_of, rival_by_name
 from mechdesign.families.marginals.papers.rivals.tables import MOST_JOINT_CELLS
-from mechdesign.families.marginals.view_errors import terms_of
-from mechdesign.families.marginals.view_workload import View
+from mechdesign.families.marginals.view_errors import View, terms_of
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.marginal_views import MarginalViews

@@ -33,7 +33,6 @@ from mechdesign.data.frames import is_table
 from mechdesign.exact.draw.packed import Packed, as_texts, read_sets
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, weight
-from mechdesign.families.marginals.sets.drawing import draw_sets, sets_steps
 from mechdesign.families.marginals.sets.estimates import (
     SetCounts,
     SetEstimate,
@@ -41,7 +40,14 @@ from mechdesign.families.marginals.sets.estimates import (
     weights_of_patterns,
 )
 from mechdesign.families.marginals.sets.scores import CellScore, CountedParts, ProductScore, TableScore
-from mechdesign.families.marginals.sets.shapes import CellSet, SetLaw, SetShape, shape_of
+from mechdesign.families.marginals.sets.shapes import (
+    CellSet,
+    SetLaw,
+    SetShape,
+    draw_sets,
+    sets_steps,
+    shape_of,
+)
 
 Array = NDArray[np.float64]
 View = tuple[int, ...]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MethodError
 from mechdesign.core.validation import finite_array, in_range, integer, one_of
-from mechdesign.solvers.few_variables import least
+from mechdesign.solvers.local import least
 
 Array = NDArray[np.float64]
 Draw = Literal["none", "common", "each"]

@@ -4,7 +4,7 @@ The sets of attributes that views share, closed under intersection, are taken fr
 views' marginals are averaged, with weights inversely proportional to their variance, and the difference is
 spread evenly over the cells of each view (Zhang 2019, section 3.3.4; Qardaji, Yang, Li 2014). One pass makes
 all views consistent, and what comes out is the weighted least-squares projection (the documentation has the
-proof); :mod:`mechdesign.families.marginals.effects` computes the same in coordinates in which it is
+proof); :mod:`mechdesign.families.marginals.views` computes the same in coordinates in which it is
 separable, faster and with no code in common.
 
 Tables that are non-negative as well, the nearest ones in weighted squares (:func:`non_negative`): the two
@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.exact.numbers import doubles
-from mechdesign.families.marginals.effects import EffectSpace
-from mechdesign.families.marginals.views import View, check_views
+from mechdesign.families.marginals.views import EffectSpace, View, check_views
 
 Array = NDArray[np.float64]
 

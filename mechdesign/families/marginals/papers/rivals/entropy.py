@@ -4,7 +4,7 @@ The views that meet the wanted attributes give marginals on their common sets; o
 Newton's method on the dual computes it, and proportional fitting where that would need too much memory.
 
 Maximise H(p) subject to A p = b, with A p the coefficients of p in the effects that the marginals determine
-(:mod:`mechdesign.families.marginals.effects`): no equation says twice what another one says. Marginals that
+(:mod:`mechdesign.families.marginals.views`): no equation says twice what another one says. Marginals that
 are consistent pairwise need not be those of any table. So the dual is solved with a small price on its
 variables::
 
@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import one_of
-from mechdesign.families.marginals.effects import helmert
 from mechdesign.families.marginals.papers.rivals.consistency import check_tables
-from mechdesign.families.marginals.views import MOST_CELLS, View, check_views, require_cells
+from mechdesign.families.marginals.views import MOST_CELLS, View, check_views, helmert, require_cells
 
 Array = NDArray[np.float64]
 Target = tuple[View, Array]
