@@ -11,9 +11,9 @@ if TYPE_CHECKING:
         compare_export as compare_export,
         export as export,
     )
+    from mechdesign.export.known_answers import vectors as vectors
     from mechdesign.export.page import Receiver as Receiver
     from mechdesign.export.schemas import schema as schema
-    from mechdesign.export.vectors import vectors as vectors
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
@@ -22,6 +22,6 @@ else:  # a type checker would take every unknown name for known
             "exporting": "ExportCheck KINDS compare_export export",
             "page": "Receiver",
             "schemas": "schema",
-            "vectors": "vectors",
+            "known_answers": "vectors",
         },
     )

@@ -21,7 +21,7 @@ import numpy as np
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import ParameterError
-from mechdesign.export.vectors import self_check
+from mechdesign.export.known_answers import self_check
 
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 PATH = r"/(?![/\\])[A-Za-z0-9._~:/@!$&()*+=%-]*(?:\?[A-Za-z0-9._~:/@!$&()*+=%?-]*)?"

@@ -29,9 +29,9 @@ from mechdesign.export.clients import (
     sheet,
     template,
 )
+from mechdesign.export.known_answers import vectors
 from mechdesign.export.page import page
 from mechdesign.export.schemas import schema
-from mechdesign.export.vectors import vectors
 from mechdesign.work.files import read_text
 
 LINE = 100

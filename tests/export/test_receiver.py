@@ -17,8 +17,8 @@ from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.data.reading import JsonTable
 from mechdesign.export import Receiver
+from mechdesign.export.known_answers import self_check
 from mechdesign.export.messages import with_messages
-from mechdesign.export.vectors import self_check
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import DiscretePiecewise
 from tests.support.clients import CLIENTS, MESSAGES

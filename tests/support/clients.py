@@ -16,7 +16,7 @@ from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.data.missing import Intake
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export, vectors
-from mechdesign.export.vectors import Vector
+from mechdesign.export.known_answers import Vector
 from mechdesign.families.joint import JointResponse
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.marginals.oracles import (
