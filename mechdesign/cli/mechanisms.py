@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 from mechdesign.cli import accounts, foreign
 from mechdesign.cli.identity import anyway_option, identity_option, outgoing, require_protection
 from mechdesign.cli.long_runs import dask_option
-from mechdesign.cli.operations import REPORTS, identical_option
 from mechdesign.cli.parser import (
     FINE,
     MISMATCH,
+    REPORTS,
     AddCommand,
+    FigureOutput,
     add_users,
     data_options,
+    figure_option,
+    identical_option,
     method_options,
     missing_option,
     model_of,
@@ -27,7 +30,6 @@ from mechdesign.cli.parser import (
     shuffled_of,
     shuffled_options,
 )
-from mechdesign.cli.results import FigureOutput, figure_option
 from mechdesign.core.errors import MethodError, ParameterError
 
 if TYPE_CHECKING:

@@ -10,7 +10,9 @@ from mechdesign.cli.parser import (
     FINE,
     MISMATCH,
     AddCommand,
+    FigureOutput,
     add_users,
+    figure_option,
     method_options,
     model_of,
     model_options,
@@ -19,7 +21,6 @@ from mechdesign.cli.parser import (
     print_json,
     without_families,
 )
-from mechdesign.cli.results import FigureOutput, figure_option
 from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
 
 if TYPE_CHECKING:

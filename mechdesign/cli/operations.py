@@ -1,8 +1,7 @@
-"""Run an operation of a mechanism on files; it says itself which it has, what they take and give.
+"""Operations of mechanisms on the files of a data set, one by one or on a cluster; ``count`` and ``merge``.
 
-The commands ``count`` and ``merge``: reports of many files and machines as small files of counts.
-
-An operation of a mechanism on the files of a data set: one file after the other, or on a cluster.
+A mechanism says itself which operations it has, and what they take and give. Reports of many files and
+machines become small files of counts.
 """
 
 from __future__ import annotations
@@ -17,8 +16,19 @@ from typing import Any
 
 from mechdesign.cli.identity import note_lack
 from mechdesign.cli.long_runs import dask_option
-from mechdesign.cli.parser import FINE, AddCommand, Parser, missing_option, print_json, result_options
-from mechdesign.cli.results import FigureOutput, ResultOutput, figure_option
+from mechdesign.cli.parser import (
+    FINE,
+    REPORTS,
+    AddCommand,
+    FigureOutput,
+    Parser,
+    figure_option,
+    identical_option,
+    missing_option,
+    print_json,
+    result_options,
+)
+from mechdesign.cli.results import ResultOutput
 from mechdesign.collect import Mechanism, load_mechanism
 from mechdesign.collect.about import other_owner
 from mechdesign.collect.collecting import Operation, Option, Settings, mark_of, operation_of
@@ -50,8 +60,6 @@ from mechdesign.report.randomizing import (
     seeded,
 )
 from mechdesign.work.bars import Watch
-
-REPORTS = "files written by randomize or by clients, folders of them, patterns, or - for the standard input"
 
 
 def add_commands(command: AddCommand) -> None:
@@ -88,13 +96,6 @@ def _merge_options(merge: argparse.ArgumentParser) -> None:
     _output(merge)
 
 
-def identical_option(added: argparse.ArgumentParser) -> None:
-    """Add the option for inputs of the same content."""
-    added.add_argument(
-        "--identical", action="store_true", help="files of the same content are meant: each counts"
-    )
-
-
 def _output(added: argparse.ArgumentParser) -> None:
     added.add_argument("-o", "--output", required=True, metavar="FILE", help="the count file (.json)")
     added.add_argument("--force", action="store_true", help="replace an existing file")
@@ -102,12 +103,8 @@ def _output(added: argparse.ArgumentParser) -> None:
 
 
 def _count(options: argparse.Namespace) -> int:
-    from mechdesign.collect import load_mechanism
     from mechdesign.collect.reader import report_rule
-    from mechdesign.core.errors import MechDesignError
-    from mechdesign.data.data_set import data_set, opened_data
-    from mechdesign.data.outputs import MECHANISM, require_different, require_output, require_suffix
-    from mechdesign.export.messages import with_messages
+    from mechdesign.data.outputs import MECHANISM
     from mechdesign.report.counting import count_file_of, counting_operation
 
     require_suffix(options.output, MECHANISM)
@@ -132,9 +129,8 @@ def _count(options: argparse.Namespace) -> int:
 
 
 def _merge(options: argparse.Namespace) -> int:
-    from mechdesign.collect import load_mechanism
     from mechdesign.data.data_set import count_set
-    from mechdesign.data.outputs import MECHANISM, require_different, require_output, require_suffix
+    from mechdesign.data.outputs import MECHANISM
     from mechdesign.report.counting import merged
 
     require_suffix(options.output, MECHANISM)
@@ -150,7 +146,6 @@ def _merge(options: argparse.Namespace) -> int:
 
 def _said(options: argparse.Namespace, file: object, *notes: str) -> int:
     """Print the written file and its notes, in words or as JSON."""
-    from mechdesign.core.text import counted
     from mechdesign.report.counting import CountFile
 
     assert isinstance(file, CountFile)  # only imported here, as it takes time

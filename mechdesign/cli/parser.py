@@ -1,7 +1,4 @@
-"""What the commands share: exit codes, options, and how values are written on a command line.
-
-The parser of all commands.
-"""
+"""The parser of all commands, and what they share: exit codes, options, how values are written."""
 
 from __future__ import annotations
 
@@ -246,6 +243,8 @@ def print_json(value: Any) -> None:
     print(json.dumps(encode(value), indent=1, allow_nan=False))
 
 
+REPORTS = "files written by randomize or by clients, folders of them, patterns, or - for the standard input"
+
 MODULES = {
     "folders": "demo init export",
     "models": "list show solve compare check findings sweep tradeoff",
@@ -255,6 +254,85 @@ MODULES = {
     "pages": "report sources table",
 }
 """The modules of the commands in the order of the help, each with the commands that it adds."""
+
+
+def identical_option(added: argparse.ArgumentParser) -> None:
+    """Add the option for inputs of the same content."""
+    added.add_argument(
+        "--identical", action="store_true", help="files of the same content are meant: each counts"
+    )
+
+
+def figure_option(added: argparse.ArgumentParser, what: str, force: bool = True) -> None:
+    """Add ``--figure``, and ``--force`` where the command does not have it for other outputs."""
+    added.add_argument("--figure", metavar="FILE", help=f"draw {what} (.png or .svg; needs mechdesign[plot])")
+    if force:
+        added.add_argument("--force", action="store_true", help="replace an existing file")
+
+
+class FigureOutput:
+    """Where the pictures of a command go; checked before the command begins.
+
+    Parameters
+    ----------
+    options : Namespace
+        With ``figure`` and ``force``.
+    inputs : sequence of str
+        What the command reads.
+    table : str, optional
+        Where the command writes something else.
+    """
+
+    def __init__(
+        self,
+        options: argparse.Namespace,
+        inputs: Sequence[str],
+        table: str | None = None,
+    ) -> None:
+        self.path: str | None = options.figure
+        self.force: bool = options.force
+        self.inputs = inputs
+        if self.path is not None:
+            from mechdesign.data.outputs import same_file
+            from mechdesign.show.draw import matplotlib_module, require_picture_suffix
+
+            require_picture_suffix(self.path)
+            if table and same_file(self.path, table):
+                raise ParameterError(f"--figure {self.path}", "is where -o writes to", "choose another path")
+            self._require(self.path)
+            matplotlib_module("")
+
+    @property
+    def wanted(self) -> bool:
+        """Whether pictures are wanted."""
+        return self.path is not None
+
+    def places(self, figures: Sequence[Any], what: str) -> list[str]:
+        """Return the names of the pictures, when there are some and all of them may be written."""
+        from mechdesign.show.draw import numbered
+
+        if self.path is None:
+            return []
+        if not figures:
+            raise ParameterError(f"--figure {self.path}", f"nothing to draw of {what}", "omit it")
+        places = numbered(self.path, len(figures))
+        for place in places:
+            self._require(place)
+        return places
+
+    def write(self, figures: Sequence[Any], what: str) -> list[str]:
+        """Write the pictures and return their names; none of them when one of them may not be written."""
+        from mechdesign.show.draw import save
+
+        places = self.places(figures, what)
+        for figure, place in zip(figures, places, strict=True):
+            save(figure, place)
+        return places
+
+    def _require(self, path: str) -> None:
+        from mechdesign.data.outputs import require_output
+
+        require_output(path, self.inputs, self.force, option="--figure")
 
 
 class _Version(argparse.Action):

@@ -37,7 +37,6 @@ from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import Counting, count_one, server_of
 from mechdesign.work.bars import Watch
 from mechdesign.work.cache import Cache, default_cache
-from mechdesign.work.cluster import merge_pieces, run_pieces
 from mechdesign.work.files import read_text, whole_file
 
 SPOOLED = "reports.csv"
@@ -219,6 +218,8 @@ def count_on(
     copies : Copies
         Gets the files, and refuses those that were counted before.
     """
+    from mechdesign.work.cluster import merge_pieces
+
     with Watch("files") as watch:
         pieces = [(os.path.abspath(path), path) for path in paths]
         found: Counts = merge_pieces(client, count_piece, merge_counts, paths, pieces, order, watch)
@@ -256,6 +257,8 @@ def randomize_on(
         (os.path.abspath(path), path, operation, number, str(place))
         for number, (path, place) in enumerate(zip(paths, places, strict=True))
     ]
+    from mechdesign.work.cluster import run_pieces
+
     with Watch("files") as watch:
         results = run_pieces(client, randomize_piece, paths, pieces, order, watch)
     for _, _, counts, lacking, file in results:

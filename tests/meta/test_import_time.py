@@ -130,12 +130,11 @@ def test_files_are_read_without_what_only_other_commands_need(tmp_path, suffix):
         "scipy",
         "tomllib",
         "tempfile",
-        "mechdesign.report.randomizing",
     )
     unused += ("mechdesign.work.cluster", "mechdesign.work.parallel", "mechdesign.show.figure", *HEAVY[:4])
-    unused += ("mechdesign.collect.repair", "mechdesign.data.reading", "mechdesign.report.tables")
+    unused += ("mechdesign.collect.repair", "mechdesign.report.tables")
     other = {"csv": "parquet", "parquet": "csv"}[suffix]
-    shown = SHOWN.replace(repr(HEAVY), repr((*unused, f"mechdesign.report.reading_{other}")))
+    shown = SHOWN.replace(repr(HEAVY), repr((*unused, f"mechdesign.data.reading_{other}")))
     for arguments in (["randomize", saved, data, "-o", reports], ["estimate", saved, reports]):
         program = f"from mechdesign.cli import main\nassert main({arguments!r}) == 0"
         call = [sys.executable, "-c", program + shown]
