@@ -194,18 +194,18 @@ def set_wise_delta(weights: Weights, exponential: Fraction) -> tuple[Fraction, d
         return Fraction(0), {}
     size = weights.shape[0]
     gained = np.zeros((size, size), dtype=np.int64)  # over the set: the sum of w_xy
-    given = np.zeros((size, size), dtype=np.int64)  # over the set: the sum of w_x'y
+    others = np.zeros((size, size), dtype=np.int64)  # over the set: the sum of w_x'y
     for other in range(size):
         inside = weights > floors[other]
         gained[:, other] = np.where(inside, weights, 0).sum(axis=1)
-        given[:, other] = np.where(inside, weights[other], 0).sum(axis=1)
+        others[:, other] = np.where(inside, weights[other], 0).sum(axis=1)
     # Above 2**62 only reports with w_x'y = 0 are in a set, so a larger factor changes nothing.
-    rough = gained - float(min(exponential, Fraction(TOTAL))) * given
+    rough = gained - float(min(exponential, Fraction(TOTAL))) * others
     # The rough value is off by at most a few ulps of numbers below 2**62.
     slack = 16 * math.ulp(float(TOTAL))
     best, pair = Fraction(0), (0, 0)
     for first, second in np.argwhere(rough >= rough.max() - slack).tolist():
-        exact = int(gained[first, second]) - exponential * int(given[first, second])
+        exact = int(gained[first, second]) - exponential * int(others[first, second])
         if exact > best:
             best, pair = exact, (first, second)
     reports = np.flatnonzero(weights[pair[0]] > floors[pair[1]]).tolist()
@@ -265,15 +265,15 @@ def representative(weights: KaryWeights) -> tuple[Weights, list[int], list[int]]
         Columns of representative answers that are not kept.
     """
     weights = KaryWeights.of(weights)
-    kept = min(weights.kept, 3)
+    own = min(weights.kept, 3)
     others = min(weights.size - weights.kept, 2)
-    lumped = weights.kept - kept
-    rows = kept + others
+    lumped = weights.kept - own
+    rows = own + others
     matrix = np.zeros((rows, rows + (1 if lumped else 0)), dtype=np.int64)
-    matrix[:, :kept] = weights.low
+    matrix[:, :own] = weights.low
     if lumped:
         matrix[:, -1] = lumped * weights.low
     for row in range(rows):
-        matrix[row, row if row < kept else 0] += weights.high - weights.low
+        matrix[row, row if row < own else 0] += weights.high - weights.low
         matrix[row, row] += weights.own
-    return matrix, list(range(kept)), list(range(kept, rows))
+    return matrix, list(range(own)), list(range(own, rows))

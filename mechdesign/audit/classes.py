@@ -287,7 +287,7 @@ def weakest(promise: Guarantee, parts: list[Proof]) -> Proof:
     least = None if pure or None in deltas else max(delta for delta in deltas if delta is not None)
     less = written_number(promise.epsilon)
     written = [part.as_written for part in own if part.holds]
-    kept = written and len(written) == len(own) and all(each.epsilon <= less for each in written)
+    weaker = written and len(written) == len(own) and all(each.epsilon <= less for each in written)
     counts = [part.pairs for part in own if part.pairs is not None]
     return Proof(
         promise,
@@ -296,7 +296,7 @@ def weakest(promise: Guarantee, parts: list[Proof]) -> Proof:
         None if len(counts) < len(own) else sum(counts) if all(counts) else 0,
         all(part.exact for part in own),
         max((part.rounding for part in own), default=Fraction(0)),
-        max(each.delta for each in written) if kept else None,
+        max(each.delta for each in written) if weaker else None,
     )
 
 
@@ -370,7 +370,7 @@ def audit_density(
     >>> audit.holds, round(audit.true_epsilon, 12)
     (True, 1.0)
     """
-    wanted = double_epsilon(epsilon)
+    limit = double_epsilon(epsilon)
     values, reports = finite_array("inputs", inputs, 1), finite_array("outputs", outputs, 1)
     table = np.array(log_density(values[:, None], reports[None, :]), dtype=np.float64)
     if table.shape != (len(values), len(reports)):
@@ -386,10 +386,10 @@ def audit_density(
     largest, allowed = float(ratios.max()), float(ratios[place] - roundings[place])
     pairs = len(values) * (len(values) - 1)
     if math.isinf(largest):
-        proof = Proof(Guarantee(wanted), None, pairs=pairs, exact=False)
+        proof = Proof(Guarantee(limit), None, pairs=pairs, exact=False)
     else:
         slack = Fraction(largest) - Fraction(allowed)
-        proof = Proof(Guarantee(wanted), largest, pairs=pairs, exact=False, rounding=slack)
+        proof = Proof(Guarantee(limit), largest, pairs=pairs, exact=False, rounding=slack)
     return DensityAudit(proof, witness, float(roundings[place]))
 
 

@@ -260,8 +260,8 @@ def positive_sum(beyond: Array) -> float:
     >>> positive_sum(np.array([1.0, -5.0]))
     1.000000000000001
     """
-    kept = beyond[beyond > 0.0]
-    return float(np.sum(kept)) * (1.0 + (len(kept) + 8) * UNIT)
+    positive = beyond[beyond > 0.0]
+    return float(np.sum(positive)) * (1.0 + (len(positive) + 8) * UNIT)
 
 
 def shift_divergence(law: Mass, epsilon: float, by: int = 1) -> Divergence:

@@ -71,13 +71,13 @@ def needed_pairs(matrix: Floats) -> NDArray[np.int64]:
         raise ParameterError("distance", f"has shape {matrix.shape}", "give a square matrix")
     implied = _by_way_of_near_inputs(matrix)
     np.fill_diagonal(implied, True)
-    kept = []
+    pairs = []
     for first, row in enumerate(implied):
         open_ = np.flatnonzero(~row)
         if len(open_):
             left = ~_is_detour(matrix[first][:, None], matrix[:, open_], matrix[first, open_]).any(axis=0)
-            kept += [(first, second) for second in open_[left].tolist()]
-    return np.array(kept, dtype=np.int64).reshape(-1, 2)
+            pairs += [(first, second) for second in open_[left].tolist()]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def distances(matrix: Any) -> Floats:
@@ -324,9 +324,9 @@ class MetricChannel:
     def _place(self, separation: float, high: int, low: int) -> dict[str, int]:
         """Return the first input, other and report with these weights at this distance."""
         for first, second in self.pairs[self.apart == separation].tolist():
-            found = np.flatnonzero((self.weights[first] == high) & (self.weights[second] == low))
-            if len(found):
-                return {"input": first, "other": second, "report": int(found[0])}
+            places = np.flatnonzero((self.weights[first] == high) & (self.weights[second] == low))
+            if len(places):
+                return {"input": first, "other": second, "report": int(places[0])}
         raise AssertionError("the weights that attain the true epsilon are in the channel")
 
 

@@ -97,14 +97,14 @@ class CurvePoints:
         if solution is None:
             return float("nan")
         measured = row.measured if row is not None else {}
-        found = self.found(solution, name, measured)
-        if found is None:
+        quantity = self.found(solution, name, measured)
+        if quantity is None:
             return float("nan")
-        if np.ndim(found) != 0 or isinstance(found, str):
+        if np.ndim(quantity) != 0 or isinstance(quantity, str):
             raise UnknownNameError(
                 "y", f"'{name}' is not a single number", "draw it over a quantity of its length"
             )
-        return float(found)
+        return float(quantity)
 
     def found(self, solution: Solution, name: str, measured: Mapping[str, float]) -> Any:
         """Return a quantity of a solution, or a parameter of its problem.

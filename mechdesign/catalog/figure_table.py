@@ -178,7 +178,7 @@ def read_figures(
     """
     if not isinstance(entries, list):
         raise ModelFileError("[[figure]]", "is a single table", "write it with double brackets")
-    found = []
+    tables = []
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, dict):
             raise ModelFileError(f"[figure {number}] is not a table", remedy="write it under [[figure]]")
@@ -186,10 +186,10 @@ def read_figures(
             if key not in KEYS:
                 raise UnknownNameError(f"[figure {number}] unknown key '{key}'", remedy=suggestion(key, KEYS))
         try:
-            found.append(FigureTable(**entry).checked(sweep, methods))
+            tables.append(FigureTable(**entry).checked(sweep, methods))
         except MechDesignError as error:
             raise error.inside(f"[figure {number}]") from None
-    return tuple(found)
+    return tuple(tables)
 
 
 @dataclass(frozen=True)
@@ -302,5 +302,5 @@ def _text(value: Any, places: Sequence[tuple[Any, ...]]) -> str:
     """Return a value by what tells it from the others."""
     if not isinstance(value, (Mapping, list, tuple)):
         return format_figure(value)
-    found = dict(_leaves(value))
-    return ", ".join(format_figure(found[place]) for place in places if place in found)
+    leaves = dict(_leaves(value))
+    return ", ".join(format_figure(leaves[place]) for place in places if place in leaves)

@@ -105,16 +105,16 @@ def _spans_decades(axis: Axis) -> bool:
 
 def _with_default_y(points: CurvePoints, table: FigureTable) -> FigureTable:
     """Return the table with the bound, where it is not the value, and with what was measured."""
-    found = [row.solution for row in points.rows if row.solution.found]
+    runs = [row.solution for row in points.rows if row.solution.found]
     y = ["value"]
     if not table.methods and not table.kind:
-        if any(run.bound is not None and run.gap > 1e-3 * abs(run.value) for run in found):
+        if any(run.bound is not None and run.gap > 1e-3 * abs(run.value) for run in runs):
             y.append("bound")
         y += [name for name in MEASURED if any(name in row.measured for row in points.rows)]
     several = [
         points.number(row.parameters, method, "value") for row in points.rows for method in table.methods
     ]
-    values = [value for value in several or [run.value for run in found] if math.isfinite(value)]
+    values = [value for value in several or [run.value for run in runs] if math.isfinite(value)]
     log = bool(values) and min(values) > 0 and max(values) >= 50 * min(values) and not table.kind
     return changed(table, y=tuple(y), y_scale="log" if log else "linear")
 
@@ -202,8 +202,8 @@ def _first(points: CurvePoints, table: FigureTable) -> dict[str, Any]:
 
 def _number_once(points: CurvePoints, table: FigureTable, at: Mapping[str, Any], name: str) -> float:
     """Return a quantity by the first method that has it."""
-    found = (points.number(at, method, name) for method in table.methods or (None,))
-    return next((number for number in found if math.isfinite(number)), math.nan)
+    numbers = (points.number(at, method, name) for method in table.methods or (None,))
+    return next((number for number in numbers if math.isfinite(number)), math.nan)
 
 
 def _curve(
@@ -259,10 +259,10 @@ def _label(points: CurvePoints, table: FigureTable, name: str, method: str | Non
 def _name(points: CurvePoints, name: str) -> str:
     """Return a quantity in words."""
     if name == "value":
-        found = [row.solution for row in points.rows if row.solution.found]
-        if any(not run.claims_optimality for run in found):
+        runs = [row.solution for row in points.rows if row.solution.found]
+        if any(not run.claims_optimality for run in runs):
             return "found"
-        return "best found" if any(run.gap > 1e-3 * abs(run.value) for run in found) else "optimum"
+        return "best found" if any(run.gap > 1e-3 * abs(run.value) for run in runs) else "optimum"
     if name == "bound":
         return "proven bound"
     if name in MEASURED:
@@ -403,15 +403,15 @@ def plotted_quantities(model: Model, rows: Sequence[SweepRow]) -> list[dict[str,
     MechDesignError
         When a declared quantity does not exist, naming the model, the figure and the closest names.
     """
-    points, found = CurvePoints(model, rows), [dict[str, Any]() for _ in rows]
+    points, values = CurvePoints(model, rows), [dict[str, Any]() for _ in rows]
     for number, table in enumerate(figure_tables(model), 1):
         try:
             for place, row in enumerate(rows):
-                _add(points, table, row, found[place])
+                _add(points, table, row, values[place])
         except MechDesignError as error:
             raise error.inside(f"{model.slug}: [figure {number}]") from None
-    names = list(dict.fromkeys(name for each in found for name in each))
-    return [{name: each.get(name) for name in names} for each in found]
+    names = list(dict.fromkeys(name for each in values for name in each))
+    return [{name: each.get(name) for name in names} for each in values]
 
 
 def _add(points: CurvePoints, table: FigureTable, row: SweepRow, into: dict[str, Any]) -> None:

@@ -119,12 +119,12 @@ def _points(value: Any, recorded: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _shown(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document whose texts can be printed, on one line each; parameters and the like untouched."""
-    kept = {name: document[name] for name in ("parameters", "data") if name in document}
-    tidy = {one_line(name): one_line(table) for name, table in document.items() if name not in kept}
+    tables = {name: document[name] for name in ("parameters", "data") if name in document}
+    tidy = {one_line(name): one_line(table) for name, table in document.items() if name not in tables}
     head = document.get("model")
     if isinstance(head, Mapping) and "statement" in head:
         tidy["model"]["statement"] = head["statement"]
-    return tidy | kept
+    return tidy | tables
 
 
 def _parse(slug: str, path: Path, document: dict[str, Any], overrides: dict[str, Any]) -> Model:

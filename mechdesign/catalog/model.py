@@ -70,8 +70,8 @@ class DataSettings:
             tuple(columns) if columns else self.intake.columns,
             self.intake.missing if missing is None else missing,
         )
-        found = changed(self, intake=intake)
-        return changed(found, ranges=_ranges([list(pair) for pair in ranges])) if ranges else found
+        settings = changed(self, intake=intake)
+        return changed(settings, ranges=_ranges([list(pair) for pair in ranges])) if ranges else settings
 
     def applied(self, mechanism: Mechanism) -> Mechanism:
         """Return the mechanism for these data."""

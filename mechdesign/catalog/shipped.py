@@ -45,9 +45,9 @@ def models(family: str | None = None) -> list[str]:
     """
     folder = models_folder()
     families = [path for path in folder.iterdir() if path.is_dir() and path.name != SOURCES]
-    wanted = [path for path in families if family in (None, path.name)]
-    found = [model for path in wanted for model in path.rglob("*.toml")]
-    return sorted(model.relative_to(folder).with_suffix("").as_posix() for model in found)
+    folders = [path for path in families if family in (None, path.name)]
+    paths = [model for path in folders for model in path.rglob("*.toml")]
+    return sorted(model.relative_to(folder).with_suffix("").as_posix() for model in paths)
 
 
 def is_model(slug: str) -> bool:
@@ -91,9 +91,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         text = read_text(path, LARGEST_FILE, ModelFileError)
         document = parse_toml(text, written_float)
-        found = date_in(document)
-        if found is not None:
-            raise ModelFileError(f"{path}: {found[0]}", f"{found[1]} is a date or a time", "put it in quotes")
+        date = date_in(document)
+        if date is not None:
+            raise ModelFileError(f"{path}: {date[0]}", f"{date[1]} is a date or a time", "put it in quotes")
         return document
     except ModelFileError:
         raise
@@ -105,9 +105,9 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def _explained(message: str, text: str) -> str:
     if message.startswith(TWICE):
-        found = repeated_key(text)
-        if found is not None:
-            return f"line {found[1]}: the key '{found[0]}' is there twice in its table; drop one of them"
+        repeat = repeated_key(text)
+        if repeat is not None:
+            return f"line {repeat[1]}: the key '{repeat[0]}' is there twice in its table; drop one of them"
     table = re.match(TABLE_TWICE, message)
     if table:
         name = ".".join(part.strip(" '\"") for part in table[1].split(","))
@@ -134,9 +134,9 @@ def repeated_key(text: str) -> tuple[str, int] | None:
     last = int(place[1]) if place else len(lines)
     starts = [number for number in range(last) if re.match(KEY, lines[number])]
     for start in starts[: -MOST_TRIED - 1 : -1]:
-        found = re.match(KEY, lines[start])
-        if found is not None and _error("\n".join(lines[:start])) is None:
-            return found[1], start + 1
+        match = re.match(KEY, lines[start])
+        if match is not None and _error("\n".join(lines[:start])) is None:
+            return match[1], start + 1
     return None
 
 
@@ -148,9 +148,9 @@ def _error(text: str) -> str | None:
     return None
 
 
-def check_keys(path: Path, table: str, found: Mapping[str, Any], known: Iterable[str]) -> None:
+def check_keys(path: Path, table: str, entries: Mapping[str, Any], known: Iterable[str]) -> None:
     """Refuse a key that a table does not have, with a suggestion."""
-    for key in found:
+    for key in entries:
         if key not in known:
             place = f"[{table}] " if table else ""
             raise UnknownNameError(path, f"{place}unknown key '{key}'", suggestion(key, known))

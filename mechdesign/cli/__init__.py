@@ -106,8 +106,8 @@ def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:
     from mechdesign.core.errors import MechDesignError, printable
 
     _prepare_output()
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    options = parser(given[0] if given else "").parse_args(given)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    options = parser(words[0] if words else "").parse_args(words)
     interrupts.begin()
     try:
         code: int = options.run(options)

@@ -88,13 +88,15 @@ def audited(options: argparse.Namespace) -> int | None:
     from mechdesign.ledger.ledger import account, collected_of
 
     times = _times(options.times, paths)
-    found = [collected_of(load_mechanism(path), path, each) for path, each in zip(paths, times, strict=True)]
-    made = account(found, WITHIN if options.delta is None else options.delta)
+    collections = [
+        collected_of(load_mechanism(path), path, each) for path, each in zip(paths, times, strict=True)
+    ]
+    sum_of_all = account(collections, WITHIN if options.delta is None else options.delta)
     if options.json:
-        print_json(encode(made.as_json()))
+        print_json(encode(sum_of_all.as_json()))
     else:
-        print(made)
-    return FINE if made.is_within else MISMATCH
+        print(sum_of_all)
+    return FINE if sum_of_all.is_within else MISMATCH
 
 
 def _is_mechanism(path: str) -> bool:
@@ -121,13 +123,13 @@ def _times(value: Sequence[int] | None, paths: Sequence[str]) -> list[int]:
 def _open(options: argparse.Namespace) -> int:
     from mechdesign.ledger.ledger import open_ledger
 
-    made = open_ledger(
+    ledger = open_ledger(
         options.ledger, options.survey, options.epsilon, options.delta, options.shuffled, options.account
     )
     if options.json:
-        print_json(made.as_json())
+        print_json(ledger.as_json())
     else:
-        print(f"{options.ledger}: survey '{made.survey}', limit {_limit(made)}")
+        print(f"{options.ledger}: survey '{ledger.survey}', limit {_limit(ledger)}")
     return FINE
 
 
@@ -203,7 +205,7 @@ def _show(options: argparse.Namespace) -> int:
 
 def _state(ledger: Ledger, group: str) -> str:
     """Return what decides for a group, with one number: the part of the limit that is used, rounded up."""
-    from mechdesign.ledger.ledger import said
+    from mechdesign.ledger.ledger import total_text
     from mechdesign.ledger.renyi_filter import FILTER
 
     used, by = ledger.decided(group)
@@ -211,7 +213,7 @@ def _state(ledger: Ledger, group: str) -> str:
     if by == FILTER:
         apart = f"the sum of epsilon, which does not decide, is {_sum(ledger, group)}"
         return f"{many} of the limit used, by {FILTER} ({apart})"
-    return f"{said(ledger.total(group))}; {many} of the limit used"
+    return f"{total_text(ledger.total(group))}; {many} of the limit used"
 
 
 def _sum(ledger: Ledger, group: str) -> str:
@@ -233,7 +235,7 @@ def _fixed(ledger: Ledger, group: str) -> list[str]:
 
 def _refusal(ledger: Ledger, group: str, mechanism: str) -> str:
     """Return why the last collection of a group is refused, and what to do."""
-    from mechdesign.ledger.ledger import said
+    from mechdesign.ledger.ledger import total_text
     from mechdesign.ledger.renyi_filter import FILTER
 
     entries = ledger.groups[group]
@@ -249,9 +251,7 @@ def _refusal(ledger: Ledger, group: str, mechanism: str) -> str:
             f"with {mechanism} {FILTER} is at {100.0 * used:.4g}% of the limit {_limit(ledger)}; "
             f"the sum of epsilon, which does not decide, is {_sum(ledger, group)}"
         )
-    return (
-        f"together with {mechanism} {said(total)}, and the limit is {_limit(ledger)}{_excess(ledger, total)}"
-    )
+    return f"together with {mechanism} {total_text(total)}, and the limit is {_limit(ledger)}{_excess(ledger, total)}"
 
 
 def _excess(ledger: Ledger, total: Total) -> str:

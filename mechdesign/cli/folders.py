@@ -60,25 +60,25 @@ def _init(options: argparse.Namespace) -> int:
     epsilon, users = privacy_epsilon(options.epsilon, "--epsilon"), user_count(options.users)
     if epsilon == 0.0:
         raise ParameterError("--epsilon", "with 0 reports contain no information", "give a larger one")
-    made = draft(options.data, options.column or [], options.codebook, options.private)
-    text = made.text(
+    survey_draft = draft(options.data, options.column or [], options.codebook, options.private)
+    text = survey_draft.text(
         options.title or f"Survey of {os.path.basename(options.data)}", epsilon, users, options.output
     )
     _require_model(text)
     with whole_file(options.output, ModelFileError) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    asked = len(made.questions) - len(made.left_out)
-    known = len(made.of_source("codebook"))
-    print(f"{options.output}: {counted(asked, 'question')}, of which {known} from a codebook")
+    number = len(survey_draft.questions) - len(survey_draft.left_out)
+    known = len(survey_draft.of_source("codebook"))
+    print(f"{options.output}: {counted(number, 'question')}, of which {known} from a codebook")
     for what, names in (
-        ("to be completed, nothing but name and type is known", made.of_source("type")),
-        ("omitted", made.left_out),
-        ("in the codebook, but no column is asked for", list(made.unused)),
+        ("to be completed, nothing but name and type is known", survey_draft.of_source("type")),
+        ("omitted", survey_draft.left_out),
+        ("in the codebook, but no column is asked for", list(survey_draft.unused)),
     ):
         if names:
             print(f"  {what}: {_named(names)}")
-    if made.looked_at:
-        read = _named(made.looked_at)
+    if survey_draft.looked_at:
+        read = _named(survey_draft.looked_at)
         print(f"  PRIVACY: the users' answers were read for {read}; labels and ranges from them")
         print("  reveal something that epsilon does not cover: prefer --codebook, or --private")
     return FINE
@@ -171,11 +171,11 @@ def _demo(options: argparse.Namespace) -> int:
     require_demo_folder(options.output)
     with whole_folder(options.output) as work:
         results = [demonstrate(demonstration, work) for demonstration in DEMONSTRATIONS]
-        said = finish(results, work, options.output, installed_version())
+        files = finish(results, work, options.output, installed_version())
     if options.json:
         print_json(demo_json(results))
     else:
-        print(f"{demo_text(results)}\n\n{options.output}: {', '.join(said)}")
+        print(f"{demo_text(results)}\n\n{options.output}: {', '.join(files)}")
         if can_draw():
             print(f"open {options.output}/{PAGE} in a browser; it has the pictures and every command")
         else:

@@ -85,17 +85,17 @@ def _audit_program(options: argparse.Namespace) -> int:
     stated = None if options.epsilon is None else epsilon_number(options.epsilon, "--epsilon")
     reports = run_program(options.program, answers, RUNS if options.runs is None else options.runs)
     level = CONFIDENCE if options.confidence is None else options.confidence
-    found = attack_program(reports, options.delta or 0.0, level)
-    refuted = stated is not None and found.refutes(stated)
+    attack = attack_program(reports, options.delta or 0.0, level)
+    refuted = stated is not None and attack.refutes(stated)
     if options.json:
         plain = None if stated is None else float(stated)
-        print_json({**vars(found), "reports": list(found.reports), "stated": plain, "refuted": refuted})
+        print_json({**vars(attack), "reports": list(attack.reports), "stated": plain, "refuted": refuted})
     else:
         each = f"{len(reports[answers[0]])} times for each of {counted(len(answers), 'answer')}"
         print(printable(f"{options.program}: a program, run {each}"))
-        print("\n".join(f"  {printable(line)}" for line in str(found).split("\n")))
+        print("\n".join(f"  {printable(line)}" for line in str(attack).split("\n")))
         if stated is not None:
-            verdict = "refuted" if refuted else "not tested" if found.is_blind else "not refuted"
+            verdict = "refuted" if refuted else "not tested" if attack.is_blind else "not refuted"
             print(f"  epsilon {rounded_text(stated)} is {verdict}")
     return MISMATCH if refuted else FINE
 
@@ -111,26 +111,26 @@ def _audit_file(options: argparse.Namespace) -> int:
             raise ParameterError(f"--{name}", "is an option of --program only", "omit it, or add --program")
     if options.exports:
         raise ParameterError(options.exports[0], "is given with a foreign mechanism", "omit it")
-    given = read_foreign(options.mechanism, options.names)
-    stated = given.epsilon if options.epsilon is None else epsilon_number(options.epsilon, "--epsilon")
-    audits = _audits(given.mechanism, options.reports)
+    foreign = read_foreign(options.mechanism, options.names)
+    stated = foreign.epsilon if options.epsilon is None else epsilon_number(options.epsilon, "--epsilon")
+    audits = _audits(foreign.mechanism, options.reports)
     verdicts = [] if stated is None else [audit.certificate(stated) for audit in audits]
     if options.json:
-        size = None if isinstance(given.mechanism, Rappor) else list(given.mechanism.shape)
-        found = [audit.as_json() for audit in audits]
+        size = None if isinstance(foreign.mechanism, Rappor) else list(foreign.mechanism.shape)
+        rows = [audit.as_json() for audit in audits]
         held = [certificate.as_dict() for certificate in verdicts]
         print_json(
             {
-                "what": given.heading(),
+                "what": foreign.heading(),
                 "size": size,
-                "read": given.reading,
-                "audits": found,
+                "read": foreign.reading,
+                "audits": rows,
                 "certificates": held,
             }
         )
     else:
-        print(printable(f"{options.mechanism}: {given.heading()}"))
-        lines = [*given.lines(), *(line for audit in audits for line in audit.lines()), *map(str, verdicts)]
+        print(printable(f"{options.mechanism}: {foreign.heading()}"))
+        lines = [*foreign.lines(), *(line for audit in audits for line in audit.lines()), *map(str, verdicts)]
         print("\n".join(f"  {printable(line)}" for line in lines))
     infinite = any(audit.infinite for audit in audits)
     return FINE if all(item.holds for item in verdicts) and not infinite else MISMATCH

@@ -54,8 +54,8 @@ def outgoing(
     again = before is not None and _is_same(mechanism, before) and identity in ("", before.about.id)
     require_output(path, inputs, force, lambda: again)
     about = mechanism.about
-    kept = before.about.id if again and before is not None else identity or None
-    result = mechanism.described(about.title, about.question, about.users, kept)
+    identity_text = before.about.id if again and before is not None else identity or None
+    result = mechanism.described(about.title, about.question, about.users, identity_text)
     if identity:
         _note_double_use(result, path)
     if before is not None and before.about.id not in ("", result.about.id):

@@ -214,10 +214,10 @@ def _choose(options: argparse.Namespace) -> int:
     attributes = options.attributes or max(1, len(columns), len(ranges))
     low, high = ranges[0] if len(ranges) == 1 else (0.0, 1.0)
     intake = Intake(tuple(columns), options.missing or "refuse")
-    given = shuffled_of(options) or {}
-    if given:
-        given["shuffled"] = given.pop("users")
-    ranking = choose(options.epsilon, options.users, attributes, low, high, options.exact_only, **given)
+    central = shuffled_of(options) or {}
+    if central:
+        central["shuffled"] = central.pop("users")
+    ranking = choose(options.epsilon, options.users, attributes, low, high, options.exact_only, **central)
     if options.output:
         require_output(options.output, [], options.force)
         mechanism = ranking.mechanism()
@@ -243,12 +243,12 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.data.outputs import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
-    model, given = model_of(options), shuffled_of(options)
+    model, central = model_of(options), shuffled_of(options)
     data = model.data.overridden(options.column, options.range, options.missing)
     method_settings = options_of(options)
-    if method_settings and given is not None:
+    if method_settings and central is not None:
         raise ParameterError("--option", "is not for --shuffled", "drop one of them")
-    design = None if given is None else _shuffled(model.problem, options.method, given)
+    design = None if central is None else _shuffled(model.problem, options.method, central)
     if design is None:
         solution = solve(model.problem, options.method, **method_settings)
     else:
@@ -282,9 +282,9 @@ def _build(options: argparse.Namespace) -> int:
     for note in filter(None, (labels_note(mechanism), clashes_note(mechanism))):
         print(f"mechdesign: note: {printable(note)}", file=sys.stderr)
     if options.json:
-        found = {} if design is None else {"shuffled": design.as_json()}
-        found |= {} if outlook is None else {"outlook": encode(outlook.as_json())}
-        print_json({**solution.as_dict(model.slug), "forecast": encode(forecast), **found})
+        extras = {} if design is None else {"shuffled": design.as_json()}
+        extras |= {} if outlook is None else {"outlook": encode(outlook.as_json())}
+        print_json({**solution.as_dict(model.slug), "forecast": encode(forecast), **extras})
     else:
         print(f"{options.output}: {type(mechanism).__name__} from {model.slug}")
         print("\n".join(f"  {certificate}" for certificate in mechanism.certificates()))
@@ -392,5 +392,5 @@ def _run(options: argparse.Namespace) -> int:
     if options.operation is None:
         print(operations_table(options.mechanism, mechanism))
         return FINE
-    given, names = parse_operation(options, mechanism)
-    return execute(given, options.operation, names, mechanism)
+    operation_options, names = parse_operation(options, mechanism)
+    return execute(operation_options, options.operation, names, mechanism)

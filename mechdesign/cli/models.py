@@ -94,9 +94,9 @@ def _check_options(added: argparse.ArgumentParser, verbose: bool = True) -> None
         )
 
 
-def _findings_options(found: argparse.ArgumentParser) -> None:
-    found.add_argument("family", nargs="?", help="only this family")
-    found.add_argument("--json", action="store_true", help="print JSON")
+def _findings_options(listing: argparse.ArgumentParser) -> None:
+    listing.add_argument("family", nargs="?", help="only this family")
+    listing.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _sweep_options(sweep: argparse.ArgumentParser) -> None:
@@ -171,11 +171,11 @@ def _findings(options: argparse.Namespace) -> int:
 
     if not models(options.family):
         raise _unknown_family("findings", options.family)
-    found, undecided = findings(options.family), findings(options.family, UNDECIDED)
+    refutations, undecided = findings(options.family), findings(options.family, UNDECIDED)
     if options.json:
-        print_json([finding.as_dict() for finding in [*found, *undecided]])
+        print_json([finding.as_dict() for finding in [*refutations, *undecided]])
     else:
-        print(findings_text(found, terminal_width(), undecided))
+        print(findings_text(refutations, terminal_width(), undecided))
     return FINE
 
 
@@ -225,14 +225,14 @@ def _solve(options: argparse.Namespace) -> int:
     forecast = solution.forecast(options.users)
     outlook, useless = _outlook(solution, options.users)
     if options.json:
-        found = {} if outlook is None else {"outlook": encode(outlook.as_json())}
+        extras = {} if outlook is None else {"outlook": encode(outlook.as_json())}
         worth = {"sensitivity": solution.sensitivity.as_dict()} if options.sensitivity else {}
-        print_json({**solution.as_dict(model.slug), "forecast": encode(forecast), **found, **worth})
+        print_json({**solution.as_dict(model.slug), "forecast": encode(forecast), **extras, **worth})
     else:
         print(f"{model.slug}: {model.title}\n{solution_text(solution)}")
-        for said in (forecast, outlook, useless):
-            if said is not None:
-                print(indent(str(said), "  "))
+        for remark in (forecast, outlook, useless):
+            if remark is not None:
+                print(indent(str(remark), "  "))
         if options.sensitivity:
             print(solution.sensitivity)
     return FINE if solution.found else MISMATCH
@@ -257,20 +257,20 @@ def _tradeoff(options: argparse.Namespace) -> int:
         raise ParameterError(f"--set {options.set[0]}", "is for models", "a mechanism is built already")
     output = FigureOutput(options, [name])
     if name.endswith(".json"):
-        found = mechanism_tradeoff(CollectingMechanism.load(name), options.users, errors)
+        result = mechanism_tradeoff(CollectingMechanism.load(name), options.users, errors)
     else:
-        found = tradeoff(model_of(options).problem, options.users, errors)
+        result = tradeoff(model_of(options).problem, options.users, errors)
     percents = [text for text in texts if text.endswith("%")]
-    if percents and not found.is_of_shares:
-        what = f"{percents[0]} is of a share, and errors here are those of: {found.quantity}"
+    if percents and not result.is_of_shares:
+        what = f"{percents[0]} is of a share, and errors here are those of: {result.quantity}"
         raise ParameterError("--error", what, "give it in their own units")
     if output.wanted:
-        output.write(found.figures(), name)
-    header, lines = found.table()
+        output.write(result.figures(), name)
+    header, lines = result.table()
     if options.json:
-        print_json([dict(vars(row)) for row in found.rows])
+        print_json([dict(vars(row)) for row in result.rows])
     else:
-        print(f"{name}: {found.quantity}, largest {found.measure}\n{table(header, lines)}")
+        print(f"{name}: {result.quantity}, largest {result.measure}\n{table(header, lines)}")
     return FINE
 
 

@@ -111,8 +111,8 @@ def _count(options: argparse.Namespace) -> int:
     mechanism = load_mechanism(options.mechanism)
     operation = counting_operation(mechanism, options.mechanism)
     known = [option.name for option in operation.options]
-    given = {name: getattr(options, name) for name in ("column", "unmarked")}
-    settings = operation.settings({name: value for name, value in given.items() if value or name in known})
+    choices = {name: getattr(options, name) for name in ("column", "unmarked")}
+    settings = operation.settings({name: value for name, value in choices.items() if value or name in known})
     missing = with_messages(report_rule(mechanism, options.missing, tuple(options.missing_code)), mechanism)
     paths = data_set(options.inputs)
     require_different(paths, options.identical)
@@ -120,12 +120,12 @@ def _count(options: argparse.Namespace) -> int:
     with opened_data() as data:
         work = Work(mechanism, operation, settings, missing, data, options)
         try:
-            found = work.reports_counted(paths, options.dask)
+            counts = work.reports_counted(paths, options.dask)
         except MechDesignError as error:
             raise error.for_shell() from None
-    file = count_file_of(found.server, found.files, mechanism)
+    file = count_file_of(counts.server, counts.files, mechanism)
     file.save(options.output)
-    return _said(options, file, found.missing.said())
+    return _said(options, file, counts.missing.said())
 
 
 def _merge(options: argparse.Namespace) -> int:
@@ -267,14 +267,14 @@ class Work:
         """Return the counts of a file, when they are this mechanism's."""
         from mechdesign.report.counting import load_counts, note_files
 
-        found, own = load_counts(path), server_of(self.mechanism, self.owner).mechanism
-        if found.survey_digest != own.survey_digest:
-            owner = other_owner(own, found.counts.get("survey"), found.survey_digest)
-            marks = f"{mark_of(found.survey_digest)}, this one is {mark_of(own.survey_digest)}"
+        counts, own = load_counts(path), server_of(self.mechanism, self.owner).mechanism
+        if counts.survey_digest != own.survey_digest:
+            owner = other_owner(own, counts.counts.get("survey"), counts.survey_digest)
+            marks = f"{mark_of(counts.survey_digest)}, this one is {mark_of(own.survey_digest)}"
             remedy = "use the mechanism file they were made with"
             raise DataError(path, f"counts reports of {owner} ({marks})", remedy)
-        note_files(found, path, self.copies)
-        return found.source(path)
+        note_files(counts, path, self.copies)
+        return counts.source(path)
 
     def randomized(self, paths: Sequence[str]) -> str:
         """Write the reports of all files, when all have the same columns; return what to say of it."""
@@ -356,11 +356,11 @@ class Work:
 
 def operations_table(path: str, mechanism: Mechanism) -> str:
     """Return the table operations of a mechanism as text."""
-    found = mechanism.operations()
-    if not found:
+    operations = mechanism.operations()
+    if not operations:
         return f"{path}: a {mechanism.type} has no operations on tables; load it in Python instead"
     lines = [f"{path}: {mechanism.type}"]
-    for operation in found:
+    for operation in operations:
         gives = ", ".join(map(str, operation.gives)) or "a result, which is printed"
         takes = ", ".join(map(str, operation.takes)) or "no table"
         takes += ", in several files" if operation.several else ""
@@ -398,9 +398,9 @@ def parse_operation(
         parser.add_argument("--missing-code", action="append", default=[], metavar="TEXT")
     for option in operation.options:
         _add(parser, option)
-    given = parser.parse_args(options.rest)
-    given.mechanism = options.mechanism
-    return given, tuple(option.name for option in operation.options)
+    choices = parser.parse_args(options.rest)
+    choices.mechanism = options.mechanism
+    return choices, tuple(option.name for option in operation.options)
 
 
 def _flag(option: Option) -> str:
@@ -426,8 +426,8 @@ def execute(
     loaded = load_mechanism(options.mechanism) if mechanism is None else mechanism
     operation = operation_of(loaded.operations(), name, options.mechanism)
     settings = operation.settings({option: getattr(options, option) for option in names})
-    kept = [settings[option.name] for option in operation.options if option.kind == "path"]
-    kept = [path for path in kept if path is not None]
+    own_files = [settings[option.name] for option in operation.options if option.kind == "path"]
+    own_files = [path for path in own_files if path is not None]
     missing = with_messages(rule_for(loaded, operation, options.missing, tuple(options.missing_code)), loaded)
     counts = operation.name in COUNTING and not operation.gives
     paths = options.inputs = data_set(options.inputs, counts)
@@ -435,24 +435,24 @@ def execute(
     output, dask = getattr(options, "output", None), getattr(options, "dask", None)
     if output is not None and not (operation.name == RANDOMIZE and is_folder(output)):
         require_suffix(output, DATA if operation.gives else RESULTS)
-    picture = _figure_output(options, kept)
+    picture = _figure_output(options, own_files)
     with opened_data() as data:
         work = Work(loaded, operation, settings, missing, data, options)
         try:
             if operation.name == RANDOMIZE and (len(paths) > 1 or is_folder(output or "") or dask):
-                said = work.randomized(paths)
+                message = work.randomized(paths)
             elif operation.gives:
-                made = operation.run(work.sources(paths), settings)
-                said = _written(options, made, kept, operation.private)
+                blocks = operation.run(work.sources(paths), settings)
+                message = _written(options, blocks, own_files, operation.private)
             else:
                 sources = work.counted(paths, dask) if dask else work.sources(paths)
-                said = _shown(options, operation.run(sources, settings), picture, loaded, kept)
+                message = _shown(options, operation.run(sources, settings), picture, loaded, own_files)
         except MechDesignError as error:
-            if error.is_about(*paths, *kept, (output or "-o ").rstrip("/"), "-o ", "--dask"):
+            if error.is_about(*paths, *own_files, (output or "-o ").rstrip("/"), "-o ", "--dask"):
                 raise
             raise error.within(options.mechanism).for_shell() from None
     notes = [missing.said(), *settings.said()]
-    line = "; ".join(text for text in (said, *notes) if text)
+    line = "; ".join(text for text in (message, *notes) if text)
     if line:
         print(line, file=sys.stderr if getattr(options, "json", False) else sys.stdout)
     if counts:
@@ -460,11 +460,13 @@ def execute(
     return FINE
 
 
-def _written(options: argparse.Namespace, blocks: Iterator[Block], kept: Sequence[str], private: bool) -> str:
+def _written(
+    options: argparse.Namespace, blocks: Iterator[Block], own_files: Sequence[str], private: bool
+) -> str:
     """Write the blocks of an operation; over an existing file by force only."""
     from mechdesign.data.writing import write_blocks  # estimates are printed
 
-    inputs = [options.mechanism, *options.inputs, *kept]
+    inputs = [options.mechanism, *options.inputs, *own_files]
     require_output(options.output, inputs, options.force)
     first = next(blocks)
     rows = write_blocks(options.output, chain([first], blocks), private)
@@ -475,12 +477,12 @@ def _figures(result: Any) -> list[Any]:
     return list(result.figures()) if hasattr(result, "figures") else []
 
 
-def _figure_output(options: argparse.Namespace, kept: Sequence[str]) -> FigureOutput | None:
+def _figure_output(options: argparse.Namespace, own_files: Sequence[str]) -> FigureOutput | None:
     """Return where the picture of a result goes, if the command has the option and it is wanted."""
     if getattr(options, "figure", None) is None:
         return None
     output = getattr(options, "output", None)
-    return FigureOutput(options, [options.mechanism, *options.inputs, *kept], output)
+    return FigureOutput(options, [options.mechanism, *options.inputs, *own_files], output)
 
 
 def _shown(
@@ -488,16 +490,16 @@ def _shown(
     result: Any,
     picture: FigureOutput | None,
     mechanism: Mechanism,
-    kept: Sequence[str],
+    own_files: Sequence[str],
 ) -> str:
     """Print a result, or write its table, after its picture was written where one is wanted."""
-    output = ResultOutput(options, result, mechanism, kept)
+    output = ResultOutput(options, result, mechanism, own_files)
     if picture is not None:
         draws = result if isinstance(result, list) else [result]
         picture.write([figure for item in draws for figure in _figures(item)], "these results")
-    said = output.write()
+    message = output.write()
     if options.json:
         print_json(encode(result))
-    elif not said:
+    elif not message:
         print(result.grid_text() if options.grid else result)
-    return said
+    return message

@@ -104,9 +104,9 @@ def _of_mechanism(subjects: list[str], options: argparse.Namespace) -> tuple[str
         _require_results(options)
     mechanism = load_mechanism(file)
     if reports:
-        made = _estimated(mechanism, file, reports, options)
+        estimation = _estimated(mechanism, file, reports, options)
         note_lack(mechanism, file)
-        page = results_page(mechanism, made, installed_version())
+        page = results_page(mechanism, estimation, installed_version())
         return page, f"results of {len(reports)} file{'s' * (len(reports) > 1)} of reports", FINE
     page = mechanism_page(mechanism, printable(file), installed_version())
     return page, f"{type(mechanism).__name__} of {file}", FINE
@@ -133,8 +133,10 @@ def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.
 
     names = [operation.name for operation in mechanism.operations()]
     operation = operation_of(mechanism.operations(), "analyze" if "analyze" in names else "estimate", file)
-    given = {name: getattr(options, name) for name in ("column", "marginal", "raw", "population", "unmarked")}
-    settings = operation.settings(given)
+    choices = {
+        name: getattr(options, name) for name in ("column", "marginal", "raw", "population", "unmarked")
+    }
+    settings = operation.settings(choices)
     require_different(reports, options.identical)
     if len(reports) > 1 and not operation.several:
         raise ParameterError("report", f"'{operation.name}' takes one file, {len(reports)} are named")
@@ -149,14 +151,14 @@ def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.
     except MechDesignError as error:
         raise (error if error.is_about(*reports) else error.within(file).for_shell()) from None
     return Estimation(
-        result, operation.name, file, reports, _words(given, options.identical), bool(options.population)
+        result, operation.name, file, reports, _words(choices, options.identical), bool(options.population)
     )
 
 
-def _words(given: dict[str, Any], identical: bool) -> list[str]:
+def _words(choices: dict[str, Any], identical: bool) -> list[str]:
     """Return options as the shell takes them."""
     words = ["--identical"] if identical else []
-    for name, value in given.items():
+    for name, value in choices.items():
         if value is True:
             words.append(f"--{name}")
         for text in value if isinstance(value, list) else []:
@@ -189,13 +191,13 @@ def _sources(options: argparse.Namespace) -> int:
     from mechdesign.papers.claims.sources import source, sources
     from mechdesign.papers.shown.sources import overview, source_rows, source_text
 
-    found = [source(options.source)] if options.source else list(sources())
+    items = [source(options.source)] if options.source else list(sources())
     if options.json:
-        print_json(source_rows(found))
+        print_json(source_rows(items))
     elif options.source:
-        print(source_text(found[0], terminal_width()))
+        print(source_text(items[0], terminal_width()))
     else:
-        print(overview(found, terminal_width()))
+        print(overview(items, terminal_width()))
     return FINE
 
 

@@ -173,15 +173,15 @@ def without_families(names: Sequence[str]) -> list[str]:
     """Return the models that are named, each once; a family's name stands for all its shipped models."""
     from mechdesign.catalog import models
 
-    shipped, found = models(), []
+    shipped, slugs = models(), []
     families = {slug.partition("/")[0] for slug in shipped}
     for name in names:
         if not {"/", "."} & set(name) and name not in families:
             hint = suggestion(name, [*families, *shipped])
             hint = hint if hint.startswith("did you mean") else suggestion(name, families)
             raise UnknownNameError("model", f"no model or family '{name}'", hint)
-        found += [slug for slug in shipped if slug.startswith(f"{name}/")] or [name]
-    return list(dict.fromkeys(found))
+        slugs += [slug for slug in shipped if slug.startswith(f"{name}/")] or [name]
+    return list(dict.fromkeys(slugs))
 
 
 def number_text(text: str) -> float:

@@ -30,16 +30,16 @@ class ResultOutput:
     """
 
     def __init__(
-        self, options: argparse.Namespace, result: Any, mechanism: Mechanism, kept: Sequence[str]
+        self, options: argparse.Namespace, result: Any, mechanism: Mechanism, own_files: Sequence[str]
     ) -> None:
         self.path: str | None = options.output
         self.result, self.tables = result, dict[str, Columns]()
         grids = _grids(result) if options.grid else {}
         if self.path is None:
             return
-        require_output(self.path, [options.mechanism, *options.inputs, *kept], options.force)
-        asked = mechanism.data_columns[0] if len(mechanism.data_columns) == 1 else ""
-        self.tables |= _for_one_file(self.path, grids) or {"estimates": _tidy(self.path, result, asked)}
+        require_output(self.path, [options.mechanism, *options.inputs, *own_files], options.force)
+        question = mechanism.data_columns[0] if len(mechanism.data_columns) == 1 else ""
+        self.tables |= _for_one_file(self.path, grids) or {"estimates": _tidy(self.path, result, question)}
 
     def write(self) -> str:
         """Write the table and return what to say of it; nothing where none is wanted."""
@@ -56,11 +56,11 @@ def _grids(result: Any) -> dict[str, Columns]:
     if not hasattr(result, "grids"):
         raise ParameterError("--grid", "this is not a cross table", "omit it")
     try:
-        found: dict[str, Columns] = result.grids()
+        grids: dict[str, Columns] = result.grids()
     except ParameterError as error:
         remedy = "name two attributes or more with --marginal A,B"
         raise error.changed(where="--grid", remedy=remedy) from None
-    return found
+    return grids
 
 
 def _for_one_file(path: str, grids: Mapping[str, Columns]) -> Mapping[str, Columns]:
@@ -69,12 +69,12 @@ def _for_one_file(path: str, grids: Mapping[str, Columns]) -> Mapping[str, Colum
         return grids
     from mechdesign.collect.cross_table import ERRORS  # with what draws them, which takes time
 
-    wanted = {title: columns for title, columns in grids.items() if not title.endswith(ERRORS)}
-    if len(wanted) > 1:
+    values = {title: columns for title, columns in grids.items() if not title.endswith(ERRORS)}
+    if len(values) > 1:
         raise ParameterError(
-            f"-o {path}", f"holds one grid, and there are {len(wanted)}", "name a file ending in .xlsx"
+            f"-o {path}", f"holds one grid, and there are {len(values)}", "name a file ending in .xlsx"
         )
-    return wanted
+    return values
 
 
 def _tidy(path: str, result: Any, question: str) -> Columns:

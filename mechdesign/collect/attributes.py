@@ -94,16 +94,16 @@ class Attributes(Sealed):
             raise ParameterError(
                 "labels", f"expected a list of lists, or None for each, got {text_of(labels)}"
             )
-        given = [None] * len(self.sizes) if labels is None else list(labels)
-        if len(given) != len(self.sizes):
+        lists = [None] * len(self.sizes) if labels is None else list(labels)
+        if len(lists) != len(self.sizes):
             raise ParameterError(
                 "labels",
-                f"{counted(len(given), 'list')} for {counted(len(self.sizes), 'attribute')}",
+                f"{counted(len(lists), 'list')} for {counted(len(self.sizes), 'attribute')}",
                 "give one each, or None",
             )
         self.labels = tuple(
             Labels(size, texts, f"labels: attribute '{name}'")
-            for size, texts, name in zip(self.sizes, given, self.shown(), strict=True)
+            for size, texts, name in zip(self.sizes, lists, self.shown(), strict=True)
         )
 
     @property
@@ -124,7 +124,7 @@ class Attributes(Sealed):
         """Return the questions that a client asks: one choice per attribute."""
         return tuple(AskedChoice.of(*pair) for pair in zip(self.labels, self.shown(), strict=True))
 
-    def positions(self, wanted: Iterable[Any]) -> tuple[int, ...]:
+    def positions(self, attributes: Iterable[Any]) -> tuple[int, ...]:
         """Return the numbers of attributes given by name or by number, in the order given.
 
         Raises
@@ -134,9 +134,9 @@ class Attributes(Sealed):
         ParameterError
             For an attribute that appears twice, or none at all.
         """
-        if isinstance(wanted, str) or not isinstance(wanted, Iterable):
-            raise ParameterError("marginal", f"expected a list of attributes, got {text_of(wanted)}")
-        result = tuple(self._position(item) for item in wanted)
+        if isinstance(attributes, str) or not isinstance(attributes, Iterable):
+            raise ParameterError("marginal", f"expected a list of attributes, got {text_of(attributes)}")
+        result = tuple(self._position(item) for item in attributes)
         if not result:
             raise ParameterError("marginal", "names no attribute", "give at least one")
         for place in result:
@@ -317,8 +317,8 @@ class AttributeMechanism(CollectingMechanism[EstimateT_co]):
         if not intake.columns:
             return self.replaced(intake=intake)
         if len(intake.columns) != self.attributes.count:
-            given, wanted = len(intake.columns), self.attributes.count
-            raise ParameterError("columns", f"{given} names for {wanted} attributes", "name one each")
+            columns, count = len(intake.columns), self.attributes.count
+            raise ParameterError("columns", f"{columns} names for {count} attributes", "name one each")
         content = self.content()
         content["attributes"]["names"] = list(intake.columns)
         return type(self).from_content(content).replaced(intake=intake, about=self.about)
@@ -364,8 +364,8 @@ def attribute_columns(
     DataError
         When the columns are not those of the attributes, or another number of them.
     """
-    given = settings["column"] or mechanism.data_columns or (names if names is not None else source.columns)
-    columns = list(given)
+    choice = settings["column"] or mechanism.data_columns or (names if names is not None else source.columns)
+    columns = list(choice)
     require_data(source, columns)
     if names is not None:
         if set(names) != set(columns):

@@ -79,14 +79,14 @@ def import_naming(packages: Iterable[str], word: str) -> None:
 
 def _naming(packages: Iterable[str], word: str) -> Iterator[str]:
     """Yield the names of modules whose text gives a class this type, or any type where it is empty."""
-    given = (f'{GIVEN}{word}"' if word else GIVEN).encode()
+    mention = (f'{GIVEN}{word}"' if word else GIVEN).encode()
     others: list[tuple[str, str]] = []
     for path, module in _all_files(packages):
         if not word or set(word.split("-")).isdisjoint(module.split(".")):
             others.append((path, module))
-        elif _has(path, given):
+        elif _has(path, mention):
             yield module
-    yield from (module for path, module in sorted(others) if _has(path, given))
+    yield from (module for path, module in sorted(others) if _has(path, mention))
 
 
 def _all_files(packages: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -534,11 +534,11 @@ def mechanism_of(document: Any, path: str | os.PathLike[str]) -> Mechanism:
     if version > 1:
         document = converted(document, read)
     kind = document.get("type")
-    found = mechanism_type(kind) if isinstance(kind, str) else None
-    if found is None:
+    kind_class = mechanism_type(kind) if isinstance(kind, str) else None
+    if kind_class is None:
         known = suggestion(str(kind), mechanism_types())
         raise UnknownNameError(path, f"no mechanism type '{kind}'", known)
-    return _restored(path, found, document)
+    return _restored(path, kind_class, document)
 
 
 def _require_numbers(content: Mapping[str, Any]) -> None:

@@ -294,9 +294,9 @@ class FrequencyMechanism(ReportMechanism["FrequencyEstimate"]):
         from mechdesign.collect.collecting import ANYWAY, Column, column_operations
 
         takes = Column("answer", f"one of {_abridged(self.labels)}", any_name=True)
-        wanted = "the frequencies of the answers"
+        quantity = "the frequencies of the answers"
         randomize, estimate = column_operations(
-            self, takes, self._report_text, self._client, (ANYWAY,), wanted
+            self, takes, self._report_text, self._client, (ANYWAY,), quantity
         )
         return randomize, with_simplex(estimate)
 
@@ -426,7 +426,7 @@ def with_simplex(estimate: Operation) -> Operation:
     """Return the operation ``estimate`` with an option that gives the projection as well."""
 
     def run(sources: Sequence[Source], settings: Settings) -> Any:
-        found: FrequencyEstimate = estimate.run(sources, settings)
-        return OnSimplex(found) if settings["simplex"] else found
+        frequencies: FrequencyEstimate = estimate.run(sources, settings)
+        return OnSimplex(frequencies) if settings["simplex"] else frequencies
 
     return replace(estimate, run=run, options=(*estimate.options, SIMPLEX))

@@ -319,8 +319,8 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
             return as_floats(values.values, 1, what).take(values.codes)
     raw = array_of(values, what)
     if raw.ndim != dimensions:
-        wanted = "one column of numbers" if dimensions == 1 else "a table (users x attributes)"
-        raise DataError(what, f"expected {wanted}, got {dimensions_of(raw)}")
+        expected = "one column of numbers" if dimensions == 1 else "a table (users x attributes)"
+        raise DataError(what, f"expected {expected}, got {dimensions_of(raw)}")
     if raw.dtype.kind in "iuf":
         floats: Array = raw.astype(np.float64, copy=False)
         return floats
@@ -329,22 +329,22 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
         raise DataError(what, f"are {word}", "give real numbers")
     numbers = np.empty(raw.size, dtype=np.float64)
     for place, value in enumerate(raw.ravel().tolist()):
-        found = number_of_text(value) if isinstance(value, str) else _number(value)
-        if found is None:
+        parsed = number_of_text(value) if isinstance(value, str) else _number(value)
+        if parsed is None:
             row = place // raw.shape[1] if raw.ndim == 2 else place
             if is_gap(value):
                 raise RowError(what, row, "is missing", gap_remedy(what, "omit users without a value"))
             remedy = f"correct or omit the row{missing_hint(value)}"
             remedy = "use what randomize returned" if names_reports(what) else remedy
             raise RowError(what, row, f"{text_of(value)} is not a number", remedy)
-        numbers[place] = found
+        numbers[place] = parsed
     return numbers.reshape(raw.shape)
 
 
 def _number(value: Any) -> float | None:
-    found = plain(value)
+    plain_value = plain(value)
     try:
-        return None if found is None else float(found)
+        return None if plain_value is None else float(plain_value)
     except OverflowError:
         return None
 

@@ -155,12 +155,12 @@ class Operation:
     private: bool = False
     in_order: bool = False
 
-    def settings(self, given: Mapping[str, Any]) -> Settings:
+    def settings(self, options: Mapping[str, Any]) -> Settings:
         """Return the settings for the given options; refuse an option that is not one of this operation's.
 
         Options that were not given (None, False or empty) are left out; the number 0 was given.
         """
-        used = {name: value for name, value in given.items() if value is not None and value is not False}
+        used = {name: value for name, value in options.items() if value is not None and value is not False}
         used = {name: value for name, value in used.items() if value not in ([], ())}  # 0 is a value
         known = [option.name for option in self.options]
         text = [f"--{option.replace('_', '-')}" for option in known]
@@ -226,8 +226,8 @@ def mark_in(column: str) -> str | None:
     >>> mark_in("Age__M3F2A91C07D4E "), mark_in("age")
     ('m3f2a91c07d4e', None)
     """
-    found = MARK.fullmatch(column.casefold().strip())
-    return found.group(2) if found else None
+    match = MARK.fullmatch(column.casefold().strip())
+    return match.group(2) if match else None
 
 
 def unmarked(column: str) -> str:
@@ -238,8 +238,8 @@ def unmarked(column: str) -> str:
     >>> unmarked("age__m3f2a91c07d4e"), unmarked("age")
     ('age', 'age')
     """
-    found = MARK.fullmatch(column)
-    return found.group(1) if found else column
+    match = MARK.fullmatch(column)
+    return match.group(1) if match else column
 
 
 # What columns are read
@@ -247,12 +247,12 @@ def unmarked(column: str) -> str:
 
 def data_column(source: Source, settings: Settings, mechanism: Mechanism) -> str:
     """Return the one column of users' data to randomize."""
-    wanted = list(settings["column"] or mechanism.data_columns)
-    if len(wanted) > 1:
+    columns = list(settings["column"] or mechanism.data_columns)
+    if len(columns) > 1:
         raise ParameterError(
-            "--column", f"{counted(len(wanted), 'column')} for a mechanism of one", "name one"
+            "--column", f"{counted(len(columns), 'column')} for a mechanism of one", "name one"
         )
-    if not wanted:
+    if not columns:
         if len(source.columns) > 1:
             raise DataError(
                 source.name,
@@ -266,15 +266,15 @@ def data_column(source: Source, settings: Settings, mechanism: Mechanism) -> str
                 f"its first line is '{source.columns[0]}', which is an answer: add a header line, or, "
                 "if this is the column's name, give it with --column",
             )
-        wanted = [source.columns[0]]
-    require_data(source, wanted)
-    return str(wanted[0])
+        columns = [source.columns[0]]
+    require_data(source, columns)
+    return str(columns[0])
 
 
-def require_data(source: Source, wanted: Sequence[str]) -> None:
+def require_data(source: Source, columns: Sequence[str]) -> None:
     """Raise DataError for columns that are not there, and for those that hold reports already."""
-    require_columns(source, wanted)
-    for column in wanted:
+    require_columns(source, columns)
+    for column in columns:
         if mark_in(column):
             raise DataError(
                 source.name,
@@ -285,15 +285,15 @@ def require_data(source: Source, wanted: Sequence[str]) -> None:
             raise DataError(source.name, f"the name of column '{column}' cannot be printed", "rename it")
 
 
-def require_columns(source: Source, wanted: Sequence[str]) -> None:
+def require_columns(source: Source, columns: Sequence[str]) -> None:
     """Raise DataError for a column that the source lacks, has twice, or that is requested twice."""
-    for column in wanted:
+    for column in columns:
         if column not in source.columns:
             require_commas(source)
             raise DataError(source.name, f"no column '{column}'", suggestion(column, source.columns))
         if source.columns.count(column) > 1:
             raise DataError(source.name, f"several columns are named '{column}'", "rename all but one")
-        if list(wanted).count(column) > 1:
+        if list(columns).count(column) > 1:
             raise DataError(source.name, f"column '{column}' is requested twice", "name it once")
 
 
@@ -311,17 +311,17 @@ def require_commas(source: Source) -> None:
 def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> str:
     """Return the one column that holds this mechanism's reports; refuse those of another mechanism."""
     own, names = mark_of(mechanism.survey_digest), list(source.columns)
-    asked = settings["column"] or []
-    if len(asked) > 1:
+    columns = settings["column"] or []
+    if len(columns) > 1:
         raise ParameterError(
-            "--column", f"{counted(len(asked), 'column')} for a mechanism of one", "name one"
+            "--column", f"{counted(len(columns), 'column')} for a mechanism of one", "name one"
         )
-    if asked:
+    if columns:
         known = [
-            name for name in names if asked[0].casefold() in (name.casefold(), unmarked(name).casefold())
+            name for name in names if columns[0].casefold() in (name.casefold(), unmarked(name).casefold())
         ]
         if not known:
-            raise DataError(source.name, f"no column '{asked[0]}'", suggestion(asked[0], names))
+            raise DataError(source.name, f"no column '{columns[0]}'", suggestion(columns[0], names))
         names = known
     marks = {name: mark for name in names if (mark := mark_in(name))}
     mine = [name for name, mark in marks.items() if mark == own]
@@ -433,7 +433,7 @@ def column_operations(
     reports: str,
     client: Client,
     options: tuple[Option, ...],
-    wanted: str,
+    quantity: str,
 ) -> tuple[Operation, Operation]:
     """Return ``randomize`` and ``estimate`` of a mechanism of one column.
 
@@ -449,7 +449,7 @@ def column_operations(
     options : tuple of Option
         Options of ``randomize`` besides ``column`` and ``seed``. If they include ``ANYWAY``, a mechanism
         whose reports do not allow any estimate is refused unless the user sets that option.
-    wanted : str
+    quantity : str
         What is estimated.
     """
 
@@ -461,8 +461,8 @@ def column_operations(
         rng, name = mechanism.seeded(settings["seed"]), marked(column, mechanism.survey_digest)
         for block in source.blocks([column]):
             with located(source, column):
-                made = client(block[column], settings, rng)
-            yield {name: made}
+                reports = client(block[column], settings, rng)
+            yield {name: reports}
 
     gives = Column(marked(takes.name, mechanism.survey_digest), reports, any_name=True)
     one_each = f"one private report for each {takes.name}"
@@ -470,13 +470,13 @@ def column_operations(
         Operation(
             "randomize", one_each, (takes,), (gives,), randomize, (COLUMN, *options, SEED), in_order=True
         ),
-        estimation(mechanism, (gives,), wanted),
+        estimation(mechanism, (gives,), quantity),
     )
 
 
-def estimation(mechanism: CollectingMechanism, takes: tuple[Column, ...], wanted: str) -> Operation:
+def estimation(mechanism: CollectingMechanism, takes: tuple[Column, ...], quantity: str) -> Operation:
     """Return the operation ``estimate`` of a mechanism whose server counts one column of reports."""
-    summary, run = f"{wanted}, with standard errors and intervals", partial(estimated, mechanism)
+    summary, run = f"{quantity}, with standard errors and intervals", partial(estimated, mechanism)
     return Operation("estimate", summary, takes, (), run, (COLUMN, POPULATION, UNMARKED), several=True)
 
 

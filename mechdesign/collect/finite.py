@@ -172,21 +172,21 @@ class FiniteChannel(FrequencyMechanism):
             table[row] = np.searchsorted(self._cumulative[row], edges, side="right")
         return table.ravel(), bits
 
-    def _search(self, codes: Codes, drawn: NDArray[np.int64]) -> Codes:
+    def _search(self, codes: Codes, draws: NDArray[np.int64]) -> Codes:
         """Return, for each answer and drawn integer, the first report whose cumulative weight exceeds it."""
         table, bits = self._start
         cumulative, width = self._cumulative.ravel(), self.weights.shape[1]
         base = codes * width
-        place = base + table[(codes << bits) + (drawn >> (BITS - bits))]
-        ahead = np.flatnonzero(drawn >= cumulative[place])
+        place = base + table[(codes << bits) + (draws >> (BITS - bits))]
+        ahead = np.flatnonzero(draws >= cumulative[place])
         steps = 0
         while len(ahead) and steps < 8:
             place[ahead] += 1
-            ahead = ahead[drawn[ahead] >= cumulative[place[ahead]]]
+            ahead = ahead[draws[ahead] >= cumulative[place[ahead]]]
             steps += 1
         for index in ahead.tolist():  # long runs of tiny weights inside one cell of the table: rare
             row = self._cumulative[codes[index]]
-            place[index] = base[index] + np.searchsorted(row, drawn[index], side="right")
+            place[index] = base[index] + np.searchsorted(row, draws[index], side="right")
         result: Codes = place - base
         return result
 
@@ -249,8 +249,8 @@ class FiniteChannel(FrequencyMechanism):
     def _variances(self) -> NDArray[np.float64]:
         """The variance of the score of category i for a user who answers x: row x, column i."""
         inverse, channel = self._inverse, self.channel
-        found: NDArray[np.float64] = channel @ (inverse**2).T - (channel @ inverse.T) ** 2
-        return np.maximum(found, 0.0)
+        variances: NDArray[np.float64] = channel @ (inverse**2).T - (channel @ inverse.T) ** 2
+        return np.maximum(variances, 0.0)
 
     def figures(self) -> list[Figure]:
         """Return the channel as coloured cells, and the errors over the number of users."""

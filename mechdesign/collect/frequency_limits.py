@@ -78,18 +78,18 @@ def told_by_intervals(
     """
     tail, normal = tail_of(0.95), 2.0 * normal_quantile(0.975)
     widest = limits.widest(tail)
-    asked = np.flatnonzero((widest >= (1.0 - 1e-9) * WIDER * normal * errors) | (widest >= 1.0))
-    if not len(asked):
+    places = np.flatnonzero((widest >= (1.0 - 1e-9) * WIDER * normal * errors) | (widest >= 1.0))
+    if not len(places):
         return errors, ()
-    down, up = limits.at(asked).distances(tail)
+    down, up = limits.at(places).distances(tail)
     width = np.zeros_like(errors)
-    width[asked] = down + up
-    told = width / normal
+    width[places] = down + up
+    equivalent = width / normal
     wide = np.flatnonzero(width > 1.0).tolist()
     more = f" and {len(wide) - 3} more" if len(wide) > 3 else ""
     text = ", ".join(f"'{names[answer]}'" for answer in wide[:3])
     note = f"the reports hardly determine the frequency of {text}{more}: the interval is wider than 0 to 1"
-    return np.where(told > WIDER * errors, told, errors), (note,) if wide else ()
+    return np.where(equivalent > WIDER * errors, equivalent, errors), (note,) if wide else ()
 
 
 def uneven(variances: Array, users: int) -> tuple[str, ...]:
@@ -234,8 +234,8 @@ class RepeatedLimits:
 
     def at(self, index: NDArray[np.int64]) -> RepeatedLimits:
         """Return the limits of the answers at these indices."""
-        found, place = np.unique(self.index[index], return_inverse=True)
-        return RepeatedLimits(self.limits.at(found), place.ravel())
+        unique, place = np.unique(self.index[index], return_inverse=True)
+        return RepeatedLimits(self.limits.at(unique), place.ravel())
 
     def distances(self, tail: float) -> tuple[Array, Array]:
         """Return the distances of the limits from the estimates."""
@@ -406,7 +406,7 @@ def added(parts: Sequence[tuple[Cumulants, float]]) -> Cumulants:
     (5.0, 1.0, 32.0)
     """
     second, third, fourth = (
-        math.fsum(found[order - 2] * factor**order for found, factor in parts) for order in (2, 3, 4)
+        math.fsum(cumulants[order - 2] * factor**order for cumulants, factor in parts) for order in (2, 3, 4)
     )
     return second, third, fourth
 

@@ -340,8 +340,8 @@ def not_rejected(law: AverageLaw, distance: Array, tail: float) -> NDArray[np.bo
     rest = np.maximum(distance - law.half_step, 0.0)
     scale = law.deviation * (1.0 + heavier * law.kurtosis + student / law.freedom)
     standard = np.divide(rest, scale, out=np.where(rest > 0.0, np.inf, 0.0), where=scale > 0.0)
-    kept: NDArray[np.bool_] = (rest == 0.0) | (tail_chance(standard, law.skewness) >= tail)
-    return kept
+    accepted: NDArray[np.bool_] = (rest == 0.0) | (tail_chance(standard, law.skewness) >= tail)
+    return accepted
 
 
 def score_distances(
@@ -422,12 +422,12 @@ def bisected(
     for halving in range(levels):
         apart = width >> halving
         ends[apart // 2 :: apart] = (ends[:-1:apart] + ends[apart::apart]) / 2.0
-    kept = accepted(ends[1:-1].reshape(-1, *inside.shape)).reshape(-1, inside.size)
+    inside_set = accepted(ends[1:-1].reshape(-1, *inside.shape)).reshape(-1, inside.size)
     brackets = np.arange(inside.size)
     place = np.zeros(inside.size, dtype=np.intp)
     for halving in range(levels):
         apart = width >> halving
-        place += apart // 2 * kept[place + apart // 2 - 1, brackets]
+        place += apart // 2 * inside_set[place + apart // 2 - 1, brackets]
     low, high = (ends[index, brackets].reshape(inside.shape) for index in (place, place + 1))
     return low, high
 

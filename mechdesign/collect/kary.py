@@ -59,25 +59,25 @@ def draw_reports(mechanism: KaryResponse, codes: Codes, source: BitSource) -> Co
     return reports
 
 
-def _among_all(mechanism: KaryResponse, codes: Codes, drawn: Codes) -> Codes:
+def _among_all(mechanism: KaryResponse, codes: Codes, draws: Codes) -> Codes:
     """Return reports where every answer is kept: the answer itself below the end of its weights."""
     weights = mechanism.weights
-    beyond = drawn - (weights.own + weights.high - weights.low)
+    beyond = draws - (weights.own + weights.high - weights.low)
     others = (beyond.view(np.uint64) // np.uint64(weights.low)).view(np.int64)
-    kept = beyond >> 63  # all bits where the answer is kept, none elsewhere: a choice without branches
+    same = beyond >> 63  # all bits where the answer is kept, none elsewhere: a choice without branches
     reports = codes ^ others
-    reports &= kept
+    reports &= same
     reports ^= others
     return reports
 
 
-def _among_kept(mechanism: KaryResponse, codes: Codes, drawn: Codes) -> Codes:
+def _among_kept(mechanism: KaryResponse, codes: Codes, draws: Codes) -> Codes:
     """Return reports where some answers are kept, or none has a weight of its own."""
-    weights, kept = mechanism.weights, mechanism.kept
+    weights, likely = mechanism.weights, mechanism.kept
     end = weights.own + weights.high - weights.low
-    delegates = np.where(mechanism.is_kept[codes], codes, kept[0])
-    others = kept[np.maximum(drawn - end, 0) // weights.low] if weights.low else delegates
-    reports: Codes = np.where(drawn < weights.own, codes, np.where(drawn < end, delegates, others))
+    delegates = np.where(mechanism.is_kept[codes], codes, likely[0])
+    others = likely[np.maximum(draws - end, 0) // weights.low] if weights.low else delegates
+    reports: Codes = np.where(draws < weights.own, codes, np.where(draws < end, delegates, others))
     return reports
 
 
@@ -343,9 +343,9 @@ class KaryResponse(FrequencyMechanism, Oracle):
         return values
 
     def _figures(self) -> str:
-        kept = "" if self.weights.kept == self.weights.size else f" ({self.weights.kept} kept)"
+        remark = "" if self.weights.kept == self.weights.size else f" ({self.weights.kept} kept)"
         delta = f", delta={self.delta:g}" if self.delta else ""
-        return f"{counted(self.weights.size, 'answer')}{kept}, epsilon={self.epsilon:g}{delta}"
+        return f"{counted(self.weights.size, 'answer')}{remark}, epsilon={self.epsilon:g}{delta}"
 
     def possible_reports(self) -> NDArray[np.bool_]:
         """Return the reports that are possible."""

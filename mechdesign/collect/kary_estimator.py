@@ -67,17 +67,17 @@ class KaryEstimator:
 
         require_no_mask(counts, "counts")
         users = int(counts.sum())
-        (kept, outside), index, delegate = self._kinds(counts), np.empty(len(counts), dtype=np.int64), 0
+        (inner, outside), index, delegate = self._kinds(counts), np.empty(len(counts), dtype=np.int64), 0
         values, moments, steps, shares = [], [], [], []
-        for members, found, place, start, factor, chance in (kept, outside):
-            value = (found / users - start) / factor
+        for members, numbers, place, start, factor, chance in (inner, outside):
+            value = (numbers / users - start) / factor
             scores = np.array([-start / factor, (1.0 - start) / factor])
             mine, theirs = (power_means(scores, [1.0 - hit, hit]) for hit in (chance, start))
             index[members] = delegate + place
-            delegate += len(found)
+            delegate += len(numbers)
             values.append(value)
-            moments.append(np.repeat(np.stack([mine, theirs, theirs])[:, :, None], len(found), axis=2))
-            steps.append(np.full(len(found), np.ptp(scores)))
+            moments.append(np.repeat(np.stack([mine, theirs, theirs])[:, :, None], len(numbers), axis=2))
+            steps.append(np.full(len(numbers), np.ptp(scores)))
             shares.append(math.fsum(value[place]))
         index[self.kept[0]] = delegate
         both, last = self._delegate(*shares)
@@ -99,23 +99,23 @@ class KaryEstimator:
             (self.kept[1:], low, self.gain, own + self.high / TOTAL),
             (self.outside, 0.0, own or 1.0, own),
         ):
-            found, place = np.unique(counts[members], return_inverse=True)
-            kinds.append((members, found, place.ravel(), start, factor, chance))
+            numbers, place = np.unique(counts[members], return_inverse=True)
+            kinds.append((members, numbers, place.ravel(), start, factor, chance))
         return kinds
 
     def typical_variance(self) -> float:
         """Return the largest variance of a category's score for one of many users who answer evenly."""
-        (kept, outside), by_answer = self._by_report(), self._by_answer()
+        (inner, outside), by_answer = self._by_report(), self._by_answer()
         part = 1.0 / (len(self.kept) + len(self.outside))
-        found = [part * mine + (1.0 - part) * theirs for mine, theirs in (kept, outside)]
+        parts = [part * mine + (1.0 - part) * theirs for mine, theirs in (inner, outside)]
         weights = (1.0, len(self.kept) - 1.0, float(len(self.outside)))
-        found.append(part * sum(weight * one for weight, one in zip(weights, by_answer, strict=True)))
-        return max(found)
+        parts.append(part * sum(weight * one for weight, one in zip(weights, by_answer, strict=True)))
+        return max(parts)
 
     def largest_variance(self) -> float:
         """Return the largest variance of a category's score for one user, over all answers."""
-        kept, outside = self._by_report()
-        return max(*kept, *outside, *self._by_answer())
+        inner, outside = self._by_report()
+        return max(*inner, *outside, *self._by_answer())
 
     def _by_report(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Return the variance of the score of a kept answer, and of another, for who gave it and who did not.
@@ -123,13 +123,13 @@ class KaryEstimator:
         The delegate's is not among them; 0 where there is no such answer.
         """
         own, high, low = self.own / TOTAL, self.high / TOTAL, self.low / TOTAL
-        kept = outside = (0.0, 0.0)
+        inner = outside = (0.0, 0.0)
         if len(self.kept) > 1:
             true, false = own + high, low
-            kept = true * (1.0 - true) / self.gain**2, false * (1.0 - false) / self.gain**2
+            inner = true * (1.0 - true) / self.gain**2, false * (1.0 - false) / self.gain**2
         if len(self.outside):
             outside = (1.0 - own) / own, 0.0
-        return kept, outside
+        return inner, outside
 
     def _by_answer(self) -> tuple[float, float, float]:
         """Return the variance of the delegate's score for who answers it, another kept answer, another."""
@@ -147,7 +147,7 @@ class KaryEstimator:
             variance(chance_kept, own) if len(self.outside) else 0.0,
         )
 
-    def _delegate(self, kept: float, outside: float) -> tuple[Array, float]:
+    def _delegate(self, inner: float, outside: float) -> tuple[Array, float]:
         """Return moments (3, 3) and the step of the delegate's score: own, of the others, and of the worst.
 
         Parameters
@@ -164,14 +164,14 @@ class KaryEstimator:
         mine = power_means(scores, [1.0 - rest, rest, 0.0])
         theirs = power_means(scores, [low, 1.0 - low, 0.0])
         dropped = power_means(scores, [1.0 - own - rest, rest, own])
-        likely, unlikely = max(kept, 0.0), max(outside, 0.0)
+        likely, unlikely = max(inner, 0.0), max(outside, 0.0)
         if likely + unlikely == 0.0:
             likely, unlikely = float(k - 1), float(len(self.outside))
         total = likely + unlikely
         mixed = (likely * theirs + unlikely * dropped) / total if total else np.zeros(3)
         worst = dropped if len(self.outside) else theirs if k > 1 else np.zeros(3)
-        made = scores if len(self.outside) else scores[:2]
-        return np.stack([mine, mixed, worst]), float(score_steps(made[None])[0])
+        columns = scores if len(self.outside) else scores[:2]
+        return np.stack([mine, mixed, worst]), float(score_steps(columns[None])[0])
 
 
 def power_means(scores: Array, chances: Sequence[float]) -> Array:

@@ -48,8 +48,8 @@ def run_on_tables(mechanism: Mechanism, name: str, tables: Sequence[Any], option
 
     operation = operation_of(mechanism.operations(), name, mechanism.type)
     with in_python(operation):
-        given = {key: value for key, value in options.items() if key != "missing"}
-        settings = settings_of(operation, given)
+        others = {key: value for key, value in options.items() if key != "missing"}
+        settings = settings_of(operation, others)
         _require_tables(operation, tables)
         rule = rule_for(mechanism, operation, options.get("missing"))
         sources = [FrameTable(table, rule) for table in tables]
@@ -70,13 +70,13 @@ def _require_tables(operation: Operation, tables: Sequence[Any]) -> None:
     least, most = (1 if operation.takes else 0), (None if operation.several else 1)
     most = most if operation.takes else 0
     if len(tables) < least or (most is not None and len(tables) > most):
-        wanted = "one or more" if most is None else "none" if most == 0 else "one"
-        raise ParameterError("tables", f"{len(tables)} given, '{operation.name}' takes {wanted}")
+        number = "one or more" if most is None else "none" if most == 0 else "one"
+        raise ParameterError("tables", f"{len(tables)} given, '{operation.name}' takes {number}")
 
 
-def settings_of(operation: Operation, given: Mapping[str, Any]) -> Settings:
+def settings_of(operation: Operation, options: Mapping[str, Any]) -> Settings:
     """Return the options of an operation as Python writes them: ``rng`` is the seed, a text may be a list."""
-    named = {"seed" if key == "rng" else key: value for key, value in given.items()}
+    named = {"seed" if key == "rng" else key: value for key, value in options.items()}
     lists = [option.name for option in operation.options if option.kind == "texts"]
     for key in lists:
         if isinstance(named.get(key), str):
@@ -128,10 +128,10 @@ def in_python(operation: Operation) -> Iterator[None]:
     """Write options in errors as arguments: ``column=`` for ``--column``, ``clip=True`` for ``--clip``."""
     flags = {option.name for option in operation.options if option.kind == "flag"}
 
-    def written(found: re.Match[str]) -> str:
-        name = found[1].replace("-", "_")
-        if found[2]:
-            return f"{name}='{found[2]}'"
+    def written(match: re.Match[str]) -> str:
+        name = match[1].replace("-", "_")
+        if match[2]:
+            return f"{name}='{match[2]}'"
         return f"{name}=True" if name in flags else f"{name}="
 
     try:
@@ -357,8 +357,8 @@ def require_no_category(mechanism: Any, rule: MissingRule) -> None:
 
 def labels_note(mechanism: Mechanism) -> str | None:
     """Return a warning about labels that other programs read as missing values; None without any."""
-    found = risky_labels(mechanism)
-    if not found:
+    labels = risky_labels(mechanism)
+    if not labels:
         return None
-    text = ", ".join(map(repr, found[:4])) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
+    text = ", ".join(map(repr, labels[:4])) + (f" and {len(labels) - 4} more" if len(labels) > 4 else "")
     return f"labels: R, pandas or other programs read {text} as a missing value; choose other words"

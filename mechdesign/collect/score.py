@@ -165,10 +165,10 @@ class Curves:
         first, last = np.triu_indices(len(pick), 1)
         change = self.second[pick[last]] - self.second[pick[first]]
         squares = self.places[pick[last]] ** 2 - self.places[pick[first]] ** 2
-        told = np.abs(change) > FLAT * np.abs(self.second).max()
-        if not told.any():
+        steep = np.abs(change) > FLAT * np.abs(self.second).max()
+        if not steep.any():
             return []
-        slopes = np.unique(squares[told] / change[told])
+        slopes = np.unique(squares[steep] / change[steep])
         chosen: list[float] = np.unique(np.quantile(slopes, np.linspace(0.0, 1.0, SLOPES))).tolist()
         return chosen
 

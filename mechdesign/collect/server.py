@@ -53,9 +53,9 @@ def whole_rows(rows: Any, width: int, count: int, signed: bool = False) -> list[
         raise DataError(damaged, f"not {counted(width, 'number')} in each list", "count the reports again")
     numbers = [[plain(value) for value in row] for row in rows]
     for row, read in zip(rows, numbers, strict=True):
-        for given, number in zip(row, read, strict=True):
+        for entry, number in zip(row, read, strict=True):
             if not isinstance(number, int) or abs(number) >> 180 or (number < 0 and not signed):
-                raise DataError(damaged, f"{text_of(given)} is not a count", "count the reports again")
+                raise DataError(damaged, f"{text_of(entry)} is not a count", "count the reports again")
     return numbers  # type: ignore[return-value]
 
 
@@ -334,8 +334,8 @@ class CellCounts(Server[MechanismT]):
     def _read(self, document: Mapping[str, Any]) -> None:
         users = plain(document.get("users"))
         if not isinstance(users, int) or users < 0:
-            given = text_of(document.get("users"))
-            raise DataError("aggregator", f"{given} is not a number of users", "count the reports again")
+            users_text = text_of(document.get("users"))
+            raise DataError("aggregator", f"{users_text} is not a number of users", "count the reports again")
         require_users(users)
         (counts,) = whole_rows([document.get("counts")], len(self.counts), 1)
         self._require_counts(counts, users)

@@ -108,16 +108,16 @@ class Certificate(_Judged):
         metric: bool = False,
         proof: Proof | None = None,
     ) -> None:
-        found = {} if figures is None else figures
-        wrong = [key for key, value in found.items() if not _sound(property, key, value)]
+        entries = {} if figures is None else figures
+        wrong = [key for key, value in entries.items() if not _sound(property, key, value)]
         remark = f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} not finite" if wrong else ""
         if not wrong and (property == PRIVACY or proof is not None):
-            remark = _doubt(found, exact, proof)
+            remark = _doubt(entries, exact, proof)
         if holds and remark:
             holds = False
             note = "; ".join(filter(None, (note, remark)))
         super().__init__(
-            property, holds, exact, found, {} if witness is None else witness, note, among, metric, proof
+            property, holds, exact, entries, {} if witness is None else witness, note, among, metric, proof
         )
 
     @classmethod
@@ -221,7 +221,7 @@ class CertificateAudit(TextInNotebooks):
 
 
 def optimality(
-    found: Solution[Any],
+    solution: Solution[Any],
     left: float | None = None,
     scale: float | None = None,
     *,
@@ -235,7 +235,7 @@ def optimality(
 
     Parameters
     ----------
-    found : Solution
+    solution : Solution
         A solution; without a bound its certificate fails.
     left : float, optional
         What is left to be gained, in the units of ``scale``; the gap by default. What would run may be
@@ -259,14 +259,14 @@ def optimality(
     >>> print(optimality(SimpleNamespace(value=2.0, bound=2.0, gap=0.0, bound_source="duality")))
     optimality: holds; value = 2, bound = 2, gap = 0; bound from duality
     """
-    if found.bound is None:
+    if solution.bound is None:
         return Certificate(OPTIMALITY, False, False, unproven or {}, note=unknown)
-    left = found.gap if left is None else left
-    scale = abs(found.value) if scale is None else scale
+    left = solution.gap if left is None else left
+    scale = abs(solution.value) if scale is None else scale
     if figures is None:
-        figures = {"value": found.value, "bound": found.bound, "gap": found.gap}
+        figures = {"value": solution.value, "bound": solution.bound, "gap": solution.gap}
     holds = left <= within * scale + slack
-    return Certificate(OPTIMALITY, holds, False, figures, note=f"bound from {found.bound_source}")
+    return Certificate(OPTIMALITY, holds, False, figures, note=f"bound from {solution.bound_source}")
 
 
 def format_figure(value: Any) -> str:

@@ -83,8 +83,8 @@ class Comparison:
         A value may be beyond a bound that is for another class: the two never stand in one table.
         """
         scopes = dict.fromkeys(["", *(run.scope for run in self.runs)])
-        found = {scope: tuple(run for run in self.runs if run.scope == scope) for scope in scopes}
-        return {scope: runs for scope, runs in found.items() if runs}
+        groups = {scope: tuple(run for run in self.runs if run.scope == scope) for scope in scopes}
+        return {scope: runs for scope, runs in groups.items() if runs}
 
     def rows(self, scope: str = "") -> list[list[str]]:
         """Return one row of text a method that chooses from this class, in the order of ``COLUMNS``."""

@@ -46,7 +46,7 @@ def date_in(value: Any, place: str = "") -> tuple[str, str] | None:
     else:  # of the module datetime, which takes time to import
         is_date = hasattr(value, "isoformat") and not isinstance(value, str)
         return (place, str(value)) if is_date else None
-    return next((found for key, item in items if (found := date_in(item, key)) is not None), None)
+    return next((date for key, item in items if (date := date_in(item, key)) is not None), None)
 
 
 class WrittenNumber(float):
@@ -117,8 +117,8 @@ def _require_shallow_toml(text: str) -> None:
         return
     place = dots = key = deep = items = 0
     waiting: list[int] = []  # how deep the key of each open bracket is
-    while found := TOKEN.search(text, place):
-        token, place = found.group(), found.end()
+    while match := TOKEN.search(text, place):
+        token, place = match.group(), match.end()
         if token in ('"', "'"):
             return  # a text that is not closed
         if token in ('"""', "'''"):
@@ -157,8 +157,8 @@ def _end_of_long_text(text: str, place: int, quotes: str) -> int:
         end = text.find(quotes, place)
         more = text[end + 3 : end + 5]  # up to two quotes at the end are part of the text
         return end if end < 0 else end + 3 + len(more) - len(more.lstrip("'"))
-    found = LONG_TEXT.match(text, place)
-    return found.end() if found else -1
+    match = LONG_TEXT.match(text, place)
+    return match.end() if match else -1
 
 
 def json_problem(error: Exception, lines: bool = True) -> str:
@@ -211,8 +211,8 @@ def parse_json(text: str) -> Any:
     if text.count("[") + text.count("{") > MOST_LISTS:
         raise ValueError(f"it has more than {MOST_LISTS} objects and lists")
     depth = 0
-    for found in JSON_TOKEN.finditer(text):
-        letter = text[found.start()]
+    for match in JSON_TOKEN.finditer(text):
+        letter = text[match.start()]
         if letter in "[{":
             depth += 1
             if depth > MOST_DEPTH:

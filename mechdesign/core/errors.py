@@ -283,10 +283,10 @@ def _close(name: str, names: list[str]) -> list[str]:
     parts = [one for one in names if name and one.startswith(f"{name}-")]
     if 1 < len(parts) <= 3:
         return parts
-    found = get_close_matches(name, names, n=1, cutoff=0.6)
+    matches = get_close_matches(name, names, n=1, cutoff=0.6)
     lower = {one.casefold(): one for one in names}
-    found = found or [lower[one] for one in get_close_matches(name.casefold(), lower, n=1, cutoff=0.6)]
-    return found or [one for one in names if len(name) > 2 and name in one][:1]
+    matches = matches or [lower[one] for one in get_close_matches(name.casefold(), lower, n=1, cutoff=0.6)]
+    return matches or [one for one in names if len(name) > 2 and name in one][:1]
 
 
 PACKAGE = Path(__file__).resolve().parent.parent

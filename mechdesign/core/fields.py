@@ -130,7 +130,7 @@ def related(
         Whether the check is asked about a default of None as well, which it replaces.
     """
 
-    def kept(value: Any, problem: Any, field: attrs.Attribute[Any]) -> Any:
+    def converted(value: Any, problem: Any, field: attrs.Attribute[Any]) -> Any:
         is_absent = value is None and field.default is None and not fills
         if is_promise(field.name) and isinstance(value, (str, Fraction, Decimal, WrittenNumber)):
             value = stated(value, field.name)
@@ -140,7 +140,7 @@ def related(
         form += ", optional"
     return attrs.field(
         default=default,
-        converter=attrs.Converter(kept, takes_self=True, takes_field=True),
+        converter=attrs.Converter(converted, takes_self=True, takes_field=True),
         metadata={"form": form, "meaning": meaning, "limits": limits or {}},
     )
 
@@ -279,14 +279,14 @@ def frozen_problem(*, eq: bool = True) -> Callable[[Class], Class]:
 
     def result(problem_class: Class) -> Class:
         # Without slots: cached properties and the weak references of caches need a __dict__.
-        found = attrs.frozen(
+        frozen = attrs.frozen(
             kw_only=True, slots=False, repr=False, eq=eq, field_transformer=_in_the_places_of_bases
         )(problem_class)
-        if found.__doc__ is not None:
-            found.__doc__ = documented(found.__doc__, fields_of(found))
+        if frozen.__doc__ is not None:
+            frozen.__doc__ = documented(frozen.__doc__, fields_of(frozen))
         # attrs would tell the type of the converter's argument.
-        vars(found)["__init__"].__annotations__ |= {item.name: item.type for item in attrs.fields(found)}
-        return found
+        vars(frozen)["__init__"].__annotations__ |= {item.name: item.type for item in attrs.fields(frozen)}
+        return frozen
 
     return result
 

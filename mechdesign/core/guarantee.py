@@ -147,21 +147,21 @@ class Guarantee(_Promise):
         >>> print(Guarantee.total([Guarantee("0.5"), Guarantee("0.25")], covers="a survey"))
         epsilon = 0.75, a survey
         """
-        found = list(parts)
-        if not found:
+        members = list(parts)
+        if not members:
             raise ParameterError("guarantees", "there are none", "give at least one")
         for name in ("notion", "distance"):
-            senses = sorted({getattr(part, name) or "none" for part in found})
+            senses = sorted({getattr(part, name) or "none" for part in members})
             if len(senses) > 1:
                 raise ParameterError(
                     "guarantees",
                     f"have different kinds of {name}: {', '.join(senses)}",
                     "add those of one kind",
                 )
-        name = covers or (found[0].covers if len(found) == 1 else f"{len(found)} reports")
-        delta = min(Fraction(1), sum((part.delta for part in found), Fraction(0)))
-        epsilon = sum((part.epsilon for part in found), Fraction(0))
-        return changed(found[0], epsilon=epsilon, delta=delta, covers=name)
+        name = covers or (members[0].covers if len(members) == 1 else f"{len(members)} reports")
+        delta = min(Fraction(1), sum((part.delta for part in members), Fraction(0)))
+        epsilon = sum((part.epsilon for part in members), Fraction(0))
+        return changed(members[0], epsilon=epsilon, delta=delta, covers=name)
 
     def within(self, other: Guarantee) -> bool:
         """Whether it is at least as strong as another one of its kind; what they cover is not compared."""

@@ -186,8 +186,8 @@ def signature_text(function: Callable[..., Any]) -> str:
     """Return the arguments of a generator with their defaults, as a model file writes them."""
     texts = []
     for word, argument in inspect.signature(function).parameters.items():
-        given = argument.default
-        texts.append(word if given in (argument.empty, None) else f"{word} = {json.dumps(given)}")
+        default = argument.default
+        texts.append(word if default in (argument.empty, None) else f"{word} = {json.dumps(default)}")
     return ", ".join(texts)
 
 
@@ -279,16 +279,16 @@ def described_parameters(problem_class: type[Problem]) -> dict[str, Described]:
     >>> described_parameters(MeanChannel)["epsilon"]
     Described(form='float', meaning='> 0 and finite.')
     """
-    found: dict[str, Described] = {}
+    descriptions: dict[str, Described] = {}
     for item in reversed(problem_class.__mro__):
-        found |= _section(inspect.cleandoc(item.__doc__ or ""))
+        descriptions |= _section(inspect.cleandoc(item.__doc__ or ""))
     stated = fields_of(problem_class)
-    found |= {
+    descriptions |= {
         item.name: Described(without_markup(item.form), without_markup(item.meaning))
         for item in stated
         if item.meaning
     }
-    return {item.name: found[item.name] for item in stated if item.name in found}
+    return {item.name: descriptions[item.name] for item in stated if item.name in descriptions}
 
 
 def _section(text: str) -> dict[str, Described]:

@@ -87,7 +87,7 @@ class PricedSolution(Protocol):
         """Return the constraints with a price, the most expensive first."""
 
 
-def most_expensive(found: Sequence[Binding], part: float = 1e-7) -> list[Binding]:
+def most_expensive(bindings: Sequence[Binding], part: float = 1e-7) -> list[Binding]:
     """Return the constraints whose price is above this part of the largest, the most expensive first.
 
     Examples
@@ -95,9 +95,9 @@ def most_expensive(found: Sequence[Binding], part: float = 1e-7) -> list[Binding
     >>> [item.name for item in most_expensive([Binding("a", 1e-12), Binding("b", 1.0), Binding("c", 2.0)])]
     ['c', 'b']
     """
-    largest = max((item.price for item in found), default=0.0)
-    kept = [item for item in found if item.price > part * largest]
-    return sorted(kept, key=lambda item: -item.price)
+    largest = max((item.price for item in bindings), default=0.0)
+    dearest = [item for item in bindings if item.price > part * largest]
+    return sorted(dearest, key=lambda item: -item.price)
 
 
 def conflicting(problem: Problem[Any], infeasible: Callable[[Problem[Any]], bool]) -> tuple[str, ...]:
@@ -122,17 +122,17 @@ def conflicting(problem: Problem[Any], infeasible: Callable[[Problem[Any]], bool
     >>> conflicting(problem, lambda other: md.solve(other).status == "infeasible")
     ('budget', 'epsilon_min')
     """
-    kept = list(problem.droppable())
+    core = list(problem.droppable())
     for name in problem.droppable():
-        rest = [other for other in kept if other != name]
+        rest = [other for other in core if other != name]
         if is_still(problem, rest, infeasible):
-            kept = rest
-    return tuple(kept)
+            core = rest
+    return tuple(core)
 
 
-def is_still(problem: Problem[Any], kept: Iterable[str], infeasible: Callable[[Problem[Any]], bool]) -> bool:
+def is_still(problem: Problem[Any], names: Iterable[str], infeasible: Callable[[Problem[Any]], bool]) -> bool:
     """Whether the problem is infeasible with only these of its constraints; not where it cannot be stated."""
-    dropped = [name for name in problem.droppable() if name not in set(kept)]
+    dropped = [name for name in problem.droppable() if name not in set(names)]
     try:
         return infeasible(problem.without(dropped))
     except MechDesignError:
@@ -396,8 +396,8 @@ def sensitivity(solution: Solution[Any], seconds: float = SECONDS) -> Sensitivit
         nothing = Sensitivity(reason="no constraint of this problem can be dropped; see the message above")
         if again is None or not problem.droppable():
             return nothing
-        found = conflicting(problem, lambda other: again(other).status == "infeasible")
-        return Sensitivity(conflict=found) if found else nothing
+        conflict = conflicting(problem, lambda other: again(other).status == "infeasible")
+        return Sensitivity(conflict=conflict) if conflict else nothing
     if not solution.found:
         return Sensitivity(reason=f"nothing is worth anything: the solution is {solution.status}")
     names = [name for name in problem.levers if isinstance(getattr(problem, name), float)]

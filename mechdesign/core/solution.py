@@ -115,8 +115,8 @@ class Solution(TextInNotebooks, Generic[MechanismT_co]):
         that claims none has nothing to fail there; ``compare`` judges it by the bounds of the others.
         Each says among which mechanisms it is an optimum; it does not hold where the problem does not say.
         """
-        found = self.problem.certificates(self) if self.found else ()
-        scoped = [self._scoped(item) if item.property == OPTIMALITY else item for item in found]
+        certificates = self.problem.certificates(self) if self.found else ()
+        scoped = [self._scoped(item) if item.property == OPTIMALITY else item for item in certificates]
         return tuple(
             item for item in scoped if item.holds or item.property != OPTIMALITY or self.claims_optimality
         )

@@ -36,8 +36,8 @@ def value_field(
         Whether None is kept as it is.
     """
 
-    def alone(value: object, name: str, given: Any) -> Any:
-        return None if optional and given is None else check(name, given)
+    def alone(value: object, name: str, entry: Any) -> Any:
+        return None if optional and entry is None else check(name, entry)
 
     return dependent_field(alone, default=default)
 
@@ -45,8 +45,8 @@ def value_field(
 def dependent_field(check: Callable[[Any, str, Any], Any], *, default: Any = attrs.NOTHING) -> Any:
     """Return a field like :func:`value_field` whose check also takes the object, with the fields above it."""
 
-    def converted(given: Any, value: Any, field: attrs.Attribute[Any]) -> Any:
-        return check(value, field.name, given)
+    def converted(entry: Any, value: Any, field: attrs.Attribute[Any]) -> Any:
+        return check(value, field.name, entry)
 
     converter = attrs.Converter(converted, takes_self=True, takes_field=True)
     return attrs.field(default=default, converter=converter)
@@ -81,10 +81,10 @@ def frozen_value(*, eq: bool = True, kw_only: bool = False, repr: bool = True) -
 
     def result(value_class: Class) -> Class:
         # Without slots: cached properties and vars() need a __dict__.
-        found = attrs.frozen(slots=False, eq=eq, kw_only=kw_only, repr=repr)(value_class)
+        frozen = attrs.frozen(slots=False, eq=eq, kw_only=kw_only, repr=repr)(value_class)
         # attrs would tell the type of the converter's argument.
-        vars(found)["__init__"].__annotations__ |= {item.name: item.type for item in attrs.fields(found)}
-        return found
+        vars(frozen)["__init__"].__annotations__ |= {item.name: item.type for item in attrs.fields(frozen)}
+        return frozen
 
     return result
 

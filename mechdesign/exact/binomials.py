@@ -99,11 +99,11 @@ def binomial_window(trials: int, odds: float, tail: float) -> Window:
     >>> window.first, window.probability.tolist()
     (0, [0.0625, 0.25, 0.375, 0.25, 0.0625])
     """
-    found = window_table([trials], odds, [tail])
-    weights = np.concatenate([found.falling[0, ::-1], np.ones(1), found.rising[0]])
-    probability = weights[weights > 0.0] / found.total[0]
-    sides = (float(side[0]) for side in (found.below, found.above, found.above_mean, found.error))
-    return Window(int(found.first[0]), probability, *sides)
+    table = window_table([trials], odds, [tail])
+    weights = np.concatenate([table.falling[0, ::-1], np.ones(1), table.rising[0]])
+    probability = weights[weights > 0.0] / table.total[0]
+    sides = (float(side[0]) for side in (table.below, table.above, table.above_mean, table.error))
+    return Window(int(table.first[0]), probability, *sides)
 
 
 class WindowTable(NamedTuple):
@@ -173,5 +173,5 @@ def _beyond(edge: Doubles, ratio: Doubles) -> tuple[Doubles, Doubles]:
     ratio = ratio * (1.0 + 1e-12)
     near = ratio >= 1.0 - 1e-9
     rest = np.where(near, 1.0, 1.0 - ratio)
-    found = 1.01 * edge * ratio / rest
-    return np.where(near, np.inf, found), np.where(near, np.inf, found / rest)
+    bound = 1.01 * edge * ratio / rest
+    return np.where(near, np.inf, bound), np.where(near, np.inf, bound / rest)

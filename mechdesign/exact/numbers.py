@@ -324,9 +324,9 @@ def _read(field: str, values: Any, dimensions: int) -> NDArray[Any]:
     except (TypeError, ValueError, OverflowError, RecursionError):
         raise ParameterError(field, f"expected {shape_name(dimensions)} of numbers") from None
     if raw.ndim != dimensions:
-        found = f"{raw.ndim} dimension(s)" if raw.ndim else text_of(values)
+        shape = f"{raw.ndim} dimension(s)" if raw.ndim else text_of(values)
         remedy = "give its values as a list" if isinstance(values, Mapping) else ""
-        raise ParameterError(field, f"expected {shape_name(dimensions)}, got {found}", remedy)
+        raise ParameterError(field, f"expected {shape_name(dimensions)}, got {shape}", remedy)
     return raw
 
 

@@ -96,14 +96,14 @@ def random_words(count: int) -> NDArray[np.uint64]:
     >>> random_words(3).shape, random_words(100_000).dtype
     ((3,), dtype('uint64'))
     """
-    made = None if count < SMALL else cipher()
-    if made is None:
+    stream = None if count < SMALL else cipher()
+    if stream is None:
         return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
     words = np.empty(count + SLACK // 8, dtype=np.uint64)
     room, zeros = words.data.cast("B"), _zeros()
     for start in range(0, 8 * count, LARGEST):
         size = min(LARGEST, 8 * count - start)
-        made(os.urandom(KEY)).update_into(zeros[:size], room[start : start + size + SLACK])
+        stream(os.urandom(KEY)).update_into(zeros[:size], room[start : start + size + SLACK])
     return words[:count]
 
 

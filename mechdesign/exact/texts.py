@@ -48,8 +48,8 @@ def quotient(value: Fraction, digits: int, rounding: str) -> Decimal:
     # million digits are divided quickly where the quotient is short, and would take long as decimals.
     shift = digits + 2 - math.floor((top.bit_length() - bottom.bit_length() - 1) * LOG_OF_TWO)
     whole, rest = divmod(top * 10 ** max(0, shift), bottom * 10 ** max(0, -shift))
-    found = Decimal(whole * 10 + (rest > 0)).scaleb(-shift - 1, _context(2 * digits + 50, rounding))
-    return _context(digits, rounding).plus(found if value > 0 else found.copy_negate())
+    decimal = Decimal(whole * 10 + (rest > 0)).scaleb(-shift - 1, _context(2 * digits + 50, rounding))
+    return _context(digits, rounding).plus(decimal if value > 0 else decimal.copy_negate())
 
 
 def quotient_text(value: Fraction, longest: int = LONGEST) -> str | None:

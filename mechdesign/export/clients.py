@@ -55,9 +55,9 @@ def require_address(post: str) -> None:
         raise ParameterError(
             "post", f"'{post}' has letters that are not ASCII", "write xn-- and %XX for them"
         )
-    found = ABSOLUTE.fullmatch(post)
-    port = re.search(r":([0-9]+)$", found[1]) if found else None
-    if found is None or (port is not None and not 0 < int(port[1]) <= MOST_PORT):
+    match = ABSOLUTE.fullmatch(post)
+    port = re.search(r":([0-9]+)$", match[1]) if match else None
+    if match is None or (port is not None and not 0 < int(port[1]) <= MOST_PORT):
         raise ParameterError("post", f"'{post}' is not an address", REMEDY)
 
 
@@ -71,8 +71,8 @@ def origin_of(post: str) -> str:
     """
     if not post:
         return "'none'"
-    found = ABSOLUTE.fullmatch(post)
-    return found[1] if found else "'self'"
+    match = ABSOLUTE.fullmatch(post)
+    return match[1] if match else "'self'"
 
 
 PRIME = (1 << 31) - 1
@@ -173,8 +173,8 @@ def sheet(mechanism: Mechanism) -> dict[str, Any]:
 
 def client_digest(tables: dict[str, Any]) -> str:
     """Return the SHA-256 of the tables of a client, without vectors, checksum and the digest itself."""
-    kept = {key: value for key, value in tables.items() if key not in ("sum", "sha256", "vectors")}
-    return hashlib.sha256(plain_json(kept).encode()).hexdigest()
+    steps = {key: value for key, value in tables.items() if key not in ("sum", "sha256", "vectors")}
+    return hashlib.sha256(plain_json(steps).encode()).hexdigest()
 
 
 def plain_json(value: Any) -> str:
@@ -219,30 +219,30 @@ def filled(text: str, parts: dict[str, str]) -> str:
 
 def python(mechanism: Mechanism, settings: ExportSettings) -> str:
     """Return the client for Python, a module."""
-    made = sheet(mechanism)
+    facts = sheet(mechanism)
     keeping = ""
-    if made["recipe"]["steps"]["step"] == "joint":
+    if facts["recipe"]["steps"]["step"] == "joint":
         keeping = "    remember(answer, path)       draw the permanent response, once, into a file\n"
         keeping += "    report(path)                 the next report from it"
     return filled(
         template("client.py.txt"),
         {
-            "FINGERPRINT": made["fingerprint"],
+            "FINGERPRINT": facts["fingerprint"],
             "HEADER": header("python", settings),
             "KEEPING": keeping,
-            "SHEET": plain_json(made),
+            "SHEET": plain_json(facts),
         },
     )
 
 
 def javascript(mechanism: Mechanism, settings: ExportSettings, to: str = "js") -> str:
     """Return the client for browsers and node, an ES module."""
-    made = sheet(mechanism)
+    facts = sheet(mechanism)
     parts = {
-        "FINGERPRINT": made["fingerprint"],
+        "FINGERPRINT": facts["fingerprint"],
         "HEADER": header(to, settings),
-        "SHEET": plain_json(made),
-        "MORE": more(made["recipe"]["steps"], to),
+        "SHEET": plain_json(facts),
+        "MORE": more(facts["recipe"]["steps"], to),
     }
     return filled(template("client.js"), parts)
 

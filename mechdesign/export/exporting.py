@@ -92,11 +92,11 @@ def _joined(parts: list[str]) -> str:
 
 def r_client(mechanism: Mechanism, settings: ExportSettings) -> str:
     """Return the client for R, a script."""
-    made = sheet(mechanism)
+    facts = sheet(mechanism)
     parts = {
-        "FINGERPRINT": made["fingerprint"],
+        "FINGERPRINT": facts["fingerprint"],
         "HEADER": header("r", settings),
-        "SHEET": literal(made),
+        "SHEET": literal(facts),
     }
     return filled(template("client.R"), parts)
 
@@ -107,8 +107,8 @@ MOST_BYTES = 1 << 26
 
 def vectors_text(mechanism: Mechanism, settings: ExportSettings) -> str:
     """Return test vectors as JSON, one per line."""
-    found = vectors(mechanism)
-    rows = ",\n".join(f"  {plain_json(list(row))}" for row in found)
+    answers = vectors(mechanism)
+    rows = ",\n".join(f"  {plain_json(list(row))}" for row in answers)
     head = {
         "format": "mechdesign-vectors",
         "version": VERSION,
@@ -242,11 +242,11 @@ def _settings(name: str, text: str) -> dict[str, Any]:
 
 def _same_tables(mechanism: Mechanism, text: str) -> bool:
     """Whether the tables inside a text have the digest of the mechanism's."""
-    found = SHEET.search(text)
-    if found is None:
+    match = SHEET.search(text)
+    if match is None:
         return False
     try:
-        inside = json.loads(found.group(0))
+        inside = json.loads(match.group(0))
     except ValueError:
         return False
     return client_digest(inside) == str(sheet(mechanism)["sha256"])

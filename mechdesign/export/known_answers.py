@@ -75,11 +75,11 @@ def step_bounds(steps: Steps) -> list[int]:
 def _pattern_bounds(steps: Steps) -> list[int]:
     """Return the ends of the reports of a few types."""
     size, low, high = steps["types"], numbers(steps["low"]), numbers(steps["high"])
-    found: set[int] = set()
+    bounds: set[int] = set()
     for place in range(0, size, -(-size // 8)):
         held = [int(text[place // 4], 16) >> (3 - place % 4) & 1 for text in steps["sets"]]
-        found.update(accumulate(h if own else lo for own, lo, h in zip(held, low, high, strict=True)))
-    return some(sorted(found))
+        bounds.update(accumulate(h if own else lo for own, lo, h in zip(held, low, high, strict=True)))
+    return some(sorted(bounds))
 
 
 def _orbit_bounds(steps: Steps) -> list[int]:
@@ -94,11 +94,11 @@ def _orbit_bounds(steps: Steps) -> list[int]:
 
 def _event_bounds(steps: Steps) -> list[int]:
     """Return the ends of all reports of a small mechanism; of a larger one the blank report's and some."""
-    found: set[int] = set()
+    bounds: set[int] = set()
     blanks = numbers(steps["blanks"])
     for number in range(len(blanks)) if steps["slots"] <= 4 else {0, len(blanks) - 1}:
-        found.update(_event_ends(steps, number, blanks[number]))
-    return sorted(found if len(found) <= 5 * SOME else {*blanks, *some(sorted(found))})
+        bounds.update(_event_ends(steps, number, blanks[number]))
+    return sorted(bounds if len(bounds) <= 5 * SOME else {*blanks, *some(sorted(bounds))})
 
 
 def _event_ends(steps: Steps, kind: int, end: int) -> Iterator[int]:

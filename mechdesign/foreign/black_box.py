@@ -116,11 +116,11 @@ def attack(first: Any, second: Any, epsilon: float, confidence: float = 0.999) -
         raise DataError("attack", f"outcomes of {one.shape[1]} and {other.shape[1]} columns", "give the same")
     level = in_range("confidence", confidence, 0.0, 1.0, low_open=True, high_open=True)
     exponential = math.exp(min(double_epsilon(epsilon), LARGEST))
-    found = [
+    bounds = [
         _one_way(top, bottom, exponential, (1.0 - level) / 4.0)
         for top, bottom in ((one, other), (other, one))
     ]
-    delta, event, high, low, samples = max(found, key=lambda result: result[0])
+    delta, event, high, low, samples = max(bounds, key=lambda result: result[0])
     return Attack(delta, float(epsilon), level, event, high, low, samples)
 
 
@@ -309,13 +309,13 @@ def attack_program(
     )
     if len(runs) < 2:
         raise DataError("answers", f"{len(runs)} of at least 2", "name two answers to distinguish")
-    short = next((name for name, made in runs.items() if len(made) < 2 * FEWEST), None)
+    short = next((name for name, reports in runs.items() if len(reports) < 2 * FEWEST), None)
     if short is not None:
         raise DataError(
             f"answer '{short}'", f"{len(runs[short])} reports are too few", f"make at least {2 * FEWEST}"
         )
-    halves = {name: len(made) // 2 for name, made in runs.items()}
-    trained = {name: Counter(made[: halves[name]]) for name, made in runs.items()}
+    halves = {name: len(reports) // 2 for name, reports in runs.items()}
+    trained = {name: Counter(reports[: halves[name]]) for name, reports in runs.items()}
     repeated = _repeat_share(runs, halves, trained)
     best, pick = -math.inf, None
     for first in runs:
@@ -335,7 +335,7 @@ def _repeat_share(
 ) -> float:
     """Return the share of the reports of the second halves that occur in a first half; refuse 0."""
     known: set[str] = set().union(*trained.values())
-    rest = [report for name, made in runs.items() for report in made[halves[name] :]]
+    rest = [report for name, reports in runs.items() for report in reports[halves[name] :]]
     share = sum(report in known for report in rest) / len(rest)
     if share == 0.0:
         are_different = sum(map(len, trained.values())) == sum(halves.values())
@@ -350,9 +350,9 @@ def _best_set(
     """Return the set of reports, by decreasing ratio, whose cautious bound of epsilon is largest."""
     ordered = sorted(ours, key=lambda report: (-(ours[report] / (theirs[report] + 1.0)), report))
     gained = np.cumsum([ours[report] for report in ordered])
-    given = np.cumsum([theirs[report] for report in ordered])
+    counts = np.cumsum([theirs[report] for report in ordered])
     low = (gained - 3.0 * np.sqrt(gained)) / size - delta
-    high = (given + 3.0 * np.sqrt(given) + 7.0) / other
+    high = (counts + 3.0 * np.sqrt(counts) + 7.0) / other
     gains = np.where(low > 0.0, np.log(np.maximum(low, 1e-300) / high), -np.inf)
     place = int(np.argmax(gains))
     return float(gains[place]), frozenset(ordered[: place + 1])

@@ -191,10 +191,10 @@ def _numbers(cells: Sequence[Line], first: int) -> Rows:
         for place, cell in enumerate(line, start=first):
             if cell not in known:
                 where = f"row {number}, column {place}"
-                found = known[cell] = numeral(where, cell)
-                if found.numerator < 0:
+                fraction = known[cell] = numeral(where, cell)
+                if fraction.numerator < 0:
                     raise DataError(where, f"{cell[:40]} is negative", "give probabilities >= 0")
-                bits = max(found.numerator.bit_length(), found.denominator.bit_length())
+                bits = max(fraction.numerator.bit_length(), fraction.denominator.bit_length())
                 if bits * 3 // 10 > 400:
                     long[cell] = bits * 3 // 10 - 400
         if long:

@@ -273,10 +273,10 @@ def _reports(words: Sequence[str], answer: str, runs: int) -> list[str]:
     line = f"{answer}\n".encode()
     if len(line) * runs > MOST_BYTES:
         raise DataError("--answer", f"takes more than {MOST_BYTES} bytes in {runs} runs", "set fewer --runs")
-    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as complaints:
-        given.write(line * runs)
-        given.seek(0)
-        code = _ended(words, given, out, complaints)
+    with TemporaryFile() as answers, TemporaryFile() as out, TemporaryFile() as complaints:
+        answers.write(line * runs)
+        answers.seek(0)
+        code = _ended(words, answers, out, complaints)
         out.seek(0)
         if code != 0:
             what = f"ended with exit code {code}{_last_line(complaints)}"

@@ -127,10 +127,10 @@ class Losses:
 
     def on(self, exponent: int) -> Losses:
         """Return the distribution on the lattice with a step of 2**exponent."""
-        found = self
-        while found.exponent < exponent:
-            found = found.coarser()
-        return found.finer(exponent) if found.exponent > exponent else found
+        losses = self
+        while losses.exponent < exponent:
+            losses = losses.coarser()
+        return losses.finer(exponent) if losses.exponent > exponent else losses
 
     def trimmed(self, cut: float) -> Losses:
         """Return the law without tails of this mass: the lower one moved up, the upper one infinite."""
@@ -154,14 +154,14 @@ class Losses:
         exponent = max(self.exponent, other.exponent)
         one, two = self.on(exponent), other.on(exponent)
         shorter = min(len(one.mass), len(two.mass))
-        found = Losses(
+        total = Losses(
             exponent,
             one.first + two.first,
             np.convolve(one.mass, two.mass),
             one.infinite + two.infinite + UNDERFLOW,
             one.error + two.error + 2.0 * (shorter + 8) * UNIT,
         ).trimmed(cut)
-        return found.coarser() if len(found.mass) > POINTS else found
+        return total.coarser() if len(total.mass) > POINTS else total
 
     def times(self, count: int, cut: float) -> Losses:
         """Return the law of the sum of ``count`` losses, by squaring; each step cuts off a mass ``cut``."""
@@ -420,9 +420,12 @@ def total(collected: Sequence[Collected], within: Exact = 0.0, shuffled: bool = 
     allowed = delta_number(Decimal(repr(within)) if isinstance(within, float) else within)
     if allowed == 1:
         raise ParameterError("delta", "1 is outside [0, 1)", "a delta of 1 promises nothing")
-    found, most = guarantee_of(collected), float(allowed)
+    guarantee, most = guarantee_of(collected), float(allowed)
     exact = sum((_delta(one) for one in collected), Fraction(0))
-    epsilon, delta = (math.inf if found is None else float_up(found.epsilon)), min(1.0, float_up(exact))
+    epsilon, delta = (
+        (math.inf if guarantee is None else float_up(guarantee.epsilon)),
+        min(1.0, float_up(exact)),
+    )
     composed, by = (epsilon, "the sum") if exact <= allowed else (math.inf, "nothing")
     pairs = promised_pair(collected)
     if pairs is not None and pairs.delta <= allowed and float_up(pairs.epsilon) < composed:
@@ -431,7 +434,7 @@ def total(collected: Sequence[Collected], within: Exact = 0.0, shuffled: bool = 
         least = _composed(collected, most, shuffled)
         if least < composed:
             composed, by = least, "distribution of the total loss"
-    return Total(epsilon, delta, most, composed, by, all(one.exact for one in collected), found)
+    return Total(epsilon, delta, most, composed, by, all(one.exact for one in collected), guarantee)
 
 
 def promised_pair(collected: Sequence[Collected]) -> Guarantee | None:

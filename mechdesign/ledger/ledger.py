@@ -113,8 +113,8 @@ class Ledger:
 
     def with_entry(self, group: str, entry: Entry) -> Ledger:
         """Return the ledger with one more collection."""
-        found = (*self.groups.get(group, ()), entry)
-        return replace(self, groups={**self.groups, group: found})
+        entries = (*self.groups.get(group, ()), entry)
+        return replace(self, groups={**self.groups, group: entries})
 
     def without_last(self, group: str) -> Ledger:
         """Return the ledger without the last collection of a group."""
@@ -341,10 +341,10 @@ def collected_of(mechanism: Mechanism, name: str, times: int = 1) -> Collected:
     >>> collected_of(KaryResponse.of(3, epsilon=0.5), "m.json", times=7)
     Collected(name='m.json', epsilon=0.5, delta=0.0, times=7, exact=True, users=0, size=0, ...)
     """
-    found = [item for item in mechanism.certificates() if item.property == PROPERTY]
-    if not found or "epsilon" not in found[0].figures:
+    certificates = [item for item in mechanism.certificates() if item.property == PROPERTY]
+    if not certificates or "epsilon" not in certificates[0].figures:
         raise ParameterError(name, f"a {mechanism.type} states no epsilon", "name mechanisms that collect")
-    (certificate, *_) = found
+    (certificate, *_) = certificates
     if certificate.metric:
         raise ParameterError(
             name,
@@ -365,8 +365,8 @@ def _pair(proof: Proof) -> Guarantee | None:
     """Return the promised epsilon with the delta that it needs, where one report counts without a delta."""
     if proof.true_epsilon is None or proof.promise.notion != "ldp" or proof.promise.delta == 0:
         return None
-    found = proof.as_written
-    return found if found.delta > 0 else None
+    guarantee = proof.as_written
+    return guarantee if guarantee.delta > 0 else None
 
 
 def _counted(proof: Proof, certificate: Certificate) -> Guarantee:
@@ -425,24 +425,24 @@ class Account:
             delta = f", delta = {probability_text(one.delta)}" if one.delta else ""
             mixed = f"; reports of {one.users} honest users are shuffled" if one.users else ""
             lines.append(f"{one.name}{times}: epsilon = {one.epsilon:g}{delta}{mixed}")
-        lines.append(f"all reports of a user together: {said(self.own)}")
+        lines.append(f"all reports of a user together: {total_text(self.own)}")
         if self.after is not None:
-            lines.append(f"after the shufflers: {said(self.after)}")
+            lines.append(f"after the shufflers: {total_text(self.after)}")
         return "\n".join(lines)
 
 
-def said(found: Total) -> str:
+def total_text(total: Total) -> str:
     """Return a total in words.
 
     Examples
     --------
-    >>> said(total([Collected("m.json", 0.1, times=365)], 1e-6))
+    >>> total_text(total([Collected("m.json", 0.1, times=365)], 1e-6))
     'epsilon = 36.5, delta = 0 (exact); epsilon = 10.31, delta = 1e-06 (distribution of the total loss)'
     """
-    exact = " (exact)" if found.exact and found.delta == 0.0 else " (the sum)"
-    text = f"epsilon = {found.epsilon:g}, delta = {probability_text(found.delta)}{exact}"
-    if found.within > 0.0 and found.composed < found.epsilon > float(_up(found.composed)):
-        text += f"; epsilon = {_up(found.composed)}, delta = {probability_text(found.within)} ({found.by})"
+    exact = " (exact)" if total.exact and total.delta == 0.0 else " (the sum)"
+    text = f"epsilon = {total.epsilon:g}, delta = {probability_text(total.delta)}{exact}"
+    if total.within > 0.0 and total.composed < total.epsilon > float(_up(total.composed)):
+        text += f"; epsilon = {_up(total.composed)}, delta = {probability_text(total.within)} ({total.by})"
     return text
 
 

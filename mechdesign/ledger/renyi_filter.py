@@ -84,8 +84,8 @@ def _budget(epsilon: float, delta: float, order: float) -> float:
     gain = down.next_minus(down.ln(down.divide(a, up.subtract(a, 1))))
     numerator = down.add(down.next_minus(down.ln(Decimal(delta))), down.next_minus(down.ln(a)))
     less = up.subtract(a, 1) if numerator > 0 else down.subtract(a, 1)
-    found = down.add(down.add(Decimal(epsilon), gain), down.divide(numerator, less))
-    return float_down(Fraction(found))
+    budget = down.add(down.add(Decimal(epsilon), gain), down.divide(numerator, less))
+    return float_down(Fraction(budget))
 
 
 @lru_cache(maxsize=4096)
@@ -129,8 +129,8 @@ def shuffled_cost(users: int, size: int, epsilon: float, order: float) -> float:
         power = up.next_plus(up.exp(up.multiply(number, ends[number >= 0])))
         mean = up.add(mean, up.multiply(Decimal(float(law.mass[place])), power))
     logarithm = up.add(up.next_plus(up.ln(mean)), up.multiply(2, Decimal(law.error)))
-    found = up.divide(max(Decimal(0), logarithm), down.subtract(a, 1))
-    return min(float_up(Fraction(found)), pure_cost(epsilon, order))
+    cost = up.divide(max(Decimal(0), logarithm), down.subtract(a, 1))
+    return min(float_up(Fraction(cost)), pure_cost(epsilon, order))
 
 
 def used(collected: Sequence[Collected], epsilon: Exact, delta: Exact, shuffled: bool) -> float:

@@ -268,9 +268,9 @@ def load_counts(path: str) -> CountFile:
         raise DataError(path, "is damaged: a part is missing", AGAIN) from None
 
 
-def note_files(found: CountFile, path: str, copies: Copies) -> None:
+def note_files(file_counts: CountFile, path: str, copies: Copies) -> None:
     """Note the files that were counted in another one; refuse what was counted before."""
-    for file in found.files:
+    for file in file_counts.files:
         copies.add(file, inside=path)
 
 
@@ -285,9 +285,9 @@ def merged(paths: Sequence[str], identical: bool, mechanism: Mechanism | None = 
     mechanism : Mechanism, optional
         Theirs; only needed where it is too large to be inside.
     """
-    found = [(path, load_counts(path)) for path in paths]
-    first, one = found[0]
-    for path, other in found:
+    loads = [(path, load_counts(path)) for path in paths]
+    first, one = loads[0]
+    for path, other in loads:
         if other.survey_digest != one.survey_digest:
             what = f"counts reports of another mechanism or survey than {first}"
             raise DataError(path, what + _surveys(other, one), "merge those of one")
@@ -295,29 +295,29 @@ def merged(paths: Sequence[str], identical: bool, mechanism: Mechanism | None = 
             what = f"counts the column '{other.question}', {first} '{one.question}'"
             raise DataError(path, what, "merge counts of one column")
     copies = Copies(identical)
-    for path, other in found:
+    for path, other in loads:
         note_files(other, path, copies)
-    own = _mechanism(found, mechanism)
+    own = _mechanism(loads, mechanism)
     server = new_server(own)
-    for path, other in found:
+    for path, other in loads:
         server.take(other.source(path), None)
     return count_file_of(server, copies.found, own)
 
 
 def _surveys(*files: CountFile) -> str:
     """Return the surveys of files, in brackets, where they say whose they are."""
-    found = [About.from_json(file.counts["survey"]).survey for file in files if "survey" in file.counts]
-    return f" ({', and '.join(found)})" if found else ""
+    surveys = [About.from_json(file.counts["survey"]).survey for file in files if "survey" in file.counts]
+    return f" ({', and '.join(surveys)})" if surveys else ""
 
 
-def _mechanism(found: Sequence[tuple[str, CountFile]], value: Mechanism | None) -> Mechanism:
+def _mechanism(loads: Sequence[tuple[str, CountFile]], value: Mechanism | None) -> Mechanism:
     if value is not None:
         return value
-    for path, one in found:
+    for path, one in loads:
         if one.mechanism is not None:
             return mechanism_of(one.mechanism, path)
     raise DataError(
-        found[0][0], "its mechanism is too large to be inside", "name the mechanism file with --mechanism"
+        loads[0][0], "its mechanism is too large to be inside", "name the mechanism file with --mechanism"
     )
 
 
@@ -347,15 +347,15 @@ def require_codes(mechanism: Mechanism, path: str, columns: Sequence[str] | None
         return
     try:
         table = open_table(path, MissingRule("drop"))
-        given = list(columns or mechanism.data_columns or table.columns)
-        names = [name if name is not None else given[place] for place, (name, _) in enumerate(coded)]
-        wanted = {name: size for name, (_, size) in zip(names, coded, strict=True) if size}
-        found = _smallest(table.blocks(list(wanted)), list(wanted))
+        places = list(columns or mechanism.data_columns or table.columns)
+        names = [name if name is not None else places[place] for place, (name, _) in enumerate(coded)]
+        sizes = {name: size for name, (_, size) in zip(names, coded, strict=True) if size}
+        least_codes = _smallest(table.blocks(list(sizes)), list(sizes))
     except (MechDesignError, LookupError, ValueError, OSError):
         return  # what is wrong with the file is said where it is randomized
-    for name, (rows, least) in found.items():
+    for name, (rows, least) in least_codes.items():
         if rows >= LEAST_ROWS and least > 0:
-            codes = f"codes of categories, 0 to {wanted[name] - 1},"
+            codes = f"codes of categories, 0 to {sizes[name] - 1},"
             raise DataError(
                 f"{path}: column '{name}'",
                 f"numbers from {least:g} on, where {codes} are expected",

@@ -127,9 +127,9 @@ class _Seen:
 
     def add(self, values: Values) -> None:
         """Look at a block, in which missing values have their word."""
-        found = values.values[values.codes] if isinstance(values, Coded) else np.asarray(values)
-        self.floating = self.floating or any(isinstance(item, float) for item in found[:FIRST].tolist())
-        array = found.astype(str)
+        cells = values.values[values.codes] if isinstance(values, Coded) else np.asarray(values)
+        self.floating = self.floating or any(isinstance(item, float) for item in cells[:FIRST].tolist())
+        array = cells.astype(str)
         there = array != MISSING_CATEGORY
         self.missing += int((~there).sum())
         distinct, counts = np.unique(array[there], return_counts=True)
@@ -176,22 +176,22 @@ def _of_seen(name: str, seen: _Seen) -> DraftQuestion:
         remark = f"more than {MOST_LABELS} different texts: no question; list the answers yourself to ask it"
         return DraftQuestion(name, None, "values", (remark,))
     labels = [text for text in sorted(seen.counts, key=_order) if text != NO_ANSWER]
-    found: dict[str, Any] = {"name": name, "labels": labels}
+    entry: dict[str, Any] = {"name": name, "labels": labels}
     if seen.numeric and len(labels) > 2:
-        found["kind"] = "ordered"
+        entry["kind"] = "ordered"
     if seen.missing or NO_ANSWER in seen.counts:
-        found["skip"] = True
+        entry["skip"] = True
     remarks = (
         ['kind = "ordered" if the answers have an order'] if not seen.numeric and len(labels) > 2 else []
     )
     if min(seen.counts.values()) < RARE:
         remarks.append(f"a label of fewer than {RARE} rows can point to a person: merge labels")
-    return DraftQuestion(name, found, "values", tuple(remarks))
+    return DraftQuestion(name, entry, "values", tuple(remarks))
 
 
 def _order(text: str) -> tuple[float, str]:
-    found = number_of_text(text)
-    return (math.inf if found is None else float(found), text)
+    parsed = number_of_text(text)
+    return (math.inf if parsed is None else float(parsed), text)
 
 
 def _number(name: str, seen: _Seen) -> dict[str, Any]:
@@ -296,7 +296,7 @@ def _of_csv(text: str) -> list[Entry]:
             raise UnknownNameError("codebook", f"no column '{name}'", suggestion(name, KEYS))
     if "name" not in header:
         raise DataError("codebook", "has no column 'name'", "name the questions as the data do")
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     for number, row in enumerate(rows[1:], start=2):
         if not any(row):
             continue
@@ -304,16 +304,16 @@ def _of_csv(text: str) -> list[Entry]:
             raise DataError(
                 f"line {number}", f"{counted(len(row), 'field')}, the header has {len(header)}", "correct it"
             )
-        given = {key: cell.strip() for key, cell in zip(header, row, strict=True) if cell.strip()}
-        item = _question(given, f"line {number}")
-        before = found.get(given.get("name", ""))
-        if before is not None and "label" in given:
-            before["labels"] = [*before.get("labels", []), given["label"]]
+        cells = {key: cell.strip() for key, cell in zip(header, row, strict=True) if cell.strip()}
+        item = _question(cells, f"line {number}")
+        before = entries.get(cells.get("name", ""))
+        if before is not None and "label" in cells:
+            before["labels"] = [*before.get("labels", []), cells["label"]]
             continue
         if before is not None:
-            raise DataError(f"line {number}", f"question '{given['name']}' appears twice", "name it once")
-        found[given.get("name", f"line {number}")] = item
-    return list(found.values())
+            raise DataError(f"line {number}", f"question '{cells['name']}' appears twice", "name it once")
+        entries[cells.get("name", f"line {number}")] = item
+    return list(entries.values())
 
 
 def _question(value: Mapping[str, str], where: str) -> Entry:
@@ -345,10 +345,10 @@ def _question(value: Mapping[str, str], where: str) -> Entry:
 def _entry_number(value: Mapping[str, str], key: str, where: str) -> float | None:
     if key not in value:
         return None
-    found = number_of_text(value[key])
-    if found is None:
+    parsed = number_of_text(value[key])
+    if parsed is None:
         raise DataError(where, f"{key}: expected a number, got '{value[key]}'")
-    return float(found)
+    return float(parsed)
 
 
 LOOKING = (
@@ -418,9 +418,9 @@ class Draft:
 
     def _examples(self) -> list[str]:
         """Return further possibilities as comments, with names of this survey."""
-        asked = [item.table for item in self.questions if item.table is not None]
-        tables = [item["name"] for item in asked if "labels" in item or "bins" in item]
-        means = [item["name"] for item in asked if "range" in item and "bins" not in item]
+        questions = [item.table for item in self.questions if item.table is not None]
+        tables = [item["name"] for item in questions if "labels" in item or "bins" in item]
+        means = [item["name"] for item in questions if "range" in item and "bins" not in item]
         lines = ['# goal = "users"  # fewest users for the error = ... of each question; default: "mean"']
         if len(tables) > 1:
             lines.append(f"# tables = [{_toml(tables[:2])}]  # cross tables")
@@ -479,17 +479,17 @@ def draft(
         For a file, a column or a codebook that cannot be used.
     """
     table = open_table(data, MissingRule("category"))
-    wanted = list(columns) or list(table.columns)
+    names = list(columns) or list(table.columns)
     require_commas(table)
-    require_data(table, wanted)
+    require_data(table, names)
     known = {} if codebook is None else read_codebook(codebook)
-    rest = [name for name in wanted if name not in known]
+    rest = [name for name in names if name not in known]
     proposed = of_types(table, rest) if private else of_values(table, rest)
     by_name = {item.name: item for item in proposed}
-    found = [by_name.get(name) or DraftQuestion(name, known[name], "codebook") for name in wanted]
-    if all(item.table is None for item in found):
+    questions = [by_name.get(name) or DraftQuestion(name, known[name], "codebook") for name in names]
+    if all(item.table is None for item in questions):
         raise DataError(
             data, "no column can be a question", "write a codebook, or name columns with --column"
         )
-    unused = tuple(name for name in known if name not in wanted)
-    return Draft(data, tuple(found), unused)
+    unused = tuple(name for name in known if name not in names)
+    return Draft(data, tuple(questions), unused)

@@ -69,15 +69,15 @@ def outputs_of(paths: Sequence[str]) -> list[str]:
     """
     files = [path for path in paths if path != STANDARD_INPUT]
     common = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in files] or ["/"])
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     for path in paths:
         name = SPOOLED if path == STANDARD_INPUT else os.path.relpath(os.path.abspath(path), common)
         if not name.lower().endswith(DATA):
             name = f"{os.path.splitext(name)[0]}.csv"
-        other = found.setdefault(name, path)
+        other = sources.setdefault(name, path)
         if other is not path:
             raise ParameterError(path, f"its reports would have the name of those of {other}", "rename it")
-    return list(found)
+    return list(sources)
 
 
 def require_folder(folder: str, names: Sequence[str], inputs: Sequence[str], force: bool) -> None:
@@ -222,12 +222,12 @@ def count_on(
 
     with Watch("files") as watch:
         pieces = [(os.path.abspath(path), path) for path in paths]
-        found: Counts = merge_pieces(client, count_piece, merge_counts, paths, pieces, order, watch)
-    for file in found.files:
+        counts: Counts = merge_pieces(client, count_piece, merge_counts, paths, pieces, order, watch)
+    for file in counts.files:
         copies.add(file)
     server = server_of(order.mechanism, order.owner)
-    server.take(SavedCounts("counts", found.document, found.question), Settings())
-    missing.add(found.missing)
+    server.take(SavedCounts("counts", counts.document, counts.question), Settings())
+    missing.add(counts.missing)
     return Counting(server, missing, copies.found)
 
 
@@ -334,7 +334,7 @@ def _digest(path: str | os.PathLike[str]) -> str:
 def _read(record: Path) -> list[float]:
     """Return the epsilons of earlier randomizations; none where the record is missing or damaged."""
     with suppress(OSError, ValueError):
-        found: Any = json.loads(read_text(record, MOST, DataError))
-        if isinstance(found, list) and all(isinstance(number, (int, float)) for number in found):
-            return [float(number) for number in found]
+        content: Any = json.loads(read_text(record, MOST, DataError))
+        if isinstance(content, list) and all(isinstance(number, (int, float)) for number in content):
+            return [float(number) for number in content]
     return []

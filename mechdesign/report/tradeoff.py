@@ -119,11 +119,11 @@ class Tradeoff:
         error = Line(x=x, y=[row.error for row in there], label=counted(self.users, "user"), dots=True)
         panels = [Panel("epsilon", f"{self.measure}, at most ({self.quantity})", [error], y_scale="log")]
         curves = []
-        for place, wanted in enumerate(self.errors):
-            found = [(row.epsilon, row.needed[place]) for row in there if row.needed[place]]
-            if found:
-                y = [users for _, users in found]
-                curves.append(Line(x=[one for one, _ in found], y=y, label=f"error {wanted:g}", dots=True))
+        for place, target in enumerate(self.errors):
+            points = [(row.epsilon, row.needed[place]) for row in there if row.needed[place]]
+            if points:
+                y = [users for _, users in points]
+                curves.append(Line(x=[one for one, _ in points], y=y, label=f"error {target:g}", dots=True))
         if curves:
             panels.append(Panel("epsilon", "users needed", curves, y_scale="log"))
         caption = "Twice the users, or a larger epsilon: both buy a smaller error."
@@ -172,14 +172,14 @@ def tradeoff(
     values = (FEWER if is_planned else EPSILONS) if epsilons is None else epsilons
     for epsilon in progress(values, len(values), "epsilon"):
         errors_of = _errors_of(replace_parameters(problem, {"epsilon": float(epsilon)}))
-        found = errors_of(count)
-        if found is None:
+        prospect = errors_of(count)
+        if prospect is None:
             rows.append(TradeoffRow(float(epsilon), None, (None,) * len(errors)))
             continue
         search = partial(_nearly_needed, start=count) if is_planned else _needed
         needed = tuple(search(errors_of, error) for error in errors)
-        rows.append(TradeoffRow(float(epsilon), found.error, needed))
-        quantity, measure = found.quantity, found.measure
+        rows.append(TradeoffRow(float(epsilon), prospect.error, needed))
+        quantity, measure = prospect.quantity, prospect.measure
     if not quantity:
         error = "error" if is_planned else STANDARD
         raise ParameterError(
@@ -210,16 +210,16 @@ def mechanism_tradeoff(
     """
     _require_errors(errors)
     count = USERS if users is None else users
-    found = _forecast(mechanism, count)
-    if found is None:
+    prospect = _forecast(mechanism, count)
+    if prospect is None:
         raise ParameterError(
             mechanism.type,
             f"has no {STANDARD} for {counted(count, 'user')}",
             "name the model that it was built from",
         )
     needed = tuple(_needed(partial(_forecast, mechanism), error) for error in errors)
-    row = TradeoffRow(mechanism.audit().epsilon, found.error, needed)
-    return Tradeoff(None, count, tuple(errors), found.quantity, found.measure, (row,))
+    row = TradeoffRow(mechanism.audit().epsilon, prospect.error, needed)
+    return Tradeoff(None, count, tuple(errors), prospect.quantity, prospect.measure, (row,))
 
 
 def _require_errors(errors: Sequence[float]) -> None:
@@ -251,8 +251,8 @@ def _planned(problem: Problem, users: int) -> _Error | None:
         solution = solve(changed)
     except (MethodError, ParameterError):  # too few or too many users
         return None
-    found = changed.planned_error(solution) if solution.found else None
-    return None if found is None or not math.isfinite(found[0]) else _Error(*found)
+    planned = changed.planned_error(solution) if solution.found else None
+    return None if planned is None or not math.isfinite(planned[0]) else _Error(*planned)
 
 
 def _mechanism(problem: Problem) -> Any:
@@ -265,18 +265,18 @@ def _mechanism(problem: Problem) -> Any:
 
 def _forecast(mechanism: Any, users: int) -> _Error | None:
     """Return the forecast error for exactly this number of users; None where no forecast is possible."""
-    found: Forecast | None = mechanism.forecast(users)
-    if found is None or found.largest is None or not found.possible or found.users != users:
+    prospect: Forecast | None = mechanism.forecast(users)
+    if prospect is None or prospect.largest is None or not prospect.possible or prospect.users != users:
         return None
-    return _Error(found.largest, STANDARD, found.quantity)
+    return _Error(prospect.largest, STANDARD, prospect.quantity)
 
 
-def _needed(errors_of: Callable[[int], _Error | None], wanted: float) -> int | None:
+def _needed(errors_of: Callable[[int], _Error | None], target: float) -> int | None:
     """Return the fewest users whose largest error is at most this; None where none are enough."""
 
     def enough(users: int) -> bool:
-        found = errors_of(users)
-        return found is not None and found.error <= wanted
+        prospect = errors_of(users)
+        return prospect is not None and prospect.error <= target
 
     high = 1
     while not enough(high):
@@ -290,26 +290,26 @@ def _needed(errors_of: Callable[[int], _Error | None], wanted: float) -> int | N
     return high
 
 
-def _nearly_needed(errors_of: Callable[[int], _Error | None], wanted: float, start: int) -> int | None:
+def _nearly_needed(errors_of: Callable[[int], _Error | None], target: float, start: int) -> int | None:
     """Return a number of users that is enough, where 1 % fewer are not; None where none are enough."""
     low, high, users = 0, MOST_PLANNED + 1, start
     exponent, before = -1.0, (0, 0.0)
     for step in range(STEPS):
-        found = errors_of(users)
-        if found is not None and found.error <= wanted:
+        prospect = errors_of(users)
+        if prospect is not None and prospect.error <= target:
             high = users
         else:
             low = users
         if high - low <= max(1, high // 100):
             return high if high <= MOST_PLANNED else None
         guess = 2.0 * users
-        if found is not None and found.error > 0:
+        if prospect is not None and prospect.error > 0:
             # errors are nearly powers of the number of users; a little beyond, to have it from both sides
-            if before[0] not in (0, users) and before[1] != found.error:
-                exponent = math.log(found.error / before[1]) / math.log(users / before[0])
-            guess = users * (wanted / found.error) ** (1.0 / min(exponent, -0.25))
+            if before[0] not in (0, users) and before[1] != prospect.error:
+                exponent = math.log(prospect.error / before[1]) / math.log(users / before[0])
+            guess = users * (target / prospect.error) ** (1.0 / min(exponent, -0.25))
             guess *= 0.995 if high == users else 1.005
-            before = users, found.error
+            before = users, prospect.error
         if step % 4 == 3:  # errors with steps mislead the guesses
             guess = math.sqrt(low * high) if low > 0 else high / 2.0
         users = min(max(math.ceil(guess), low + 1), high - 1)

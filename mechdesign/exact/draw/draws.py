@@ -148,9 +148,9 @@ def _bernoulli_loop(
             break
         left = loop(source.words(len(undecided)), undecided, places, result, bool(weight >> digit & 1))
         if digit % 2 and left < len(undecided) // 2:
-            still, kept = np.empty(left, dtype=np.uint64), np.empty(left, dtype=np.int64)
-            shorten(undecided, places, still, kept)
-            undecided, places = still, kept
+            still, left_places = np.empty(left, dtype=np.uint64), np.empty(left, dtype=np.int64)
+            shorten(undecided, places, still, left_places)
+            undecided, places = still, left_places
     return result
 
 
@@ -164,14 +164,14 @@ class Again:
     [7, 9]
     """
 
-    def __init__(self, drawn: Codes, source: BitSource) -> None:
-        self.drawn, self.source = drawn, source
+    def __init__(self, draws: Codes, source: BitSource) -> None:
+        self.drawn, self.source = draws, source
 
     def integers(self, count: int) -> Codes:
         """Return ``count`` integers in [0, 2**62)."""
-        given, self.drawn = self.drawn[:count], self.drawn[count:]
-        rest = count - len(given)
-        return np.concatenate([given, self.source.integers(rest)]) if rest else given
+        first, self.drawn = self.drawn[:count], self.drawn[count:]
+        rest = count - len(first)
+        return np.concatenate([first, self.source.integers(rest)]) if rest else first
 
     def words(self, count: int) -> Words:
         """Return words of 64 bits, of the source itself: the integers were words."""

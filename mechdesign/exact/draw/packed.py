@@ -125,9 +125,9 @@ def read_sets(reports: Any, categories: int) -> Packed:
     DataError
         For anything else, or bits that stand for no category, naming the row.
     """
-    given = np.asarray(reports) if not isinstance(reports, Coded) else reports
-    if isinstance(given, np.ndarray) and given.dtype == np.uint8 and given.ndim == 2:
-        packed = given
+    raw = np.asarray(reports) if not isinstance(reports, Coded) else reports
+    if isinstance(raw, np.ndarray) and raw.dtype == np.uint8 and raw.ndim == 2:
+        packed = raw
         if packed.shape[1] != width(categories):
             raise DataError(
                 "reports",
@@ -135,7 +135,7 @@ def read_sets(reports: Any, categories: int) -> Packed:
                 "use the mechanism file the reports were made with",
             )
     else:
-        packed = _decoded(given, categories)
+        packed = _decoded(raw, categories)
     if len(packed) and padding(categories):
         wrong = (packed[:, -1] & padding(categories)) > 0
         if wrong.any():

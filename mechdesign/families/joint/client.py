@@ -129,12 +129,12 @@ def promised(mechanism: JointResponse) -> str:
     return counted(mechanism.reports_per_user, "report")
 
 
-def require_left(mechanism: JointResponse, made: int, where: str = "reports") -> None:
+def require_left(mechanism: JointResponse, count: int, where: str = "reports") -> None:
     """Raise MethodError when no further report keeps the guarantee."""
-    if mechanism.limited and made >= mechanism.reports_per_user:
+    if mechanism.limited and count >= mechanism.reports_per_user:
         raise MethodError(
             where,
-            f"{made} made, and the guarantee is for {promised(mechanism)}",
+            f"{count} made, and the guarantee is for {promised(mechanism)}",
             "build a mechanism for more",
         )
 
@@ -298,11 +298,11 @@ class PermanentResponse:
             self._write(old, self.made, {MOVED: str(new)})
             self._write(new, self.made)
 
-    def _write(self, path: Path, made: int, mark: Mapping[str, str] | None = None) -> None:
+    def _write(self, path: Path, count: int, mark: Mapping[str, str] | None = None) -> None:
         document = {
             "format": RESPONSE_FORMAT,
             **owner_entries(self.mechanism),
-            "made": made,
+            "made": count,
             "bits": as_texts(self.bits).tolist(),
             **(mark or {}),
         }

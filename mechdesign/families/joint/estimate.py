@@ -489,21 +489,21 @@ class JointEstimate(CrossTable):
         return ordered
 
     def _unbiased(
-        self, inner: tuple[int, ...], given: tuple[int, ...] = ()
+        self, inner: tuple[int, ...], condition: tuple[int, ...] = ()
     ) -> tuple[Array, Array, ShareLimits | None]:
         """Return the unbiased shares, their standard errors and limits; NaN where a condition is too rare."""
-        places = (*inner, *given)
+        places = (*inner, *condition)
         shape = self.mechanism.attributes.shape(places)
         if np.prod(shape, dtype=float) > MOST_PRODUCTS:
             return np.full(shape, np.nan), np.full(shape, np.nan), None
         value, base, usable = self._shares(places), np.ones(shape), np.ones(shape, dtype=np.bool_)
-        if given:
-            below = self._shares(given)
-            limits = self._limits(given, below, np.ones_like(below), 0)
+        if condition:
+            below = self._shares(condition)
+            limits = self._limits(condition, below, np.ones_like(below), 0)
             usable = np.broadcast_to(below > RARE * limits.standard_error(), shape)
             base = np.where(usable, below, 1.0)
         share = np.where(usable, value / base, 0.0)
-        limits = self._limits(places, share, base, len(given))
+        limits = self._limits(places, share, base, len(condition))
         estimates = np.where(usable, share, np.nan), np.where(usable, limits.standard_error(), np.nan)
         return *estimates, limits
 
@@ -512,10 +512,10 @@ class JointEstimate(CrossTable):
         bits = self._ones(places) / self.linked
         return unbiased(bits, self.counts, self.mechanism.attributes.shape(places), own, other)
 
-    def _limits(self, places: tuple[int, ...], value: Array, base: Array, given: int) -> ShareLimits:
+    def _limits(self, places: tuple[int, ...], value: Array, base: Array, conditions: int) -> ShareLimits:
         bits = [self._bit_moments[size] for size in self.mechanism.attributes.shape(places)]
         estimated = self._summed(self.value[None], places)[0]
-        return ShareLimits.of(value, base, estimated, given, bits, self.users, self.population)
+        return ShareLimits.of(value, base, estimated, conditions, bits, self.users, self.population)
 
     @cached_property
     def _bit_moments(self) -> dict[int, BitMoments]:
@@ -535,17 +535,17 @@ class JointEstimate(CrossTable):
     def _table(
         self,
         inner: tuple[int, ...],
-        given: tuple[int, ...],
+        condition: tuple[int, ...],
         value: Array,
         resampled: Array | None,
     ) -> JointTable:
-        shares, error, limits = self._unbiased(inner, given)
+        shares, error, limits = self._unbiased(inner, condition)
         names, labels = titles(self.mechanism.attributes), self.mechanism.attributes.labels
         spread = None if resampled is None else resampled.std(axis=0, ddof=1)
         return JointTable(
             tuple(names[place] for place in inner),
-            tuple(names[place] for place in given),
-            tuple(tuple(labels[place].shown()) for place in (*inner, *given)),
+            tuple(names[place] for place in condition),
+            tuple(tuple(labels[place].shown()) for place in (*inner, *condition)),
             value,
             spread,
             shares,

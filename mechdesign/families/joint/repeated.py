@@ -250,8 +250,8 @@ def sequence_chances(weights: RepeatedBits, reports: int) -> Array:
     """
     flip, keep, add = (weight / weights.total for weight in (weights.flip, weights.keep, weights.add))
     ones = np.arange(reports + 1)
-    kept, added = (share**ones * (1.0 - share) ** (reports - ones) for share in (keep, add))
-    return np.stack([(1.0 - flip) * kept + flip * added, flip * kept + (1.0 - flip) * added])
+    ones_chance, added = (share**ones * (1.0 - share) ** (reports - ones) for share in (keep, add))
+    return np.stack([(1.0 - flip) * ones_chance + flip * added, flip * ones_chance + (1.0 - flip) * added])
 
 
 def linked_counts(tables: Sequence[Packed], bits: int, weights: RepeatedBits) -> tuple[Packed, Codes]:

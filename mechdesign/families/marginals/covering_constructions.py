@@ -109,9 +109,9 @@ def _fill(done: list[SizeTable], points: int, known: list[tuple[int, Counts]]) -
         with np.errstate(divide="ignore"):
             table.improve(points, np.ceil(points / sizes), "parts")
         return
-    for number, kept in known:
-        if len(kept) > points:
-            table.improve(points, _induced(table.size, kept[points], order), "design", number)
+    for number, part in known:
+        if len(part) > points:
+            table.improve(points, _induced(table.size, part[points], order), "design", number)
     for groups in range(order + 1, points):
         table.improve(points, _grouped(table.size[groups], points, groups), "groups", groups)
     for first in range(1, points // 2 + 1):

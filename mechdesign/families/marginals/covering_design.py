@@ -367,8 +367,8 @@ class CoveringDesign(Problem[Mechanism]):
 
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return the number of uncovered subsets, and of blocks that are not sets of ``block`` points."""
-        found = self.audit(variables)
-        return {"uncovered": float(found.uncovered), "malformed": float(found.malformed)}
+        audit = self.audit(variables)
+        return {"uncovered": float(audit.uncovered), "malformed": float(audit.malformed)}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return that everything is covered, and whether no fewer blocks can do it: both exact."""

@@ -79,8 +79,8 @@ class OracleKind:
 
     def build(self, case: FrequencyOracle, parameters: Parameters) -> Oracle:
         """Return the mechanism, with exact integer weights."""
-        given = {} if self.parameter is None else {self.parameter: parameters[self.parameter]}
-        return BUILT[self.name](case.categories, case.epsilon, labels=case.labels, **given)
+        settings = {} if self.parameter is None else {self.parameter: parameters[self.parameter]}
+        return BUILT[self.name](case.categories, case.epsilon, labels=case.labels, **settings)
 
 
 def _always(case: FrequencyOracle, bits: int, most: int = SupportOracle.most_categories) -> Parameters | None:

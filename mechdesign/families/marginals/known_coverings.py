@@ -85,9 +85,9 @@ def field(size: int) -> Field:
     >>> four.times[2, 3], four.plus[2, 3], four.inverse[2]
     (np.int64(1), np.int64(1), np.int64(3))
     """
-    found = prime_power(size)
-    assert found is not None, f"there is no field of {size} elements"
-    prime, exponent = found
+    power = prime_power(size)
+    assert power is not None, f"there is no field of {size} elements"
+    prime, exponent = power
     digits = np.array([_digits(element, prime, exponent) for element in range(size)])
     weights = prime ** np.arange(exponent)
     plus = (digits[:, None, :] + digits[None, :, :]) % prime @ weights

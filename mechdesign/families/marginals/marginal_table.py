@@ -187,7 +187,7 @@ def containing(wanted: View, views: Sequence[View]) -> tuple[int, ...]:
 
 
 def averaged(
-    wanted: View,
+    target: View,
     views: Sequence[View],
     tables: Sequence[Array],
     oracles: Sequence[Oracle],
@@ -197,8 +197,8 @@ def averaged(
     population: bool,
 ) -> tuple[FrequencyEstimate, tuple[int, ...]]:
     """Return the weighted average of the views' marginals, flat, and which views have it."""
-    members = containing(wanted, views)
-    flat = [_marginal(tables[place], views[place], wanted) for place in members]
+    members = containing(target, views)
+    flat = [_marginal(tables[place], views[place], target) for place in members]
     cells = [tables[place].size // flat[0].size for place in members]
     weights = np.array([precision[place] / count for place, count in zip(members, cells, strict=True)])
     weights /= weights.sum()
@@ -219,11 +219,11 @@ def averaged(
     return FrequencyEstimate(value, errors, users, names, population, None, limits, notes), members
 
 
-def _marginal(table: Array, view: View, wanted: View) -> Array:
+def _marginal(table: Array, view: View, target: View) -> Array:
     """Return the flat marginal of a view's table on wanted attributes, in their order."""
-    summed = table.sum(axis=tuple(axis for axis, attribute in enumerate(view) if attribute not in wanted))
-    axes = [attribute for attribute in view if attribute in wanted]
-    flat: Array = summed.transpose([axes.index(attribute) for attribute in wanted]).ravel()
+    summed = table.sum(axis=tuple(axis for axis, attribute in enumerate(view) if attribute not in target))
+    axes = [attribute for attribute in view if attribute in target]
+    flat: Array = summed.transpose([axes.index(attribute) for attribute in target]).ravel()
     return flat
 
 
@@ -311,9 +311,9 @@ class MarginalEstimate(CrossTable):
         A table that no view contains has no confidence intervals: its lines are two expected errors of a
         cell long to either side.
         """
-        interval, said = self._ends()
+        interval, note = self._ends()
         title = f"{' x '.join(self.attributes)}: {counted(self.users, 'report')}"
-        return table_figures(title, self.attributes, self.labels, self.value, interval, said)
+        return table_figures(title, self.attributes, self.labels, self.value, interval, note)
 
     def _ends(self) -> tuple[tuple[Array, Array] | None, str]:
         """Return the intervals of a picture, and what they are."""
@@ -454,8 +454,8 @@ class SyntheticModel:
         done = set(views[first])
         while candidates := _candidates(views, [set(link.clique) for link in links], done):
             gains = [_information(_joint(views[place], tables[place], *sets)) for place, *sets in candidates]
-            place, given, new = candidates[int(np.argmax(gains))]
-            links.append(_link(views[place], tables[place], given, new))
+            place, condition, new = candidates[int(np.argmax(gains))]
+            links.append(_link(views[place], tables[place], condition, new))
             done.update(new)
         for rest in range(len(sizes)):
             if rest not in done:
@@ -475,14 +475,14 @@ class SyntheticModel:
         count = integer("rows", rows, 1, SYNTHETIC_MOST_ROWS)
         table = np.zeros((count, len(self.sizes)), dtype=np.int64)
         for link in self.links:
-            given = np.zeros(count, dtype=np.int64)
+            condition = np.zeros(count, dtype=np.int64)
             for place in link.given:
-                given = given * self.sizes[place] + table[:, place]
+                condition = condition * self.sizes[place] + table[:, place]
             limits = np.cumsum(link.chances, axis=1)
             limits /= limits[:, -1:]
             steps = (limits + np.arange(len(limits))[:, None]).ravel()
-            cell = np.searchsorted(steps, given + rng.random(count), side="right")
-            cell = np.minimum(cell - given * limits.shape[1], limits.shape[1] - 1)
+            cell = np.searchsorted(steps, condition + rng.random(count), side="right")
+            cell = np.minimum(cell - condition * limits.shape[1], limits.shape[1] - 1)
             for place in reversed(link.new):
                 cell, table[:, place] = np.divmod(cell, self.sizes[place])
         return table

@@ -276,10 +276,10 @@ class MarginalViews(Problem[MarginalRelease]):
 
     def __repr__(self) -> str:
         """Return the parameters in short: how many marginals are wanted instead of all of them."""
-        wanted = f"order={self.order}" if self.workload is None else f"workload of {len(self.workload)}"
+        target = f"order={self.order}" if self.workload is None else f"workload of {len(self.workload)}"
         views = "" if self.views is None else f", {counted(len(self.views), 'view')}"
         return (
-            f"{type(self).__name__}(attributes={abridged(self.attributes)}, {wanted}, users={self.users}, "
+            f"{type(self).__name__}(attributes={abridged(self.attributes)}, {target}, users={self.users}, "
             f"epsilon={self.epsilon:g}, criterion='{self.criterion}'{views})"
         )
 
@@ -303,8 +303,8 @@ class MarginalViews(Problem[MarginalRelease]):
         """Refuse marginals and views whose tables are too large."""
         if self.criterion == "rule":
             return
-        wanted = self.wanted
-        for one in wanted:
+        targets = self.wanted
+        for one in targets:
             self._check_cells("workload" if self.order is None else "order", one)
         for view in self.views or ():
             self._check_cells("views", view)
@@ -337,8 +337,8 @@ class MarginalViews(Problem[MarginalRelease]):
     @property
     def sizes(self) -> tuple[int, ...]:
         """The number of values of each attribute."""
-        found: Any = self.attributes
-        checked: tuple[int, ...] = found
+        sizes: Any = self.attributes
+        checked: tuple[int, ...] = sizes
         return checked
 
     @property

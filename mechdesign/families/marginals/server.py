@@ -399,14 +399,14 @@ def estimated_from_table(
 
 def _estimated(mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings) -> MarginalTables:
     attributes = mechanism.attributes
-    wanted = asked_attributes(settings["marginal"], attributes)
+    targets = asked_attributes(settings["marginal"], attributes)
     most = integer("--most-cells", _default(settings["most_cells"], MOST_CELLS), 1)
     raw, spread = bool(settings["raw"]), _default(settings["spread"], 0)
     for option in ("penalty", "spread"):
         if raw and settings[option] is not None:
             raise ParameterError(f"--{option}", "is for penalized estimates", "omit either it or --raw")
     release = collected(mechanism, sources, settings, bool(settings["population"]))
-    return MarginalTables(tuple(release.marginal(places, raw, most, spread) for places in wanted))
+    return MarginalTables(tuple(release.marginal(places, raw, most, spread) for places in targets))
 
 
 def _default(value: Any, default: int) -> Any:

@@ -276,7 +276,7 @@ def _larger_shares(
     return rounded
 
 
-def price_left_out(problem: MarginalViews, found: Candidates, terms: ErrorTerms, shares: Array) -> float:
+def price_left_out(problem: MarginalViews, candidates: Candidates, terms: ErrorTerms, shares: Array) -> float:
     """Return an upper bound of the worth of a view that is not a candidate.
 
     The price of a view v is the sum over the marginals A in it of g_A / a_vA, with g_A = c_A f_A^2. A view of
@@ -288,7 +288,7 @@ def price_left_out(problem: MarginalViews, found: Candidates, terms: ErrorTerms,
     lengths = np.array([len(one) for one in problem.wanted])
     products = np.cumprod(np.sort(np.array(problem.sizes, dtype=np.float64)))
     worth = 0.0
-    for large in found.left_out:
+    for large in candidates.left_out:
         if large == 1:
             continue
         most = int((products <= large).sum())

@@ -271,8 +271,8 @@ def residuals(problem: MarginalViews, variables: Variables) -> dict[str, float]:
         figures["miscounted"] += float(any(len(view) != variables["size"] for view in views))
         figures["size_over_largest"] = float(max(0, variables["size"] - problem.largest_size))
         if not covering_fits(problem):
-            wanted = without_covering(problem)
-            figures["not_determined"] = float((variables["size"], variables["count"]) != wanted)
+            expected = without_covering(problem)
+            figures["not_determined"] = float((variables["size"], variables["count"]) != expected)
             return figures
     figures["uncovered"] = float(uncovered(problem, views)[0])
     return figures

@@ -66,9 +66,9 @@ def residual(views: Sequence[Sequence[int]], tables: Sequence[NDArray[np.floatin
     return worst
 
 
-def _marginal(table: NDArray[np.floating], view: Sequence[int], kept: set[int]) -> Array:
+def _marginal(table: NDArray[np.floating], view: Sequence[int], axes: set[int]) -> Array:
     """Return the marginal of a table on those of its attributes that are kept."""
-    dropped = tuple(axis for axis, attribute in enumerate(view) if attribute not in kept)
+    dropped = tuple(axis for axis, attribute in enumerate(view) if attribute not in axes)
     summed: Array = table.sum(axis=dropped, dtype=np.float64)
     return summed
 
@@ -92,9 +92,9 @@ def check_views(views: Any, attributes: int) -> list[View]:
     return read
 
 
-def require_cells(wanted: Sequence[int], sizes: Sequence[int], most_cells: int = MOST_CELLS) -> View:
+def require_cells(target: Sequence[int], sizes: Sequence[int], most_cells: int = MOST_CELLS) -> View:
     """Return the wanted attributes, or raise ParameterError when their table would need too much memory."""
-    read = tuple(integer("wanted", item, 0, len(sizes) - 1) for item in wanted)
+    read = tuple(integer("wanted", item, 0, len(sizes) - 1) for item in target)
     if not read or len(set(read)) != len(read):
         raise ParameterError("wanted", f"expected different attributes, at least one, got {read}")
     cells = math.prod(sizes[attribute] for attribute in read)
@@ -191,7 +191,7 @@ def require_oracle(number: int, oracle: object, cells: int) -> Oracle:
 
 
 def effect_errors(
-    wanted: Sequence[int], views: Sequence[View], sizes: Sequence[int], precision: Sequence[float]
+    target: Sequence[int], views: Sequence[View], sizes: Sequence[int], precision: Sequence[float]
 ) -> float:
     """Return the expected sum of squared errors of a marginal from the noise of the views that share in it.
 
@@ -201,7 +201,7 @@ def effect_errors(
 
     Parameters
     ----------
-    wanted : sequence of int
+    target : sequence of int
     views : sequence of tuple of int
     sizes : sequence of int
     precision : sequence of float
@@ -214,10 +214,10 @@ def effect_errors(
     """
     cells = [float(np.prod([sizes[a] for a in view])) for view in views]
     inside = [set(view) for view in views]
-    whole = float(np.prod([sizes[a] for a in wanted]))
+    whole = float(np.prod([sizes[a] for a in target]))
     error = 0.0
-    for count in range(1, len(wanted) + 1):
-        for effect in combinations(wanted, count):
+    for count in range(1, len(target) + 1):
+        for effect in combinations(target, count):
             own, free = float(np.prod([sizes[a] for a in effect])), np.prod([sizes[a] - 1 for a in effect])
             chosen = set(effect)
             sure = sum(

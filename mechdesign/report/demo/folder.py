@@ -40,8 +40,8 @@ def demo_text(results: Sequence[Demonstrated]) -> str:
 
 def solved_row(result: Demonstrated) -> list[str]:
     """Return the row of a problem: the values of both kinds of methods, the bound, whether they agree."""
-    found = [run for run in result.comparison.judged if run.claims_optimality]
-    agreement = f"{result.comparison.agreement} ({counted(len(found), 'method')})"
+    optima = [run for run in result.comparison.judged if run.claims_optimality]
+    agreement = f"{result.comparison.agreement} ({counted(len(optima), 'method')})"
     values = ["failed" if run is None else f"{run.value:.8g}" for run in (result.analytic, result.numeric)]
     demonstration = result.demonstration
     return [demonstration.name, demonstration.model, *values, f"{result.bound:.8g}", agreement]
@@ -107,8 +107,8 @@ def _plain(result: Demonstrated) -> dict[str, Any]:
             for answer in result.answers
         ],
     }
-    found: dict[str, Any] = encode(plain)
-    return found
+    values: dict[str, Any] = encode(plain)
+    return values
 
 
 def demo_page(results: Sequence[Demonstrated], folder: str, version: str) -> str:
@@ -163,17 +163,17 @@ def _entry(result: Demonstrated, folder: str) -> dict[str, Any]:
 def commands(result: Demonstrated, folder: str) -> list[str]:
     """Return the commands that do the same again, as a shell takes them."""
     mechanism = f"{folder}/{result.file}"
-    found = [["solve", result.demonstration.model]]
+    lines = [["solve", result.demonstration.model]]
     if result.mechanism is not None:
-        found.append(["audit", mechanism])
+        lines.append(["audit", mechanism])
     files = {step.operation: step.file for step in result.written}
     for step in result.demonstration.steps if result.mechanism is not None else ():
         source = f"{folder}/{files[step.table]}" if step.table in files else str(data_file(step.table))
         start = [step.operation] if step.operation in ("randomize", "estimate") else ["run"]
         named = [mechanism] if start != ["run"] else [mechanism, step.operation]
         output = ["-o", f"again_{files[step.operation]}"] if step.operation in files else []
-        found.append([*start, *named, source, *_flags(step), *output])
-    return [printable(shlex.join(["mechdesign", *words])) for words in found]
+        lines.append([*start, *named, source, *_flags(step), *output])
+    return [printable(shlex.join(["mechdesign", *words])) for words in lines]
 
 
 def _flags(step: DemoStep) -> list[str]:
@@ -211,10 +211,10 @@ def require_demo_folder(folder: str) -> None:
 
 def _is_ours(path: Path) -> bool:
     try:
-        found: Any = json.loads(read_text(path / SUMMARY, MOST, DataError))
+        content: Any = json.loads(read_text(path / SUMMARY, MOST, DataError))
     except (OSError, ValueError):
         return False
-    return isinstance(found, dict) and found.get("format") == FORMAT
+    return isinstance(content, dict) and content.get("format") == FORMAT
 
 
 def finish(results: Sequence[Demonstrated], folder: Path, name: str, version: str) -> list[str]:

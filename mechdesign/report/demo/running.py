@@ -417,10 +417,10 @@ def truth(question: DemoQuestion, people: dict[str, list[str]]) -> float:
 def _estimated(question: DemoQuestion, result: Any) -> tuple[float, float]:
     """Return the estimate of a question and its standard error, from a result or from one of its tables."""
     tables = getattr(result, "found", (result,))
-    found = next(
+    estimate = next(
         table for table in tables if getattr(table, "attributes", question.columns) == question.columns
     )
     if not question.answers:
-        return float(found.value), float(found.standard_error)
-    place = list(found.as_json()["categories"]).index(", ".join(question.answers))
-    return float(np.ravel(found.value)[place]), float(np.ravel(found.standard_error)[place])
+        return float(estimate.value), float(estimate.standard_error)
+    place = list(estimate.as_json()["categories"]).index(", ".join(question.answers))
+    return float(np.ravel(estimate.value)[place]), float(np.ravel(estimate.standard_error)[place])

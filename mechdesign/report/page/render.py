@@ -129,14 +129,14 @@ def marked_up(text: str) -> str:
     parts: list[str] = []
     place = 0
     text = "\n".join(printable(line) for line in text.expandtabs().splitlines())
-    for found in PIECE.finditer(text):
-        parts.append(escape(text[place : found.start()]))
-        display, line, code = found.groups()
+    for match in PIECE.finditer(text):
+        parts.append(escape(text[place : match.start()]))
+        display, line, code = match.groups()
         if code is not None:
             parts.append(f"<code>{escape(code)}</code>")
         else:
             parts.append(mathml(display or line, display is not None))
-        place = found.end()
+        place = match.end()
     return "".join([*parts, escape(text[place:])])
 
 
@@ -151,8 +151,8 @@ def mathml(tex: str, display: bool = False) -> str:
     """
     try:
         written = PRIMES_LAST.sub(r"\2\1", PLAIN.sub(_hidden, tex.strip()))
-        found = _converter().convert(written, display="block" if display else "inline")
-        element = _checked(_set(found))
+        markup = _converter().convert(written, display="block" if display else "inline")
+        element = _checked(_set(markup))
     except MissingPackageError:
         raise
     except Exception:  # the converter has no error of its own for TeX that it does not know
@@ -172,9 +172,9 @@ def _set(text: str) -> str:
     return FUNCTION.sub(r'<mo lspace="0.17em" rspace="0.17em">\1</mo>', text)
 
 
-def _hidden(found: re.Match[str]) -> str:
+def _hidden(match: re.Match[str]) -> str:
     """Return plain letters with those replaced that would be taken for markup."""
-    text = found[0]
+    text = match[0]
     for letter, hidden in MARKUP.items():
         text = text.replace(letter, hidden)
     return text

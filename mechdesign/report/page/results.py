@@ -72,14 +72,14 @@ class Estimation:
         return shlex.join([*start, *self.reports, *self.options])
 
 
-def results_page(mechanism: Mechanism, made: Estimation, version: str) -> str:
+def results_page(mechanism: Mechanism, estimation: Estimation, version: str) -> str:
     """Return the page as HTML text.
 
     Parameters
     ----------
     mechanism : Mechanism
         Audited again for the page.
-    made : Estimation
+    estimation : Estimation
     version : str
         Of the toolkit.
 
@@ -93,10 +93,10 @@ def results_page(mechanism: Mechanism, made: Estimation, version: str) -> str:
     (True, True)
     """
     certificates = mechanism.certificates()
-    figures = _figures(made.result)
+    figures = _figures(estimation.result)
     title = mechanism.about.title
-    heading = mechanism.about.heading or f"Results from {printable(os.path.basename(made.mechanism))}"
-    users = _users(made.result)
+    heading = mechanism.about.heading or f"Results from {printable(os.path.basename(estimation.mechanism))}"
+    users = _users(estimation.result)
     return rendered(
         "results.html",
         heading=printable(heading),
@@ -104,16 +104,16 @@ def results_page(mechanism: Mechanism, made: Estimation, version: str) -> str:
         users="" if users is None else f"{users:,}",
         certified=all(item.holds for item in certificates),
         exact=all(item.exact for item in certificates if item.property == "privacy"),
-        tables=result_tables(made.result, _unit(figures), _units(made.result)),
+        tables=result_tables(estimation.result, _unit(figures), _units(estimation.result)),
         figures=drawn_figures(figures),
-        notes=_notes(made.result),
-        population=made.population,
+        notes=_notes(estimation.result),
+        population=estimation.population,
         explained=[printable(text) for text in mechanism.explained()],
         shown=printable(repr(mechanism)),
         promises=privacy_in_words(mechanism, certificates),
         limits=limits_in_words(mechanism),
         certificates=certificate_rows(certificates),
-        commands=[made.command, f"mechdesign audit {shlex.quote(made.mechanism)}"],
+        commands=[estimation.command, f"mechdesign audit {shlex.quote(estimation.mechanism)}"],
         fingerprint=mechanism.fingerprint,
         identity=mechanism.about.id,
         version=version,
@@ -200,8 +200,8 @@ def rounded(value: Any, error: Any, is_share: bool) -> str:
 
 
 def _figures(result: Any) -> list[Figure]:
-    found: list[Figure] = list(result.figures()) if hasattr(result, "figures") else []
-    return found
+    figures: list[Figure] = list(result.figures()) if hasattr(result, "figures") else []
+    return figures
 
 
 def _unit(figures: Sequence[Figure]) -> str:

@@ -15,21 +15,21 @@ Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
 
 
-def settle_bits(drawn: Words, undecided: Words, places: Codes, result: Words, digit: bool) -> int:
+def settle_bits(draws: Words, undecided: Words, places: Codes, result: Words, digit: bool) -> int:
     """Compare a binary digit of each number with the limit's; return how many words have an open bit.
 
     ``places`` are those of the words on the list, empty for all words in order.
     """
     left = 0
     everywhere = len(places) == 0
-    for number in range(len(drawn)):
+    for number in range(len(draws)):
         before = undecided[number]
         if digit:
             place = number if everywhere else places[number]
-            result[place] |= before & ~drawn[number]
-            after = before & drawn[number]
+            result[place] |= before & ~draws[number]
+            after = before & draws[number]
         else:
-            after = before & ~drawn[number]
+            after = before & ~draws[number]
         undecided[number] = after
         if after:
             left += 1
@@ -47,7 +47,7 @@ def shortened(undecided: Words, places: Codes, still: Words, left: Codes) -> Non
             at += 1
 
 
-def own_bits(bits: Bytes, size: int, codes: Codes, drawn: Codes, limit: int, inside: int) -> None:
+def own_bits(bits: Bytes, size: int, codes: Codes, draws: Codes, limit: int, inside: int) -> None:
     """Set the bit of each row's own category where its number is below a limit, else clear it.
 
     ``bits`` holds ``size`` bytes a row; ``inside`` is the mask of the last byte's bits of categories.
@@ -55,7 +55,7 @@ def own_bits(bits: Bytes, size: int, codes: Codes, drawn: Codes, limit: int, ins
     for row in range(len(codes)):
         place = row * size + (codes[row] >> 3)
         mask = 128 >> (codes[row] & 7)
-        if drawn[row] < limit:
+        if draws[row] < limit:
             bits[place] = np.uint8(bits[place] | mask)
         else:
             bits[place] = np.uint8(bits[place] & (255 - mask))
@@ -89,7 +89,7 @@ def corrected(bits: Bytes, size: int, rows: Codes, lacking: Codes, without: Code
     return left
 
 
-def floyd_members(bits: Bytes, size: int, without: Codes, drawn: Codes, limits: Codes, ends: Codes) -> bool:
+def floyd_members(bits: Bytes, size: int, without: Codes, draws: Codes, limits: Codes, ends: Codes) -> bool:
     """Fill empty sets by Floyd's algorithm; return whether all numbers were below the ends of their limits.
 
     The numbers of all rows for the first limit come first. Where a number is beyond the last multiple of its
@@ -99,7 +99,7 @@ def floyd_members(bits: Bytes, size: int, without: Codes, drawn: Codes, limits: 
     for row in range(count):
         own, start = without[row], row * size
         for number in range(len(limits)):
-            random, limit = drawn[number * count + row], limits[number]
+            random, limit = draws[number * count + row], limits[number]
             if random >= ends[number]:
                 return False
             category = random % limit
@@ -113,10 +113,10 @@ def floyd_members(bits: Bytes, size: int, without: Codes, drawn: Codes, limits: 
     return True
 
 
-def of_parity(rows: NDArray[Any], even: NDArray[np.bool_], drawn: NDArray[Any], reports: Codes) -> None:
+def of_parity(rows: NDArray[Any], even: NDArray[np.bool_], draws: NDArray[Any], reports: Codes) -> None:
     """Write the drawn numbers; where the parity with the row is wrong, the row's lowest digit is flipped."""
     for place in range(len(rows)):
-        row, number = int(rows[place]), int(drawn[place])
+        row, number = int(rows[place]), int(draws[place])
         parity = number & row
         parity ^= parity >> 32
         parity ^= parity >> 16

@@ -509,13 +509,13 @@ class HadamardResponse(NumberedBlocks):
         return reports
 
     @staticmethod
-    def _with_parity(row: NDArray[Any], drawn: NDArray[Any], even: NDArray[np.bool_]) -> NDArray[Any]:
+    def _with_parity(row: NDArray[Any], draws: NDArray[Any], even: NDArray[np.bool_]) -> NDArray[Any]:
         """Return the drawn numbers, those with the lowest digit of the row flipped whose parity is wrong.
 
         Flipping that digit changes the parity: a bijection of the two halves.
         """
-        wrong = is_odd(drawn & row) == even
-        reports: NDArray[Any] = drawn ^ (row & -row) * wrong
+        wrong = is_odd(draws & row) == even
+        reports: NDArray[Any] = draws ^ (row & -row) * wrong
         return reports
 
     def _client_steps(self) -> Steps:
