@@ -251,7 +251,8 @@ def _refusal(ledger: Ledger, group: str, mechanism: str) -> str:
             f"with {mechanism} {FILTER} is at {100.0 * used:.4g}% of the limit {_limit(ledger)}; "
             f"the sum of epsilon, which does not decide, is {_sum(ledger, group)}"
         )
-    return f"together with {mechanism} {total_text(total)}, and the limit is {_limit(ledger)}{_excess(ledger, total)}"
+    excess = _excess(ledger, total)
+    return f"together with {mechanism} {total_text(total)}, and the limit is {_limit(ledger)}{excess}"
 
 
 def _excess(ledger: Ledger, total: Total) -> str:
