@@ -36,8 +36,7 @@ from mechdesign.families.survey.figures import shares_of, survey_figures
 from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of
 from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart
 from mechdesign.families.survey.privacy_audit import SurveyAudit, audit_of, promise_of
-from mechdesign.families.survey.question_checks import NO_ANSWER
-from mechdesign.families.survey.questions import Question, Questions
+from mechdesign.families.survey.questions import NO_ANSWER, Question, Questions
 from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports
 from mechdesign.families.survey.requested_results import Wanted, singles, wanted_of
 from mechdesign.families.survey.results import SurveyResults
