@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from mechdesign.families.survey.privacy_audit import SurveyAudit as SurveyAudit
     from mechdesign.families.survey.questions import Question as Question, Questions as Questions
     from mechdesign.families.survey.remembered_reports import RememberedReports as RememberedReports
-    from mechdesign.families.survey.requested_results import Wanted as Wanted
     from mechdesign.families.survey.results import (
         SurveyResult as SurveyResult,
         SurveyResults as SurveyResults,
+        Wanted as Wanted,
     )
     from mechdesign.families.survey.server import SurveyCounts as SurveyCounts
     from mechdesign.families.survey.survey import Design as Design, Survey as Survey
@@ -39,9 +39,8 @@ else:  # a type checker would take every unknown name for known
             "parts": "NumberPart SetPart SurveyPart TablePart",
             "questions": "Question Questions",
             "remembered_reports": "RememberedReports",
-            "results": "SurveyResult SurveyResults",
+            "results": "SurveyResult SurveyResults Wanted",
             "server": "SurveyCounts",
             "survey": "Design Survey",
-            "requested_results": "Wanted",
         },
     )

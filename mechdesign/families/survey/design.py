@@ -22,8 +22,8 @@ from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey import design_building as building
 from mechdesign.families.survey.design_information import SurveyTarget, targets_of
 from mechdesign.families.survey.design_setting import SurveySetting
-from mechdesign.families.survey.figures import survey_figures
 from mechdesign.families.survey.questions import Question, Questions
+from mechdesign.families.survey.results import survey_figures
 from mechdesign.families.survey.survey import Survey
 from mechdesign.show.figure import Figure
 

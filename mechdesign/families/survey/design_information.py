@@ -26,7 +26,7 @@ from mechdesign.families.mean.discrete import best_shape
 from mechdesign.families.mean.optimal_channel import ladder, worst_variance_of
 from mechdesign.families.survey.part_plans import is_cumulative, of_share, unit, wanted_spread
 from mechdesign.families.survey.questions import Questions
-from mechdesign.families.survey.requested_results import Wanted, singles, wanted_means, wanted_table
+from mechdesign.families.survey.results import Wanted, singles, wanted_means, wanted_table
 from mechdesign.families.workload.prefix import best_prefix_channel, prefix_ladder
 
 

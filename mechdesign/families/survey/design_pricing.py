@@ -21,7 +21,7 @@ from mechdesign.families.survey.design_information import Ask, SurveyTarget
 from mechdesign.families.survey.design_mixtures import Column
 from mechdesign.families.survey.design_setting import Menu, SurveySetting
 from mechdesign.families.survey.questions import Questions
-from mechdesign.families.survey.requested_results import MOST_CELLS
+from mechdesign.families.survey.results import MOST_CELLS
 
 Array = NDArray[np.float64]
 

@@ -23,13 +23,11 @@ from mechdesign.families.survey.combined_estimates import (
     Unknown,
     evidence,
 )
-from mechdesign.families.survey.figures import Axes
 from mechdesign.families.survey.group_means import group_means
 from mechdesign.families.survey.ordered_part import OrderedPart
 from mechdesign.families.survey.parts import Law, NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Question
-from mechdesign.families.survey.requested_results import Wanted
-from mechdesign.families.survey.results import Quantiles, SurveyResult, SurveyResults
+from mechdesign.families.survey.results import Axes, Quantiles, SurveyResult, SurveyResults, Wanted
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.server import SurveyCounts

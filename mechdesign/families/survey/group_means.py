@@ -19,7 +19,7 @@ from mechdesign.collect.frequency_limits import cumulants, few_users
 from mechdesign.collect.intervals import AverageLaw, ScoreTestLimits, law_of_average, rare_step, within
 from mechdesign.families.survey.combined_estimates import NOBODY, CombinedLimits, Evidence, Unknown
 from mechdesign.families.survey.parts import Law
-from mechdesign.families.survey.requested_results import Wanted
+from mechdesign.families.survey.results import Wanted
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.server import SurveyCounts

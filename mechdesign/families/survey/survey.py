@@ -32,14 +32,19 @@ from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
 from mechdesign.data.missing import Intake
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, view_weights
-from mechdesign.families.survey.figures import shares_of, survey_figures
 from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of
 from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart
 from mechdesign.families.survey.privacy_audit import SurveyAudit, audit_of, promise_of
 from mechdesign.families.survey.questions import NO_ANSWER, Question, Questions
 from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports
-from mechdesign.families.survey.requested_results import Wanted, singles, wanted_of
-from mechdesign.families.survey.results import SurveyResults
+from mechdesign.families.survey.results import (
+    SurveyResults,
+    Wanted,
+    shares_of,
+    singles,
+    survey_figures,
+    wanted_of,
+)
 from mechdesign.families.survey.server import SurveyCounts
 from mechdesign.families.survey.tables import survey_operations
 from mechdesign.show.figure import Figure
