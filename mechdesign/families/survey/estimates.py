@@ -22,8 +22,8 @@ from mechdesign.families.survey.combined_estimates import (
     ScaledLimits,
     Unknown,
     evidence,
+    group_means,
 )
-from mechdesign.families.survey.group_means import group_means
 from mechdesign.families.survey.ordered_part import OrderedPart
 from mechdesign.families.survey.parts import Law, NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Question
