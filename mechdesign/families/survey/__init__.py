@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         SurveyPart as SurveyPart,
         TablePart as TablePart,
     )
-    from mechdesign.families.survey.privacy_audit import SurveyAudit as SurveyAudit
     from mechdesign.families.survey.questions import Question as Question, Questions as Questions
     from mechdesign.families.survey.remembered_reports import RememberedReports as RememberedReports
     from mechdesign.families.survey.results import (
@@ -27,12 +26,15 @@ if TYPE_CHECKING:
         Wanted as Wanted,
     )
     from mechdesign.families.survey.server import SurveyCounts as SurveyCounts
-    from mechdesign.families.survey.survey import Design as Design, Survey as Survey
+    from mechdesign.families.survey.survey import (
+        Design as Design,
+        Survey as Survey,
+        SurveyAudit as SurveyAudit,
+    )
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
-            "privacy_audit": "SurveyAudit",
             "design": "SurveyDesign",
             "limit": "SurveyLimit",
             "ordered_part": "OrderedPart",
@@ -41,6 +43,6 @@ else:  # a type checker would take every unknown name for known
             "remembered_reports": "RememberedReports",
             "results": "SurveyResult SurveyResults Wanted",
             "server": "SurveyCounts",
-            "survey": "Design Survey",
+            "survey": "Design Survey SurveyAudit",
         },
     )

@@ -1,4 +1,6 @@
-"""A survey of several questions under one epsilon: each user's client draws a design and answers its parts.
+"""What a survey gives away: the sum over the parts of each design, compared with its promise as fractions.
+
+A survey of several questions under one epsilon: each user's client draws a design and answers its parts.
 
 Privacy. The design is drawn without looking at the answers and is part of the report. Given the design the
 parts are independent, each with an exact epsilon e_i, so the ratio of the chances of a report for two users
@@ -11,12 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.classes import composed, weakest
+from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.reader import on_table
@@ -28,13 +33,15 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_delta, double_epsilon, integer, privacy_epsilon, user_count
+from mechdesign.core.values import PrivacyVerdict, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
 from mechdesign.data.missing import Intake
+from mechdesign.exact.decimals import largest_reading
+from mechdesign.exact.exponential import float_up
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, view_weights
 from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of
 from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart
-from mechdesign.families.survey.privacy_audit import SurveyAudit, audit_of, promise_of
 from mechdesign.families.survey.questions import NO_ANSWER, Question, Questions
 from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports
 from mechdesign.families.survey.results import (
@@ -51,6 +58,75 @@ from mechdesign.show.figure import Figure
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.sets import SetResponse
+
+COVERS = "all reports of a survey"
+
+
+@frozen_value(repr=False)
+class SurveyAudit(PrivacyFinding):
+    """Result of the audit of a survey: the guarantee of all reports of a user together.
+
+    The true epsilon is that of the design that gives away most; the witness names it, and for each of its
+    parts two answers and a report that attain it. With a delta, a design counts its parts' promised epsilons
+    and least deltas where its true epsilon is above the promise.
+
+    Attributes
+    ----------
+    most : float
+        The sum of the parts' true epsilons in that design, each rounded up.
+    """
+
+    most: float
+
+    @property
+    def true_epsilon(self) -> float:
+        """The largest sum of the parts' true epsilons, each rounded up."""
+        return self.most
+
+    def _figures(self) -> dict[str, Any]:
+        figures = super()._figures()
+        if self.delta == 0.0:
+            return figures
+        least = self.proof.least_delta
+        return {**figures, "delta": self.delta, "least_delta": 1.0 if least is None else float_up(least)}
+
+
+def promise_of(survey: Survey) -> Guarantee:
+    """Return what a survey promises for all reports of a user together.
+
+    Parts of 0.1 and 0.2 are within 0.3: the decimal is meant where the double is below it.
+    """
+    return Guarantee(largest_reading(survey.epsilon), largest_reading(survey.delta), covers=COVERS)
+
+
+def audit_of(survey: Survey) -> SurveyAudit:
+    """Return the exact audit of the composition: the design that gives away most."""
+    audits = [[part.audit() for part in design.parts] for design in survey.designs]
+    promise = promise_of(survey)
+    proof = weakest(promise, [composed(promise, [audit.proof for audit in row]) for row in audits])
+    true = [_sum(row) for row in audits]
+    worst = max(range(survey.count), key=lambda number: true[number])
+    names = survey.questions.names
+    witness = {
+        "design": worst,
+        "parts": [
+            {"questions": [names[place] for place in part.places], **_witness(audit)}
+            for part, audit in zip(survey.designs[worst].parts, audits[worst], strict=True)
+        ],
+    }
+    largest = true[worst]
+    return SurveyAudit(proof, witness, float_up(largest) if isinstance(largest, Fraction) else largest)
+
+
+def _sum(audits: Sequence[PrivacyVerdict]) -> Fraction | float:
+    """Return the sum of true epsilons, each rounded up; infinite where one is."""
+    found = [audit.true_epsilon for audit in audits]
+    return math.inf if math.inf in found else sum(map(Fraction, found), Fraction(0))
+
+
+def _witness(audit: Any) -> dict[str, Any]:
+    found: Mapping[str, Any] = audit.certificate().witness
+    return dict(found)
 
 
 class SurveyClient(CollectingMechanism[SurveyResults]):
