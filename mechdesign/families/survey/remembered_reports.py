@@ -2,6 +2,8 @@
 
 Privacy. What leaves the device is a function of one report, however often it is sent, so that all of it
 together gives away at most the epsilon of the survey. Answers that have changed since do not matter.
+
+Tables of a survey: users' columns in, one column of reports out, and the results from it.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,12 +20,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import other_owner, owner_entries
+from mechdesign.collect.attributes import people
+from mechdesign.collect.codec import as_floats
+from mechdesign.collect.collecting import (
+    CLIP,
+    COLUMN,
+    SEED,
+    Column,
+    Operation,
+    Option,
+    Settings,
+    count_outside,
+    estimation,
+    located,
+    marked,
+    require_data,
+)
 from mechdesign.core.documents import parse_json
-from mechdesign.core.errors import DataError, ModelFileError, RowError, UnknownNameError, suggestion, unread
-from mechdesign.core.text import counted
+from mechdesign.core.errors import (
+    DataError,
+    ModelFileError,
+    ParameterError,
+    RowError,
+    UnknownNameError,
+    suggestion,
+    unread,
+)
+from mechdesign.core.tables import ROWS, Block, Source
+from mechdesign.core.text import counted, range_text
 from mechdesign.data.identifiers import identifier_or, identifiers
+from mechdesign.data.missing import let_lack
 from mechdesign.exact.numbers import text_of
-from mechdesign.exact.randomness import BitSource, Rng
+from mechdesign.exact.randomness import BitSource, Rng, bit_source
 from mechdesign.families.survey.parts import Answers
 from mechdesign.work.files import one_at_a_time, read_text, whole_file
 
@@ -231,3 +260,99 @@ def _read(survey: Survey, path: str | os.PathLike[str]) -> dict[str, str]:
         raise DataError(path, f"belongs to {owner}", "use the mechanism file it was made with")
     result: dict[str, str] = document["reports"]
     return result
+
+
+REPORT = "survey"
+
+STATE = Option("state", "path", "the file that keeps the reports; made when it is not there")
+KEY = Option("key", "text", "the column that identifies users")
+
+
+def survey_operations(mechanism: Survey) -> tuple[Operation, ...]:
+    """Return ``randomize``, ``remember`` and ``estimate``."""
+    takes = people(mechanism.questions.names, "an answer")
+    key = Column("user", "identifier of the user, see --key", any_name=True)
+    gives = Column(
+        marked(REPORT, mechanism.survey_digest),
+        "a string: the number of the design, ':', its reports between '|'",
+    )
+    run, keep = partial(_randomized, mechanism), partial(_remembered, mechanism)
+    one_each = "one private report for each row, of a design drawn at random"
+    again = "the same, drawn once: a user who is asked again sends the kept report"
+    options = (STATE, KEY, COLUMN, CLIP, SEED)
+    return (
+        Operation("randomize", one_each, (takes,), (gives,), run, (COLUMN, CLIP, SEED), in_order=True),
+        Operation("remember", again, (takes, key), (gives,), keep, options, in_order=True),
+        estimation(mechanism, (gives,), "every question, cross table and mean of the survey"),
+    )
+
+
+def _randomized(mechanism: Survey, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    bits = bit_source(mechanism.seeded(settings["seed"]))
+    name = marked(REPORT, mechanism.survey_digest)
+    for _, answers in _answers(mechanism, sources, settings):
+        yield {name: mechanism.draw(answers, bits)}
+
+
+def _remembered(mechanism: Survey, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
+    """Yield the reports that are kept, and keep those that are drawn before anything is yielded."""
+    (source,) = sources
+    state, key = _kept_where(mechanism, source, settings)
+    bits = bit_source(mechanism.seeded(settings["seed"], PURPOSE))
+    users: list[str] = []
+    seen: set[str] = set()
+    blocks: list[Answers] = []
+    for block, answers in _answers(mechanism, sources, settings, [key]):
+        with located(source, key):
+            users += identifiers(np.asarray(block[key]).tolist(), seen)
+        blocks.append(answers)
+    joined = [np.concatenate(columns) for columns in zip(*blocks, strict=True)]
+    kept = RememberedReports.load(mechanism, state) if os.path.exists(state) else RememberedReports(mechanism)
+    before = len(kept)
+    if kept.path is None:
+        kept.save(state)
+    reports = kept.drawn(users, joined, bits)
+    settings.count("report(s) drawn before, sent again", len(users) - (len(kept) - before))
+    for start in range(0, len(reports), ROWS):
+        yield {marked(REPORT, mechanism.survey_digest): reports[start : start + ROWS]}
+
+
+def _kept_where(mechanism: Survey, source: Source, settings: Settings) -> tuple[str, str]:
+    """Return the file that keeps reports and the column that identifies users."""
+    state, key = settings["state"], settings["key"]
+    if not state:
+        raise ParameterError("--state", "is missing", "name the file that keeps the reports")
+    if not key:
+        raise ParameterError("--key", "is missing", "name the column that identifies users")
+    if key in mechanism.questions.names:
+        raise ParameterError("--key", f"'{key}' is a question", "name a column that identifies users")
+    if str(state).lower().endswith((".csv", ".parquet", ".pq")):
+        raise ParameterError("--state", f"{state} is named like a table", "give it another name")
+    require_data(source, [key])
+    return str(state), str(key)
+
+
+def _answers(
+    mechanism: Survey, sources: Sequence[Source], settings: Settings, more: Sequence[str] = ()
+) -> Iterator[tuple[Block, Answers]]:
+    """Yield the blocks of the data with the encoded answers of their rows."""
+    (source,) = sources
+    columns = list(settings["column"] or mechanism.data_columns)
+    questions, names = mechanism.questions, mechanism.questions.names
+    if set(columns) != set(names):
+        listed = ", ".join(names)
+        raise DataError(source.name, f"the columns are {', '.join(columns)}, the questions {listed}")
+    require_data(source, names)
+    clip = bool(settings["clip"])
+    let_lack(source, (question.name for question in questions.all if question.skip))
+    for block in source.blocks([*names, *more]):
+        answers = []
+        for question in questions.all:
+            column = block[question.name]
+            with located(source, question.name):
+                answers.append(question.encode(column, clip))
+            if clip and question.is_mean:
+                low, high = question.domain.low, question.domain.high
+                outside = count_outside(as_floats(column, 1, "values"), low, high)
+                settings.count(f"value(s) moved to {range_text(low, high)}", outside)
+        yield block, answers

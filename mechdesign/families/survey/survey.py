@@ -43,7 +43,7 @@ from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, view_weight
 from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of
 from mechdesign.families.survey.parts import Answers, SetPart, SurveyPart
 from mechdesign.families.survey.questions import NO_ANSWER, Question, Questions
-from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports
+from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports, survey_operations
 from mechdesign.families.survey.results import (
     SurveyResults,
     Wanted,
@@ -53,7 +53,6 @@ from mechdesign.families.survey.results import (
     wanted_of,
 )
 from mechdesign.families.survey.server import SurveyCounts
-from mechdesign.families.survey.tables import survey_operations
 from mechdesign.show.figure import Figure
 
 if TYPE_CHECKING:
