@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.families.survey.design_setting import SurveySetting
+from mechdesign.families.survey.limit import Effects, effects_of
 from mechdesign.families.survey.limit_bounds import (
     bound_from,
     entropy_bound,
@@ -17,7 +18,6 @@ from mechdesign.families.survey.limit_bounds import (
     information_bound,
     prices,
 )
-from mechdesign.families.survey.limit_columns import Effects, effects_of
 from mechdesign.families.survey.limit_subsets import SetClasses, best, classes_of
 
 Array = NDArray[np.float64]

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.marginals.sets.products import best_products
 from mechdesign.families.survey import limit_bounds as proofs, limit_subsets as mixtures
-from mechdesign.families.survey.limit import SurveyLimit
+from mechdesign.families.survey.limit import Effects, SurveyLimit, kind_information
 from mechdesign.families.survey.limit_bounds import bounds_of
-from mechdesign.families.survey.limit_columns import Effects, kind_information
 from mechdesign.families.survey.limit_subsets import mix_all_sets, why_not_all_sets
 
 

@@ -23,8 +23,7 @@ from mechdesign.core.problem import Outcome
 from mechdesign.exact.exponential import exp_upper
 from mechdesign.families.marginals.sets.products import share_in
 from mechdesign.families.survey import limit_bounds as proofs
-from mechdesign.families.survey.limit import SurveyLimit
-from mechdesign.families.survey.limit_columns import Effects, Part
+from mechdesign.families.survey.limit import Effects, Part, SurveyLimit
 from mechdesign.solvers.reciprocals import ErrorTerms, allocate
 
 Array = NDArray[np.float64]
@@ -180,7 +179,7 @@ def classes_of(effects: Effects) -> SetClasses:
 
     Examples
     --------
-    >>> from mechdesign.families.survey.limit_columns import effects_of
+    >>> from mechdesign.families.survey.limit import effects_of
     >>> found = classes_of(effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)}))
     >>> found.sizes.tolist(), found.norms[:, 0].tolist()  # one answer; a question, two apart; three answers
     ([1, 2, 2, 3], [2, 0, 4, 2])
