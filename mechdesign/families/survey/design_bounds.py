@@ -18,7 +18,7 @@ from mechdesign.families.survey.limit_bounds import (
     information_bound,
     prices,
 )
-from mechdesign.families.survey.limit_subsets import SetClasses, best, classes_of
+from mechdesign.families.survey.limit_methods import SetClasses, best, classes_of
 
 Array = NDArray[np.float64]
 
