@@ -20,8 +20,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, privacy_epsilon
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey import design_building as building
-from mechdesign.families.survey.design_information import SurveyTarget, targets_of
-from mechdesign.families.survey.design_setting import SurveySetting
+from mechdesign.families.survey.design_setting import SurveySetting, SurveyTarget, targets_of
 from mechdesign.families.survey.questions import Question, Questions
 from mechdesign.families.survey.results import survey_figures
 from mechdesign.families.survey.survey import Survey

@@ -55,7 +55,7 @@ def bounds_for_any(setting: SurveySetting, information: Array | None = None) -> 
     Examples
     --------
     >>> from mechdesign.families.survey.questions import Question, Questions
-    >>> from mechdesign.families.survey.design_information import targets_of
+    >>> from mechdesign.families.survey.design_setting import targets_of
     >>> asked = Questions([Question(name, labels=("no", "yes")) for name in "ab"])
     >>> targets = targets_of(asked, [{"name": "a"}, {"name": "b"}], [], [])
     >>> found = bounds_for_any(SurveySetting(asked, targets, 1.0), np.array([0.2, 0.2]))

@@ -21,9 +21,8 @@ from mechdesign.families.marginals.oracles.best import best_oracle
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import DiscretePiecewise, GridMean
 from mechdesign.families.mean.optimal_channel import best_channel
-from mechdesign.families.survey.design_information import NUMBERS, Ask
 from mechdesign.families.survey.design_mixtures import Column
-from mechdesign.families.survey.design_setting import SurveySetting
+from mechdesign.families.survey.design_setting import NUMBERS, Ask, SurveySetting
 from mechdesign.families.survey.ordered_part import OrderedPart
 from mechdesign.families.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Questions

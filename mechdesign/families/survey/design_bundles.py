@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.families.survey.design_information import certainty
+from mechdesign.families.survey.design_setting import certainty
 
 Array = NDArray[np.float64]
 

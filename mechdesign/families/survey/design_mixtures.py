@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
-from mechdesign.families.survey.design_information import Ask, single
-from mechdesign.families.survey.design_setting import SurveySetting
+from mechdesign.families.survey.design_setting import Ask, SurveySetting, single
 from mechdesign.solvers.linear import LinearProgram, solve_linear
 from mechdesign.solvers.reciprocals import ErrorTerms, allocate
 

@@ -34,9 +34,8 @@ from mechdesign.core.problem import Problem
 from mechdesign.core.sensitivity import Binding
 from mechdesign.families.mean.optimal_channel import variance_slope
 from mechdesign.families.survey.design import SurveyDesign
-from mechdesign.families.survey.design_information import Ask, noise, ordered_noise, told
 from mechdesign.families.survey.design_mixtures import Column
-from mechdesign.families.survey.design_setting import SurveySetting
+from mechdesign.families.survey.design_setting import Ask, SurveySetting, noise, ordered_noise, told
 from mechdesign.families.workload.prefix import error_slope
 
 Array = NDArray[np.float64]

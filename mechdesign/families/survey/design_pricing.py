@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.families.survey.design_bundles import Bundle, Gain, best_bundles, best_planned
-from mechdesign.families.survey.design_information import Ask, SurveyTarget
 from mechdesign.families.survey.design_mixtures import Column
-from mechdesign.families.survey.design_setting import Menu, SurveySetting
+from mechdesign.families.survey.design_setting import Ask, Menu, SurveySetting, SurveyTarget
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import MOST_CELLS
 

@@ -151,8 +151,8 @@ def moved(column: Column, old: SurveySetting, new: SurveySetting) -> Column:
     Examples
     --------
     >>> from mechdesign.families.survey.questions import Question, Questions
-    >>> from mechdesign.families.survey.design_information import Ask
-    >>> from mechdesign.families.survey.design_information import targets_of
+    >>> from mechdesign.families.survey.design_setting import Ask
+    >>> from mechdesign.families.survey.design_setting import targets_of
     >>> asked = Questions([Question(name, labels=("no", "yes")) for name in "ab"])
     >>> targets = targets_of(asked, [{"name": "a"}, {"name": "b"}], [], [])
     >>> old, new = SurveySetting(asked, targets, 1.0), SurveySetting(asked, targets, 2.0)

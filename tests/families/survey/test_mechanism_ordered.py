@@ -7,7 +7,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.families.survey import design_building as building
-from mechdesign.families.survey.design_information import best_effective, ordered_noise
+from mechdesign.families.survey.design_setting import best_effective, ordered_noise
 from mechdesign.families.survey.part_plans import wanted_spread
 
 LABELS = list("abcdefghijklmnop")
