@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from mechdesign.families.survey.design import SurveyDesign
+from mechdesign.families.survey.design_bundles import Independent
 from mechdesign.families.survey.design_mixtures import Column, Mixture, generate_mixture
-from mechdesign.families.survey.design_pricing import Independent
 from mechdesign.families.survey.design_setting import STEPS, SurveySetting
 
 AIM = 4e-6

@@ -11,9 +11,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.families.survey import design_building as building
-from mechdesign.families.survey.design_bundles import best_bundles
+from mechdesign.families.survey.design_bundles import Joint, best_bundles, division, read_back
 from mechdesign.families.survey.design_mixtures import generate_mixture, rotated
-from mechdesign.families.survey.design_pricing import Joint, division, read_back
 from mechdesign.families.survey.design_setting import Ask, effective, menu_of, told
 
 
