@@ -41,12 +41,14 @@ from mechdesign.collect.intervals import (
     within,
 )
 from mechdesign.collect.oracle import Moments
-from mechdesign.families.survey.parts import Law
 from mechdesign.families.survey.results import Wanted
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.server import SurveyCounts
     from mechdesign.families.survey.survey import Survey
+
+Law = tuple[Moments, Moments]
+"""Moments of how many of some cells a report supports: for users in one of them, and for the others."""
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]

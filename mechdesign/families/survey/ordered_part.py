@@ -13,8 +13,8 @@ from mechdesign.collect.codec import Codes
 from mechdesign.collect.estimate import project_to_simplex
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import BitSource
-from mechdesign.families.survey.combined_estimates import Array, Evidence
-from mechdesign.families.survey.parts import Answers, SurveyPart, places_of, whole_numbers
+from mechdesign.families.survey.combined_estimates import Evidence
+from mechdesign.families.survey.parts import Answers, Array, SurveyPart, places_of, whole_numbers
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.workload.named import prefix_rows
 from mechdesign.families.workload.patterns import ChannelValue

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.about import Sealed
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import Moments, Oracle, of_sets
+from mechdesign.collect.oracle import Oracle, of_sets
 from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import ParameterError, RowError
 from mechdesign.core.values import Counter, PrivacyVerdict
@@ -26,6 +26,7 @@ from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.marginals.oracles.blocks import SubsetSelection
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean.grid import GridMean
+from mechdesign.families.survey.combined_estimates import Law
 from mechdesign.families.survey.questions import Questions
 
 Array = NDArray[np.float64]
@@ -34,9 +35,6 @@ Answers = Sequence[NDArray[Any]]
 
 WRITTEN = re.compile(r"0|[1-9][0-9]{0,17}|x[0-9a-f]*", re.ASCII)
 """How a number or a set is written in the text of a survey: in one way only."""
-
-Law = tuple[Moments, Moments]
-"""Moments of how many of some cells a report supports: for users in one of them, and for the others."""
 
 
 class SurveyPart(Sealed):
