@@ -11,9 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.survey.design import SurveyDesign as SurveyDesign
     from mechdesign.families.survey.limit import SurveyLimit as SurveyLimit
-    from mechdesign.families.survey.ordered_part import OrderedPart as OrderedPart
     from mechdesign.families.survey.parts import (
         NumberPart as NumberPart,
+        OrderedPart as OrderedPart,
         SetPart as SetPart,
         SurveyPart as SurveyPart,
         TablePart as TablePart,
@@ -37,8 +37,7 @@ else:  # a type checker would take every unknown name for known
         {
             "design": "SurveyDesign",
             "limit": "SurveyLimit",
-            "ordered_part": "OrderedPart",
-            "parts": "NumberPart SetPart SurveyPart TablePart",
+            "parts": "NumberPart OrderedPart SetPart SurveyPart TablePart",
             "questions": "Question Questions",
             "remembered_reports": "RememberedReports",
             "results": "SurveyResult SurveyResults Wanted",

@@ -23,8 +23,7 @@ from mechdesign.families.mean import DiscretePiecewise, GridMean
 from mechdesign.families.mean.optimal_channel import best_channel
 from mechdesign.families.survey.design_mixtures import Column
 from mechdesign.families.survey.design_setting import NUMBERS, Ask, SurveySetting
-from mechdesign.families.survey.ordered_part import OrderedPart
-from mechdesign.families.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
+from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.survey import Survey
 from mechdesign.families.workload.prefix import best_prefix_channel as best_prefix

@@ -25,8 +25,7 @@ from mechdesign.families.marginals.sets import SetResponse
 from mechdesign.families.mean.discrete import DiscretePiecewise
 from mechdesign.families.mean.grid import GridMean
 from mechdesign.families.mean.optimal_channel import best_channel as best_mean
-from mechdesign.families.survey.ordered_part import OrderedPart
-from mechdesign.families.survey.parts import NumberPart, SetPart, SurveyPart, TablePart
+from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import Wanted
 from mechdesign.families.workload.prefix import best_prefix_channel as best_prefix

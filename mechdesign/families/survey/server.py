@@ -31,8 +31,7 @@ from mechdesign.families.survey.combined_estimates import (
     evidence,
     group_means,
 )
-from mechdesign.families.survey.ordered_part import OrderedPart
-from mechdesign.families.survey.parts import Law, NumberPart, SetPart, SurveyPart, TablePart
+from mechdesign.families.survey.parts import Law, NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Question
 from mechdesign.families.survey.results import Axes, Quantiles, SurveyResult, SurveyResults, Wanted
 
