@@ -33,8 +33,7 @@ from mechdesign.families.survey.design_mixtures import RULES, Mixture, asked_eve
 from mechdesign.families.survey.design_prices import SurveyPrices
 from mechdesign.families.survey.design_setting import Ask, SurveySetting
 from mechdesign.families.survey.least_epsilon import TriedEpsilon, search_least_epsilon
-from mechdesign.families.survey.outlook import SurveyOutlook, outlook_of, users_for
-from mechdesign.families.survey.part_plans import expected_errors
+from mechdesign.families.survey.part_plans import SurveyOutlook, expected_errors, outlook_of, users_for
 from mechdesign.families.survey.survey import Survey
 
 Array = NDArray[np.float64]
