@@ -24,13 +24,11 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
 from mechdesign.core.validation import user_count
-from mechdesign.families.survey import design_building as building
-from mechdesign.families.survey.design import SurveyDesign
+from mechdesign.families.survey import design as building
+from mechdesign.families.survey.design import SurveyDesign, SurveyPrices, variables_of
 from mechdesign.families.survey.design_bounds import SETS, bounds_for_any
-from mechdesign.families.survey.design_building import variables_of
 from mechdesign.families.survey.design_bundles import Independent, Joint
 from mechdesign.families.survey.design_mixtures import RULES, Mixture, asked_evenly, generate_mixture, rotated
-from mechdesign.families.survey.design_prices import SurveyPrices
 from mechdesign.families.survey.design_setting import Ask, SurveySetting
 from mechdesign.families.survey.least_epsilon import TriedEpsilon, search_least_epsilon
 from mechdesign.families.survey.part_plans import SurveyOutlook, expected_errors, outlook_of, users_for

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.survey import design_building as building
+from mechdesign.families.survey import design as building
 from mechdesign.families.survey.design_setting import best_effective, ordered_noise
 from mechdesign.families.survey.part_plans import wanted_spread
 

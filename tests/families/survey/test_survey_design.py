@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.survey import design_building as building
+from mechdesign.families.survey import design as building
 from mechdesign.families.survey.design_bundles import Joint, best_bundles, division, read_back
 from mechdesign.families.survey.design_mixtures import generate_mixture, rotated
 from mechdesign.families.survey.design_setting import Ask, effective, menu_of, told

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.solution import Solution
-from mechdesign.families.survey import design_building as building
+from mechdesign.families.survey import design as building
 from mechdesign.families.survey.design import SurveyDesign
 from mechdesign.families.survey.design_bounds import bounds_for_any
 from mechdesign.families.survey.design_bundles import Independent
