@@ -34,13 +34,14 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import user_count
 from mechdesign.families.survey import design as building
 from mechdesign.families.survey.design import SurveyDesign, SurveyPrices, variables_of
-from mechdesign.families.survey.design_bounds import SETS, bounds_for_any
 from mechdesign.families.survey.design_bundles import Independent, Joint
 from mechdesign.families.survey.design_mixtures import (
     RULES,
+    SETS,
     Column,
     Mixture,
     asked_evenly,
+    bounds_for_any,
     generate_mixture,
     rotated,
 )

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from mechdesign.core.solution import Solution
 from mechdesign.families.survey import design as building
 from mechdesign.families.survey.design import SurveyDesign
-from mechdesign.families.survey.design_bounds import bounds_for_any
 from mechdesign.families.survey.design_bundles import Independent
-from mechdesign.families.survey.design_mixtures import RULES, asked_evenly, generate_mixture
+from mechdesign.families.survey.design_mixtures import RULES, asked_evenly, bounds_for_any, generate_mixture
 from mechdesign.families.survey.design_setting import SurveySetting
 
 Array = NDArray[np.float64]
