@@ -20,8 +20,13 @@ from mechdesign.core.values import Vector, changed
 from mechdesign.exact.exponential import float_down
 from mechdesign.families.workload.event_bound import EventBound, OneEventBound
 from mechdesign.families.workload.event_release import EventRelease, slot_names, state_names
-from mechdesign.families.workload.event_states import EventChannel, EventOrbit, EventStates
-from mechdesign.families.workload.event_weights import integer_weights_of, listed_states
+from mechdesign.families.workload.event_states import (
+    EventChannel,
+    EventOrbit,
+    EventStates,
+    integer_weights_of,
+    listed_states,
+)
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.patterns import Array
 from mechdesign.families.workload.release import WorkloadRelease
