@@ -26,8 +26,7 @@ from mechdesign.core.problem import Method, Outcome, Problem
 from mechdesign.core.sensitivity import Binding
 from mechdesign.core.text import counted
 from mechdesign.core.values import changed
-from mechdesign.families.workload.event_bound import OneEventBound
-from mechdesign.families.workload.event_counts import EventCounts
+from mechdesign.families.workload.event_counts import EventCounts, OneEventBound
 from mechdesign.families.workload.event_decodings import (
     NOTHING,
     channel_variables,
