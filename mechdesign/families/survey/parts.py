@@ -33,8 +33,8 @@ from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean.grid import GridMean
 from mechdesign.families.survey.combined_estimates import Evidence, Law
 from mechdesign.families.survey.questions import Questions
-from mechdesign.families.workload.named import prefix_rows
 from mechdesign.families.workload.patterns import ChannelValue
+from mechdesign.families.workload.queries import prefix_rows
 from mechdesign.families.workload.release import WorkloadRelease
 
 Array = NDArray[np.float64]

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.families.workload.master import Basis, Master, PatternWorth
-from mechdesign.families.workload.named import prefix
 from mechdesign.families.workload.patterns import Array, Sets, columns_of
+from mechdesign.families.workload.queries import prefix
 from mechdesign.families.workload.release import WorkloadRelease
 from mechdesign.families.workload.weights import integer_weights, kept_and_repaired
 from mechdesign.families.workload.workload_bound import patterns_from
