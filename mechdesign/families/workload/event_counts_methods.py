@@ -45,10 +45,9 @@ from mechdesign.families.workload.event_symmetry import (
     groupings,
     slotwise_moments,
 )
-from mechdesign.families.workload.few_types import all_columns, why_not_all_columns
 from mechdesign.families.workload.master import PatternWorth
 from mechdesign.families.workload.patterns import Array, Sets, columns_of
-from mechdesign.families.workload.query_columns import column_generation
+from mechdesign.families.workload.query_columns import all_columns, column_generation, why_not_all_columns
 from mechdesign.families.workload.query_outcomes import (
     QueryPrices,
     outcome,

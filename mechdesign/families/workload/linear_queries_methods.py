@@ -36,17 +36,19 @@ import numpy as np
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.values import changed
 from mechdesign.families.workload.few_queries import few_queries, why_not_few_queries
-from mechdesign.families.workload.few_types import (
-    all_columns,
-    conic_program,
-    why_not_all_columns,
-    why_not_conic,
-)
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.master import Basis
 from mechdesign.families.workload.pattern_sets import field_sets, partitions_of
 from mechdesign.families.workload.patterns import Array, Sets, columns_of
-from mechdesign.families.workload.query_columns import LARGEST, column_generation, why_not_columns
+from mechdesign.families.workload.query_columns import (
+    LARGEST,
+    all_columns,
+    column_generation,
+    conic_program,
+    why_not_all_columns,
+    why_not_columns,
+    why_not_conic,
+)
 from mechdesign.families.workload.query_outcomes import infeasible, outcome, spectral_bound
 from mechdesign.families.workload.simple_reports import (
     cell_sets,
