@@ -24,10 +24,9 @@ import numpy as np
 from mechdesign.core.problem import Outcome
 from mechdesign.families.workload.few_queries import why_not_few_queries
 from mechdesign.families.workload.linear_queries import LinearQueries
-from mechdesign.families.workload.master import Basis, Master, Weighted
+from mechdesign.families.workload.master import Basis, DualPrices, Master, Weighted, shaken
 from mechdesign.families.workload.pattern_sets import MOST_PATTERNS, arcs, block_patterns, field_sets
 from mechdesign.families.workload.patterns import Array, Sets, columns_of
-from mechdesign.families.workload.pricing import DualPrices, shaken
 from mechdesign.families.workload.query_outcomes import (
     Bound,
     best_bound,

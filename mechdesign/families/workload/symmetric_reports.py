@@ -19,9 +19,9 @@ import numpy as np
 from mechdesign.core.errors import MethodError
 from mechdesign.core.problem import Outcome
 from mechdesign.families.workload.linear_queries import LinearQueries
+from mechdesign.families.workload.master import DualPrices, shaken
 from mechdesign.families.workload.pattern_sets import code_sets, top_entries
 from mechdesign.families.workload.patterns import Array, Sets, Translations, columns_of
-from mechdesign.families.workload.pricing import DualPrices, shaken
 from mechdesign.families.workload.query_outcomes import Bound, best_bound, infeasible, outcome, trace_bound
 from mechdesign.families.workload.workload_bound import WorkloadBound
 from mechdesign.solvers.elementary import descend

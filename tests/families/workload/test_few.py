@@ -8,7 +8,7 @@ import pytest
 import mechdesign as md
 from mechdesign.families.workload.enclosure import Enclosure
 from mechdesign.families.workload.few_queries import few_queries
-from mechdesign.families.workload.pricing import DualPrices, Reflections, cell_patterns
+from mechdesign.families.workload.master import DualPrices, Reflections, cell_patterns
 from mechdesign.families.workload.workload_bound import WorkloadBound, largest_excess, patterns_from
 
 
