@@ -38,7 +38,12 @@ from mechdesign.core.values import changed
 from mechdesign.families.workload.few_queries import few_queries, why_not_few_queries
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.master import Basis
-from mechdesign.families.workload.pattern_sets import field_sets, partitions_of
+from mechdesign.families.workload.pattern_sets import (
+    field_sets,
+    partitions_of,
+    symmetric_reports,
+    why_not_symmetric,
+)
 from mechdesign.families.workload.patterns import Array, Sets, columns_of
 from mechdesign.families.workload.query_columns import (
     LARGEST,
@@ -64,7 +69,6 @@ from mechdesign.families.workload.simple_reports import (
     why_not_simple,
     why_not_subset,
 )
-from mechdesign.families.workload.symmetric_reports import symmetric_reports, why_not_symmetric
 from mechdesign.families.workload.weights import kept_and_repaired
 from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, WorkloadBound
 from mechdesign.solvers.elementary import descend

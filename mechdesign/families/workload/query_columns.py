@@ -25,7 +25,13 @@ from mechdesign.core.problem import Outcome
 from mechdesign.families.workload.few_queries import why_not_few_queries
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.master import Basis, DualPrices, Master, Weighted, shaken
-from mechdesign.families.workload.pattern_sets import MOST_PATTERNS, arcs, block_patterns, field_sets
+from mechdesign.families.workload.pattern_sets import (
+    MOST_PATTERNS,
+    arcs,
+    block_patterns,
+    field_sets,
+    why_not_symmetric,
+)
 from mechdesign.families.workload.patterns import Array, Sets, columns_of
 from mechdesign.families.workload.query_outcomes import (
     Bound,
@@ -38,7 +44,6 @@ from mechdesign.families.workload.query_outcomes import (
     spectral_bound,
 )
 from mechdesign.families.workload.simple_reports import WORTH_A_LOOK, best_simple, best_subset
-from mechdesign.families.workload.symmetric_reports import why_not_symmetric
 from mechdesign.families.workload.weights import kept_and_repaired
 from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, WorkloadBound, patterns_from
 from mechdesign.solvers.convex import solve_convex
