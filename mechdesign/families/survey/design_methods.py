@@ -355,7 +355,7 @@ def by_rule(count: Callable[[SurveySetting], int]) -> Callable[[SurveyDesign], O
     return run
 
 
-DESIGN_METHODS_STEPS = 8
+BUDGET_PARTS = 8
 """Parts of epsilon that independent answers take."""
 
 MOST_DESIGNS = 6000
@@ -418,20 +418,20 @@ def why_not_coarse_grid(problem: SurveyDesign) -> str | None:
 
 
 def _count(questions: int) -> int:
-    divisions: int = math.comb(DESIGN_METHODS_STEPS + questions - 1, questions - 1)
+    divisions: int = math.comb(BUDGET_PARTS + questions - 1, questions - 1)
     return divisions + (1 << questions)
 
 
 def _columns(setting: SurveySetting) -> Iterator[tuple[Ask, ...]]:
     """Yield all divisions of epsilon in eighths, and k-ary response on the cells of all sets of questions."""
     questions, menu = setting.questions, setting.menu
-    step = (len(menu.budgets) - 1) // DESIGN_METHODS_STEPS
+    step = (len(menu.budgets) - 1) // BUDGET_PARTS
     single = [
-        [menu.ask(place, part * step) for part in range(DESIGN_METHODS_STEPS + 1)]
+        [menu.ask(place, part * step) for part in range(BUDGET_PARTS + 1)]
         for place in range(len(questions))
     ]
-    for cuts in combinations(range(DESIGN_METHODS_STEPS + len(questions) - 1), len(questions) - 1):
-        ends = (-1, *cuts, DESIGN_METHODS_STEPS + len(questions) - 1)
+    for cuts in combinations(range(BUDGET_PARTS + len(questions) - 1), len(questions) - 1):
+        ends = (-1, *cuts, BUDGET_PARTS + len(questions) - 1)
         parts = [after - before - 1 for before, after in pairwise(ends)]
         yield tuple(single[place][part] for place, part in enumerate(parts) if part)
     for size in range(2, len(questions) + 1):

@@ -37,7 +37,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
@@ -61,8 +60,6 @@ from mechdesign.families.workload.patterns import Array
 from mechdesign.families.workload.release import WorkloadRelease
 from mechdesign.families.workload.workload_bound import WorkloadBound
 
-Array_event_bound = NDArray[np.float64]
-
 ROUNDING = 2.0**-44
 """More than what a sum of a few hundred products loses, as a part of the sum of their sizes."""
 
@@ -74,25 +71,25 @@ CHUNK = 1 << 14
 class EventForms:
     """The c_x of all classes for decodings with k named slots: g.d - pi (sizes.d^2) + y each."""
 
-    counts: Array_event_bound
-    linear: Array_event_bound
-    square: Array_event_bound
-    constant: Array_event_bound
-    sizes: Array_event_bound
+    counts: Array
+    linear: Array
+    square: Array
+    constant: Array
+    sizes: Array
 
-    def values(self, points: Array_event_bound) -> Array_event_bound:
+    def values(self, points: Array) -> Array_event_bound:
         """Return c_x for each point and class, shape (B, C)."""
         norms = (points * points) @ self.sizes
-        values: Array_event_bound = points @ self.linear.T - norms[:, None] * self.square + self.constant
+        values: Array = points @ self.linear.T - norms[:, None] * self.square + self.constant
         return values
 
-    def heights(self, points: Array_event_bound, power: float) -> Array_event_bound:
+    def heights(self, points: Array, power: float) -> Array_event_bound:
         """Return h at points, shape (B,)."""
         values = self.values(points)
-        heights: Array_event_bound = np.maximum(values, power * values) @ self.counts
+        heights: Array = np.maximum(values, power * values) @ self.counts
         return heights
 
-    def climbed(self, points: Array_event_bound, power: float, steps: int = 60) -> Array_event_bound:
+    def climbed(self, points: Array, power: float, steps: int = 60) -> Array_event_bound:
         """Return points no lower than these: each goes to the maximum of its quadratic, again and again."""
         for _ in range(steps):
             weights = np.where(self.values(points) > 0.0, power, 1.0) * self.counts
@@ -117,9 +114,9 @@ class EventBound:
     """
 
     states: EventStates
-    prior: Array_event_bound
-    sums: Array_event_bound
-    unbiased: Array_event_bound
+    prior: Array
+    sums: Array
+    unbiased: Array
 
     @property
     def method(self) -> str:
@@ -220,8 +217,8 @@ def _is_never_positive(forms: EventForms, power: float) -> bool:
 
 
 def _tops(
-    forms: EventForms, power: float, low: Array_event_bound, high: Array_event_bound
-) -> tuple[Array_event_bound, Array_event_bound]:
+    forms: EventForms, power: float, low: Array, high: Array_event_bound
+) -> tuple[Array, Array_event_bound]:
     """Return an upper bound of h on each box, and how much each coordinate bends it."""
     sizes = forms.sizes
     # each coordinate's part of c_x is a concave parabola: its ends and, inside, its vertex

@@ -285,7 +285,7 @@ STEPS = 60
 CLOSE = 1e-6
 """The gap at which the population is no longer changed, as a part of the value."""
 
-LINEAR_QUERIES_METHODS_LEAST = 1e-9
+SMALLEST_POPULATION = 1e-9
 """The least share of a type, before the shares are divided by their sum."""
 
 
@@ -309,7 +309,7 @@ class _Ascent:
 
     def lowered(self, levels: Array) -> tuple[float, Array]:
         """Return the negative average error at the shares softmax(levels), and its slope."""
-        raised = np.maximum(np.exp(levels - levels.max()), LINEAR_QUERIES_METHODS_LEAST)
+        raised = np.maximum(np.exp(levels - levels.max()), SMALLEST_POPULATION)
         shares = raised / raised.sum()
         outcome_here = self.inner(_at_shares(self.problem, shares))
         value = self.problem.channel_value(outcome_here.variables)

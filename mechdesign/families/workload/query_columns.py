@@ -283,7 +283,7 @@ class Pool:
         self.sets = self._distinct(np.vstack([self.sets, sets]))
         return len(self.sets) - before
 
-    def solve(self, accuracy: float) -> Weighted:
+    def weigh(self, accuracy: float) -> Weighted:
         """Return the best weights of the columns."""
         columns = columns_of(self.sets, self.power)
         scaled = columns / (columns @ self.shares)[:, None]
@@ -367,7 +367,7 @@ def column_generation(problem: LinearQueries, gap: float | None = None, seed: in
 
 
 def _exact(problem: LinearQueries, pool: Pool, bound: WorkloadBound) -> Outcome:
-    weighed, rounds = pool.solve(1e-10), 0
+    weighed, rounds = pool.weigh(1e-10), 0
     while rounds < EXACT_ROUNDS:
         rounds += 1
         worst, ratio = pool.worst(weighed)
@@ -375,7 +375,7 @@ def _exact(problem: LinearQueries, pool: Pool, bound: WorkloadBound) -> Outcome:
             break
         pool.keep(weighed)
         added = pool.add(worst)
-        weighed = pool.solve(
+        weighed = pool.weigh(
             1e-11
         )  # also where nothing is new: fewer columns are left than it had weights for
         if not added:
@@ -390,7 +390,7 @@ def _priced(
     problem: LinearQueries, pool: Pool, bound: WorkloadBound, gap: float, rng: np.random.Generator
 ) -> Outcome:
     proven = problem.proven(bound)
-    best, rounds = pool.solve(1e-3), 0
+    best, rounds = pool.weigh(1e-3), 0
     if proven > FAR * best_subset(problem)[1]:
         best, rounds = _between(pool, best, bound, gap, rng)
     if pool.error(best) > (1.0 + gap) * proven:
@@ -407,7 +407,7 @@ def _priced(
                 notes["patterns"] = len(rival.sets)
                 return outcome(problem, rival.sets, rival.amounts, bound, solver, notes=notes, weighed=False)
             pool.add(rival.sets)
-            sets, amounts = pool.amounts(pool.keep(pool.solve(1e-8), 1e-8))
+            sets, amounts = pool.amounts(pool.keep(pool.weigh(1e-8), 1e-8))
     return outcome(problem, sets, amounts, bound, solver, notes={"patterns": len(sets), **notes})
 
 
@@ -421,7 +421,7 @@ def _between(
         weights = pool.keep(best, 1e-4 if rounds > 1 else 1e-3)
         prices = pool.prices(best).between(bound, 0.5)
         added = pool.add(pool.reached(prices, weights, (0.1, 0.3), rng))
-        best = pool.solve(1e-4 if pool.error(best) > (1.0 + 4.0 * gap) * proven else 1e-5)
+        best = pool.weigh(1e-4 if pool.error(best) > (1.0 + 4.0 * gap) * proven else 1e-5)
         if not added:  # solved in any case: fewer columns are left than the weights before were for
             break
     return best, rounds
@@ -434,13 +434,13 @@ def _by_own_prices(pool: Pool, weighed: Weighted, rng: np.random.Generator) -> t
     """
     pool.keep(weighed, 1e-4)
     pool.add(block_patterns(pool.problem))
-    best, rounds = pool.solve(1e-4), 0
+    best, rounds = pool.weigh(1e-4), 0
     while rounds < ROUNDS:
         rounds += 1
         weights = pool.keep(best, 1e-4)
         flips = (2.0 / pool.problem.queries.size, 0.1, 0.3)
         added = pool.add(pool.reached(pool.prices(best), weights, flips, rng))
-        weighed = pool.solve(1e-5)
+        weighed = pool.weigh(1e-5)
         gained, best = pool.error(best) - pool.error(weighed), weighed
         if not added or gained < LITTLE * pool.error(weighed):
             break
