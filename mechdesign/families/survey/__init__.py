@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from mechdesign.families.survey.questions import Question as Question, Questions as Questions
     from mechdesign.families.survey.remembered_reports import RememberedReports as RememberedReports
     from mechdesign.families.survey.results import (
+        Request as Request,
         SurveyResult as SurveyResult,
         SurveyResults as SurveyResults,
-        Wanted as Wanted,
     )
     from mechdesign.families.survey.server import SurveyCounts as SurveyCounts
     from mechdesign.families.survey.survey import (
@@ -40,7 +40,7 @@ else:  # a type checker would take every unknown name for known
             "parts": "NumberPart OrderedPart SetPart SurveyPart TablePart",
             "questions": "Question Questions",
             "remembered_reports": "RememberedReports",
-            "results": "SurveyResult SurveyResults Wanted",
+            "results": "Request SurveyResult SurveyResults",
             "server": "SurveyCounts",
             "survey": "Design Survey SurveyAudit",
         },

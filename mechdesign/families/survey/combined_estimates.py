@@ -41,7 +41,7 @@ from mechdesign.collect.intervals import (
     within,
 )
 from mechdesign.collect.oracle import Moments
-from mechdesign.families.survey.results import Wanted
+from mechdesign.families.survey.results import Request
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.server import SurveyCounts
@@ -123,12 +123,12 @@ class CombinedLimits(ScoreTestLimits):
     Parameters
     ----------
     parts : sequence of Evidence
-    given : int or None
+    sample : int or None
         The number of users whose shares are wanted; None for the population that they were drawn from.
     """
 
     parts: Sequence[Evidence]
-    given: int | None = None
+    sample: int | None = None
 
     @property
     def weights(self) -> Array:
@@ -160,8 +160,8 @@ class CombinedLimits(ScoreTestLimits):
             second = second + weight**2 * two / part.users
             third = third + weight**3 * three / part.users**2
             fourth = fourth + weight**4 * four / part.users**3
-        if self.given is not None:
-            second = second - share * (1.0 - share) / self.given
+        if self.sample is not None:
+            second = second - share * (1.0 - share) / self.sample
         return np.maximum(second, 0.0), third, fourth
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
@@ -263,7 +263,7 @@ SMALL_GROUP = 4.0
 
 
 class CellReports(Protocol):
-    """Information about the cells of a table in the reports of one part; see ``Told``."""
+    """Information about the cells of a table in the reports of one part; see ``TableReports``."""
 
     @property
     def law(self) -> Callable[[int], Law]:
@@ -330,9 +330,9 @@ class GroupLimits(ScoreTestLimits):
                 for order in (1, 2, 3, 4)
             )
             unit = scale / self.total
-            for place, found in enumerate(cumulants(first, *more)):
+            for place, value in enumerate(cumulants(first, *more)):
                 order = place + 2
-                totals[place] = totals[place] + unit**order * found / float(users) ** (order - 1)
+                totals[place] = totals[place] + unit**order * value / float(users) ** (order - 1)
         return np.maximum(totals[0], 0.0), totals[1], totals[2]
 
 
@@ -380,7 +380,7 @@ class RangedLimits:
 
 
 def group_means(
-    survey: Survey, counts: SurveyCounts, wanted: Wanted, told: Sequence[CellReports]
+    survey: Survey, counts: SurveyCounts, request: Request, evidence_sources: Sequence[CellReports]
 ) -> AttributeMeans:
     """Return the mean of a number in each group: of the two shares of its ends, the upper one's part.
 
@@ -388,26 +388,26 @@ def group_means(
     ----------
     survey : Survey
     counts : SurveyCounts
-    wanted : Wanted
+    request : Request
         The group and the number.
-    told : sequence of CellReports
+    evidence_sources : sequence of CellReports
         The information in the reports of all designs.
     """
-    assert wanted.number is not None
-    question, group = survey.questions[wanted.number], survey.questions[wanted.group]
+    assert request.number is not None
+    question, group = survey.questions[request.number], survey.questions[request.group]
     domain, names, size = question.domain, group.categories, group.size
     value, error = np.full(size, domain.middle), np.full(size, domain.half)
-    if not told:
+    if not evidence_sources:
         whole, nobody = Unknown(value, domain.low, domain.high), np.zeros(size, dtype=np.int64)
         return AttributeMeans(value, error, 0, nobody, names, True, whole, (NOBODY,))
-    parts = [item.each() for item in told]
-    shape, axis = wanted.shape(survey.questions), wanted.places.index(wanted.number)
+    parts = [item.each() for item in evidence_sources]
+    shape, axis = request.shape(survey.questions), request.places.index(request.number)
     shared = CombinedLimits(parts)
     down, up = np.moveaxis(shared.value.reshape(shape), axis, 0)
     large = down + up >= SMALL_GROUP * _error_of_group(shared, shape, axis)
     moments = [
         _moments(weight, part.users, item.law(1))
-        for weight, part, item in zip(shared.weights.tolist(), parts, told, strict=True)
+        for weight, part, item in zip(shared.weights.tolist(), parts, evidence_sources, strict=True)
     ]
     limits = GroupLimits(down[large], up[large], moments)
     if large.any():

@@ -4,7 +4,7 @@ The problem ``survey-design``: several questions of each user under one epsilon.
 
 Its figures show who is asked what, and the errors to be expected.
 
-What epsilon and wanted errors are worth in a survey, from the prices that prove the bound.
+What epsilon and requested errors are worth in a survey, from the prices that prove the bound.
 
 **Statement.** Let designs c have the shares q_c and tell z_cj(eps) of result j, I_j = sum_c q_c z_cj. With
 the shares, the parts of epsilon that each design takes, and the dual numbers p_j kept, the value moves with
@@ -60,10 +60,10 @@ from mechdesign.families.survey.design_setting import (
     Ask,
     SurveySetting,
     SurveyTarget,
+    design_information,
     noise,
     ordered_noise,
     targets_of,
-    told,
 )
 from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Question, Questions
@@ -146,16 +146,16 @@ def target_information(setting: SurveySetting, variables: Variables) -> Array:
     """Return the information of a user's report about each target, on average over the designs."""
     columns = _columns_of(setting.questions, variables)
     shares = np.asarray(variables["shares"], dtype=np.float64)
-    result: Array = shares @ np.array([setting.told(column) for column in columns])
+    result: Array = shares @ np.array([setting.information(column) for column in columns])
     return result
 
 
-def spent(variables: Variables) -> float:
+def largest_budget(variables: Variables) -> float:
     """Return the epsilon of the most expensive design."""
     return max(math.fsum(item["epsilon"] for item in design) for design in variables["designs"])
 
 
-def asked_twice(variables: Variables) -> int:
+def repeated_questions(variables: Variables) -> int:
     """Return the number of designs that ask a question twice."""
     count = 0
     for design in variables["designs"]:
@@ -164,43 +164,43 @@ def asked_twice(variables: Variables) -> int:
     return count
 
 
-def survey(problem: SurveyDesign, variables: Variables) -> Survey:
+def runnable_survey(problem: SurveyDesign, variables: Variables) -> Survey:
     """Return the survey of these designs; those that nobody would get are left out."""
-    questions, epsilon = problem.asked, float(variables["epsilon"])
+    questions, epsilon = problem.questionnaire, float(variables["epsilon"])
     columns, shares = _columns_of(questions, variables), variables["shares"]
-    kept = [place for place, share in enumerate(shares) if Fraction(float(share)) * (1 << 61) > 1]
-    designs = [_parts(questions, columns[place], epsilon) for place in kept]
-    wanted = [target.wanted for target in problem.targets[len(questions) :]]
+    used = [place for place, share in enumerate(shares) if Fraction(float(share)) * (1 << 61) > 1]
+    designs = [_parts(questions, columns[place], epsilon) for place in used]
+    requests = [target.request for target in problem.targets[len(questions) :]]
     return Survey(
-        questions, epsilon, designs, [float(shares[place]) for place in kept], wanted, problem.users
+        questions, epsilon, designs, [float(shares[place]) for place in used], requests, problem.users
     )
 
 
 def _parts(questions: Questions, column: Column, epsilon: float) -> list[SurveyPart]:
-    given = [ask.epsilon for ask in column]
-    taken = budgets(given, epsilon, [ask.kind in SOLVED for ask in column])
+    epsilons = [ask.epsilon for ask in column]
+    taken = budgets(epsilons, epsilon, [ask.kind in SOLVED for ask in column])
     return [_part(questions, ask, budget) for ask, budget in zip(column, taken, strict=True)]
 
 
-def budgets(value: Sequence[float], epsilon: float, kept: Sequence[bool] = ()) -> list[float]:
+def budgets(value: Sequence[float], epsilon: float, own_budgets: Sequence[bool] = ()) -> list[float]:
     """Return budgets that add up to at most epsilon exactly: rounded down, and the rest for the last one.
 
     Parameters
     ----------
     value : sequence of float
     epsilon : float
-    kept : sequence of bool, optional
+    own_budgets : sequence of bool, optional
         Which of them take nothing of the rest: the channel of a number is solved for its own epsilon.
 
     Examples
     --------
-    >>> found = budgets([0.1, 0.2, 0.7], 1.0)
-    >>> sum(map(Fraction, found)) <= 1, found[2] >= 0.7
+    >>> parts = budgets([0.1, 0.2, 0.7], 1.0)
+    >>> sum(map(Fraction, parts)) <= 1, parts[2] >= 0.7
     (True, True)
     >>> budgets([0.25, 0.5], 1.0, [False, True])
     [0.5, 0.5]
     """
-    fixed = list(kept) or [False] * len(value)
+    fixed = list(own_budgets) or [False] * len(value)
     free = [place for place, own in enumerate(fixed) if not own]
     last = free[-1] if free else len(value) - 1
     result = [one if own else math.floor(one / GRAIN) * GRAIN for one, own in zip(value, fixed, strict=True)]
@@ -288,7 +288,7 @@ def _questions(field: str, value: Any) -> tuple[Mapping[str, Any], ...]:
         raise ParameterError(
             field, f"expected a list of tables, got {text_of(value)}", "write [[parameters.questions]]"
         )
-    kept, asked = [], []
+    statements, questions = [], []
     for item in value:
         stated = item.as_json() if isinstance(item, Question) else item
         if not isinstance(stated, Mapping):
@@ -296,10 +296,10 @@ def _questions(field: str, value: Any) -> tuple[Mapping[str, Any], ...]:
                 field, f"expected a table, got {text_of(stated)}", 'give { name = "age", ... }'
             )
         question = Question.from_json(stated, EXTRA)
-        asked.append(question)
-        kept.append(question.as_json() | {key: stated[key] for key in EXTRA if key in stated})
-    Questions(asked)
-    return tuple(kept)
+        questions.append(question)
+        statements.append(question.as_json() | {key: stated[key] for key in EXTRA if key in stated})
+    Questions(questions)
+    return tuple(statements)
 
 
 def _listed(problem: SurveyDesign, field: str, value: Any) -> tuple[Any, ...]:
@@ -318,7 +318,7 @@ class SurveyDesign(Problem[Survey]):
         over        designs c and the shares q_c of the users who get them
 
     z_cj is what one report of design c tells of result j: 1 over the variance of one user's contribution, the
-    sampling of the user included. The value is the mean over the wanted results of n x variance, relative to
+    sampling of the user included. The value is the mean over the requested results of n x variance, relative to
     users who answer in clear: 1 means that privacy costs nothing.
 
     Raises
@@ -406,7 +406,7 @@ class SurveyDesign(Problem[Survey]):
 
     def __repr__(self) -> str:
         """Return the parameters in short: the names of the questions."""
-        names = list(self.asked.names)
+        names = list(self.questionnaire.names)
         listed = ", ".join(names[:4]) + (f", ... {len(names)} in all" if len(names) > 4 else "")
         more = f", goal='{self.goal}'" if self.goal != "mean" else ""
         extra = len(self.targets) - len(names)
@@ -414,17 +414,17 @@ class SurveyDesign(Problem[Survey]):
         return f"{type(self).__name__}(questions=[{listed}]{joint}, epsilon={self.epsilon:g}{more})"
 
     @cached_property
-    def asked(self) -> Questions:
+    def questionnaire(self) -> Questions:
         """The questions as the mechanism knows them."""
-        found = []
+        questions = []
         for item in self.questions:
-            found.append(Question.from_json(item, EXTRA))
-        return Questions(found)
+            questions.append(Question.from_json(item, EXTRA))
+        return Questions(questions)
 
     @cached_property
     def targets(self) -> tuple[SurveyTarget, ...]:
         """Everything that is wanted."""
-        return targets_of(self.asked, self.questions, self.tables, self.group_means)
+        return targets_of(self.questionnaire, self.questions, self.tables, self.group_means)
 
     @property
     def planned_users(self) -> int:
@@ -434,7 +434,7 @@ class SurveyDesign(Problem[Survey]):
     def setting(self, epsilon: float | None = None, planned: bool = False) -> SurveySetting:
         """Return the survey as its optimisation sees it, at its own epsilon or another one."""
         budget = self.epsilon if epsilon is None else epsilon
-        return SurveySetting(self.asked, self.targets, budget, self.goal != "mean", planned)
+        return SurveySetting(self.questionnaire, self.targets, budget, self.goal != "mean", planned)
 
     @cached_property
     def own_setting(self) -> SurveySetting:
@@ -462,11 +462,11 @@ class SurveyDesign(Problem[Survey]):
     def residuals(self, variables: Variables) -> dict[str, float]:
         """Return the shares' distance from a split, epsilon beyond the limit, and errors too large."""
         shares = np.asarray(variables["shares"], dtype=np.float64)
-        spent = spent(variables)
+        spent = largest_budget(variables)
         result = {
             "shares": abs(math.fsum(shares) - 1.0) + float(np.maximum(-shares, 0.0).sum()),
             "epsilon_over": max(0.0, spent - float(variables["epsilon"])),
-            "asked_twice": float(asked_twice(variables)),
+            "asked_twice": float(repeated_questions(variables)),
         }
         if self.goal == "epsilon":
             information = target_information(self.own_setting, variables)
@@ -476,18 +476,18 @@ class SurveyDesign(Problem[Survey]):
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return privacy and shares of what would run, and optimality."""
-        found = list(solution.mechanism().certificates())
+        certificates = list(solution.mechanism().certificates())
         if solution.bound is None:
-            return (*found, self.optimality(solution))
+            return (*certificates, self.optimality(solution))
         figures = {"gap": solution.gap}
         excess = solution.value - solution.bound
-        return (*found, self.optimality(solution, excess, solution.bound, figures=figures))
+        return (*certificates, self.optimality(solution, excess, solution.bound, figures=figures))
 
     # From a solution to something that runs
 
     def mechanism(self, solution: Solution[Any]) -> Survey:
         """Return the survey that runs, with exact integers and budgets that add up exactly."""
-        return survey(self, solution.variables)
+        return runnable_survey(self, solution.variables)
 
 
 def figures(problem: SurveyDesign, solution: Solution[Any]) -> list[Figure]:
@@ -496,7 +496,7 @@ def figures(problem: SurveyDesign, solution: Solution[Any]) -> list[Figure]:
 
 
 STEP = 1e-4
-"""By what part epsilon is moved for the users needed, where the least epsilon is wanted."""
+"""By what part epsilon is moved for the users needed, where the least epsilon is the goal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -559,21 +559,21 @@ class SurveyPrices:
         """Return a report's information on each target, budgets in the same proportion of another epsilon."""
         factor = epsilon / self.setting.epsilon
         asks = list(dict.fromkeys(ask for column in self.columns for ask in column))
-        each = {ask: self._told(ask, factor) for ask in asks}
+        each = {ask: self._part_information(ask, factor) for ask in asks}
         result: Array = self.shares @ np.array([sum(each[ask] for ask in column) for column in self.columns])
         return result
 
-    def _told(self, ask: Ask, factor: float) -> Array:
+    def _part_information(self, ask: Ask, factor: float) -> Array:
         """Return the information of a part on each target with a multiple of its epsilon."""
         questions, targets = self.setting.questions, self.setting.targets
         if ask.kind not in ("number", "ordered"):
-            return told(questions, targets, [replace(ask, epsilon=factor * ask.epsilon)])
+            return design_information(questions, targets, [replace(ask, epsilon=factor * ask.epsilon)])
         if ask.kind == "number":
             variance, slope = noise("number", ask.epsilon), variance_slope(ask.epsilon)
         else:
             size = questions[ask.places[0]].size
             variance, slope = ordered_noise(size, ask.epsilon), error_slope(size, ask.epsilon)
         moved = variance + slope * (factor - 1.0) * ask.epsilon
-        own = [target.wanted.places == ask.places for target in targets]
+        own = [target.request.places == ask.places for target in targets]
         spread = np.array([target.spread for target in targets])
         return np.where(own, 1.0 / (moved + spread), 0.0)

@@ -4,12 +4,12 @@ A product of sets of d_j of k_j categories has the share t = exp(-kappa), kappa 
 answers. Its price is rho(kappa)^2 sum_j c_j (k_j - d_j)/(d_j (k_j - 1)), c_j the price of an effective share:
 the gains add up, and kappa alone says what they are worth. A dynamic program finds the largest sum of gains
 for each kappa on a grid. With kappa rounded down, question by question, it bounds the price of every product;
-the sets that are found are judged by their exact kappa.
+the sets of the best path are judged by their exact kappa.
 
 The classes of designs that are chosen from, and the design of each that gives most at given prices.
 
 The best independent answers to several questions come from an exact dynamic program over budgets:
-best_j[b] = max over g of best_(j-1)[b - g] + price_j told_j[g]: after the last question best_m[G] is the
+best_j[b] = max over g of best_(j-1)[b - g] + price_j information_j[g]: after the last question best_m[G] is the
 largest price that any division of epsilon among the questions can have, on the menu.
 
 A survey with cross tables or group means adds joint reports of whole tables as candidates.
@@ -79,12 +79,12 @@ def best_bundles(
     worth = certainty(epsilon, np.exp(-grid)) ** 2
     priced = np.where(np.isfinite(best), best, 0.0) * worth
     bound = float(priced.max()) * (1.0 + 1e-8)  # what the rounding in _options may cost
-    found = []
+    bundles = []
     for bucket in _peaks(priced, count):
         sets = _read_back(chosen, bucket)
         if sets:
-            found.append(Bundle(sets, bundle_price(sizes, prices, epsilon, sets)))
-    return sorted(found, key=lambda bundle: -bundle.price), bound
+            bundles.append(Bundle(sets, bundle_price(sizes, prices, epsilon, sets)))
+    return sorted(bundles, key=lambda bundle: -bundle.price), bound
 
 
 def bundle_price(sizes: Sequence[int], prices: Array, epsilon: float, sets: dict[int, int]) -> float:
@@ -119,14 +119,14 @@ def _knapsack(options: Mapping[int, Sequence[Option]], cells: int) -> tuple[Arra
     best[0] = 0.0
     chosen: Chosen = []
     for place, listed in options.items():
-        found, pick = best.copy(), np.zeros(cells + 1, dtype=np.int16)
+        values, pick = best.copy(), np.zeros(cells + 1, dtype=np.int16)
         for row, (shift, gain, _) in enumerate(listed, 1):
             more = best[: cells + 1 - shift] + gain
-            better = more > found[shift:]
-            np.copyto(found[shift:], more, where=better)
+            better = more > values[shift:]
+            np.copyto(values[shift:], more, where=better)
             np.copyto(pick[shift:], row, where=better)
         chosen.append((place, [(shift, size) for shift, _, size in listed], pick))
-        best = found
+        best = values
     return best, chosen
 
 
@@ -210,8 +210,8 @@ def best_planned(
         nonlocal best
         bound, sets = _on_interval(sizes, gains, epsilon, (low, high), cells)
         if sets:
-            found = Bundle(sets, planned_price(sizes, gains, epsilon, sets))
-            best = max(best, found, key=lambda bundle: bundle.price)
+            candidate = Bundle(sets, planned_price(sizes, gains, epsilon, sets))
+            best = max(best, candidate, key=lambda bundle: bundle.price)
         heappush(queue, (-bound, low, high))
 
     for low, high in pairwise(edges):
@@ -285,7 +285,7 @@ def division(menu: Menu, prices: Array, places: Sequence[int]) -> tuple[Array, N
     window = np.subtract.outer(np.arange(count), np.arange(count))  # total, what this question takes
     reachable = window >= 0
     for row, place in enumerate(places):
-        gains = prices[place] * menu.told[place]
+        gains = prices[place] * menu.information[place]
         table = np.where(reachable, best[np.maximum(window, 0)] + gains, -np.inf)
         steps[row] = table.argmax(axis=1)
         best = table[np.arange(count), steps[row]]
@@ -319,10 +319,10 @@ def views_of(questions: Questions, targets: Sequence[SurveyTarget], epsilon: flo
     Each is a design of its own, by the best frequency oracle; where group means are wanted also by k-ary
     response, whose reports they need.
     """
-    joint = [target.wanted.places for target in targets if len(target.wanted.places) > 1]
+    joint = [target.request.places for target in targets if len(target.request.places) > 1]
     if not joint:
         return []
-    means = any(target.wanted.number is not None for target in targets)
+    means = any(target.request.number is not None for target in targets)
     count = len(questions)
     if 2**count <= MOST_SETS:
         sets = {
@@ -410,7 +410,7 @@ class Joint(Independent):
         questions = setting.questions
         self.numbers = [place for place in self.places if questions[place].is_mean]
         self.views = views_of(questions, setting.targets, setting.epsilon)
-        self.told = np.array([setting.told(column) for column in self.views])
+        self.view_information = np.array([setting.information(column) for column in self.views])
         alone = setting.targets[: len(questions)]
         self.even = np.array([1.0 if target.is_mean else target.even for target in alone])
         self.spread = np.array([1.0 if target.is_mean else target.spread for target in alone])
@@ -420,23 +420,23 @@ class Joint(Independent):
 
     def start(self) -> list[Column]:
         """Return every question alone, and the requested tables."""
-        wanted = {target.wanted.places for target in self.setting.targets}
-        return super().start() + [column for column in self.views if column[0].places in wanted]
+        tables = {target.request.places for target in self.setting.targets}
+        return super().start() + [column for column in self.views if column[0].places in tables]
 
     def __call__(self, prices: Array, enough: float) -> tuple[list[Column], float]:
         """Return the best designs of each kind, and a bound of the price of every one."""
-        found, bound = super().__call__(prices, enough)
+        designs, bound = super().__call__(prices, enough)
         shares = prices[: len(self.places)]
         for alone in self._alone():
             columns, most = self._mixed(prices, shares, alone, enough)
-            found += columns
+            designs += columns
             bound = max(bound, most)
         if len(self.views):
-            worth = self.told @ prices
+            worth = self.view_information @ prices
             best = np.argsort(-worth)[:SEVERAL]
-            found += [self.views[place] for place in best]
+            designs += [self.views[place] for place in best]
             bound = max(bound, float(worth[best[0]]))
-        return found, bound
+        return designs, bound
 
     def _alone(self) -> list[tuple[int, ...]]:
         """Return the sets of numbers that are answered alone next to a joint report."""
@@ -455,7 +455,7 @@ class Joint(Independent):
         joint[list(alone)] = 0.0
         best, steps = division(menu, prices, list(alone))
         last = len(menu.budgets) - 1
-        found: list[Column] = []
+        designs: list[Column] = []
         bound = 0.0
         for part in range(1, MIXED_PARTS + 1) if alone else [MIXED_PARTS]:
             step = last * part // MIXED_PARTS
@@ -467,8 +467,8 @@ class Joint(Independent):
             bound = max(bound, most + rest)
             beside = read_back(steps, list(alone), last - step)
             asks = tuple(menu.ask(place, taken) for place, taken in sorted(beside.items()))
-            found += [(*asks, self._ask(bundle, step)) for bundle in bundles]
-        return found, bound
+            designs += [(*asks, self._ask(bundle, step)) for bundle in bundles]
+        return designs, bound
 
     def _bundles(self, prices: Array, epsilon: float, cells: int, count: int) -> tuple[list[Bundle], float]:
         """Return the best products of sets at prices of the information, and a bound of every one."""

@@ -40,8 +40,8 @@ from mechdesign.families.survey.design_mixtures import (
     SETS,
     Column,
     Mixture,
-    asked_evenly,
     bounds_for_any,
+    even_turns,
     generate_mixture,
     rotated,
 )
@@ -107,7 +107,7 @@ def search_least_epsilon(problem: SurveyDesign, kind: type[Independent]) -> Epsi
     if first.needed > problem.users:
         return first
     search, last = EpsilonSearch(first), first
-    if any(question.is_mean for question in problem.asked.all):
+    if any(question.is_mean for question in problem.questionnaire.all):
         plan = EpsilonSearch(_tried(problem.setting(planned=True), kind, first, False))
         if plan.high.needed <= problem.users:
             _narrowed(plan, plan.high, problem, kind, lambda epsilon: problem.setting(epsilon, planned=True))
@@ -185,20 +185,20 @@ def moved(column: Column, old: SurveySetting, new: SurveySetting) -> Column:
     >>> from mechdesign.families.survey.questions import Question, Questions
     >>> from mechdesign.families.survey.design_setting import Ask
     >>> from mechdesign.families.survey.design_setting import targets_of
-    >>> asked = Questions([Question(name, labels=("no", "yes")) for name in "ab"])
-    >>> targets = targets_of(asked, [{"name": "a"}, {"name": "b"}], [], [])
-    >>> old, new = SurveySetting(asked, targets, 1.0), SurveySetting(asked, targets, 2.0)
+    >>> questions = Questions([Question(name, labels=("no", "yes")) for name in "ab"])
+    >>> targets = targets_of(questions, [{"name": "a"}, {"name": "b"}], [], [])
+    >>> old, new = SurveySetting(questions, targets, 1.0), SurveySetting(questions, targets, 2.0)
     >>> [(ask.places, ask.epsilon) for ask in moved((Ask("cells", (0, 1), 1.0),), old, new)]
     [((0, 1), 2.0)]
     """
-    found = []
+    asks = []
     for ask in column:
         step = min(STEPS, math.ceil(ask.epsilon / old.epsilon * STEPS - 1e-9))
         if len(ask.places) == 1:
-            found.append(new.menu.ask(ask.places[0], step))
+            asks.append(new.menu.ask(ask.places[0], step))
         else:
-            found.append(replace(ask, epsilon=float(new.menu.budgets[step])))
-    return tuple(found)
+            asks.append(replace(ask, epsilon=float(new.menu.budgets[step])))
+    return tuple(asks)
 
 
 Array = NDArray[np.float64]
@@ -230,7 +230,7 @@ def _mixture(setting: SurveySetting, kind: Class) -> Mixture:
 
 def _outcome(problem: SurveyDesign, setting: SurveySetting, mixture: Mixture, kind: Class) -> Outcome:
     columns, shares = rotated(mixture, setting.groups)
-    variables = variables_of(problem.asked, columns, shares.tolist(), setting.epsilon)
+    variables = variables_of(problem.questionnaire, columns, shares.tolist(), setting.epsilon)
     value, bound = _in_goal(problem, mixture.value), _in_goal(problem, mixture.bound)
     notes: dict[str, Any] = {"designs": len(columns), "rounds": mixture.rounds}
     notes |= _for_any(problem, setting)
@@ -281,14 +281,14 @@ def _least_epsilon(problem: SurveyDesign, kind: Class) -> Outcome:
             f"{needed} users are needed; ask more users, or accept larger errors"
         )
         return Outcome(status="infeasible", solver="column generation", message=message)
-    found, mixture = search.high.setting, search.high.mixture
-    columns, shares = rotated(mixture, found.groups)
-    variables = variables_of(problem.asked, columns, shares.tolist(), found.epsilon)
+    setting, mixture = search.high.setting, search.high.mixture
+    columns, shares = rotated(mixture, setting.groups)
+    variables = variables_of(problem.questionnaire, columns, shares.tolist(), setting.epsilon)
     notes = {"designs": len(columns)}
     source = "designs of a smaller epsilon need more users (weak duality)"
     solver, prices = (
         "column generation and secant",
-        SurveyPrices(problem, found, columns, shares, mixture.prices),
+        SurveyPrices(problem, setting, columns, shares, mixture.prices),
     )
     if kind is Joint:
         status: Status = "optimal" if search.done else "feasible"
@@ -305,13 +305,13 @@ def one_question(problem: SurveyDesign) -> Outcome:
         return Outcome(status="infeasible", solver="closed form", message=NOTHING)
     setting = problem.own_setting
     columns = Independent(setting).start()
-    told = np.array([setting.told(column)[place] for place, column in enumerate(columns)])
+    information = np.array([setting.information(column)[place] for place, column in enumerate(columns)])
     if problem.goal == "mean":
-        shares = np.sqrt(setting.each_weight / told)
+        shares = np.sqrt(setting.each_weight / information)
     else:
-        shares = setting.each_needed / told
+        shares = setting.each_needed / information
     shares /= shares.sum()
-    variables = variables_of(problem.asked, columns, shares.tolist(), problem.epsilon)
+    variables = variables_of(problem.questionnaire, columns, shares.tolist(), problem.epsilon)
     notes: dict[str, Any] = {"best_independent": _is_best(setting)}
     notes |= _for_any(problem, setting)
     return Outcome("feasible", variables, solver="closed form", notes=notes)
@@ -320,7 +320,7 @@ def one_question(problem: SurveyDesign) -> Outcome:
 def _is_best(setting: SurveySetting) -> bool:
     """Whether what a question tells per unit of budget is largest at all of epsilon, for every question."""
     menu = setting.menu
-    rate = menu.told[:, 1:] / menu.budgets[1:]
+    rate = menu.information[:, 1:] / menu.budgets[1:]
     return bool((rate <= rate[:, -1:] * (1.0 + 1e-12)).all())
 
 
@@ -333,7 +333,7 @@ def no_closed_form(problem: SurveyDesign) -> str | None:
 
 def no_joint_results(problem: SurveyDesign) -> str | None:
     """Return why independent answers are not a plan (results of several questions), or None."""
-    if len(problem.targets) > len(problem.asked):
+    if len(problem.targets) > len(problem.questionnaire):
         return "it does not estimate cross tables and group means"
     return None
 
@@ -348,8 +348,8 @@ def by_rule(count: Callable[[SurveySetting], int]) -> Callable[[SurveyDesign], O
         if problem.epsilon == 0.0:
             return Outcome(status="infeasible", solver="formula", message=NOTHING)
         setting = problem.own_setting
-        columns, shares = asked_evenly(setting, count(setting))
-        variables = variables_of(problem.asked, columns, shares, problem.epsilon)
+        columns, shares = even_turns(setting, count(setting))
+        variables = variables_of(problem.questionnaire, columns, shares, problem.epsilon)
         return Outcome("feasible", variables, solver="formula", notes={"designs": len(columns)})
 
     return run
@@ -374,7 +374,7 @@ def coarse_grid(problem: SurveyDesign) -> Outcome:
     columns = list(_columns(setting))
     nothing = np.zeros(len(setting.targets))
     asks = {ask for column in columns for ask in column}
-    alone = {ask: setting.told([ask]) for ask in asks}  # a design tells what its parts tell
+    alone = {ask: setting.information([ask]) for ask in asks}  # a design tells what its parts tell
     table = np.array([sum((alone[ask] for ask in column), start=nothing) for column in columns])
     shares = cp.Variable(len(columns), nonneg=True)
     if problem.goal == "mean":
@@ -389,11 +389,11 @@ def coarse_grid(problem: SurveyDesign) -> Outcome:
     result = solve_convex(program)
     if shares.value is None:
         return Outcome(status="failed", solver=result.solver, message=result.message)
-    found = np.where(shares.value > 1e-9, shares.value, 0.0)
-    kept = np.flatnonzero(found)
-    split = found[kept] / found[kept].sum()
-    chosen = [columns[place] for place in kept]
-    variables = variables_of(problem.asked, chosen, split.tolist(), problem.epsilon)
+    amounts = np.where(shares.value > 1e-9, shares.value, 0.0)
+    used = np.flatnonzero(amounts)
+    split = amounts[used] / amounts[used].sum()
+    chosen = [columns[place] for place in used]
+    variables = variables_of(problem.questionnaire, chosen, split.tolist(), problem.epsilon)
     prices = np.zeros(len(setting.targets))
     for limit in limits:
         prices = np.asarray(limit.dual_value) / setting.each_needed
@@ -410,10 +410,10 @@ def why_not_coarse_grid(problem: SurveyDesign) -> str | None:
     """Return why the grid is too large or the goal another one, or None."""
     if problem.goal == "epsilon":
         return "it is not for goal 'epsilon'"
-    if len(problem.targets) > len(problem.asked):
+    if len(problem.targets) > len(problem.questionnaire):
         return "its designs do not list whole tables"
-    if _count(len(problem.asked)) > MOST_DESIGNS:
-        return f"{len(problem.asked)} questions have more than {MOST_DESIGNS} designs on its grid"
+    if _count(len(problem.questionnaire)) > MOST_DESIGNS:
+        return f"{len(problem.questionnaire)} questions have more than {MOST_DESIGNS} designs on its grid"
     return None
 
 
@@ -427,8 +427,7 @@ def _columns(setting: SurveySetting) -> Iterator[tuple[Ask, ...]]:
     questions, menu = setting.questions, setting.menu
     step = (len(menu.budgets) - 1) // BUDGET_PARTS
     single = [
-        [menu.ask(place, part * step) for part in range(BUDGET_PARTS + 1)]
-        for place in range(len(questions))
+        [menu.ask(place, part * step) for part in range(BUDGET_PARTS + 1)] for place in range(len(questions))
     ]
     for cuts in combinations(range(BUDGET_PARTS + len(questions) - 1), len(questions) - 1):
         ends = (-1, *cuts, BUDGET_PARTS + len(questions) - 1)
@@ -484,8 +483,8 @@ def outlook(problem: SurveyDesign, solution: Solution[Survey], users: int | None
     survey, count = solution.mechanism(), problem.users if users is None else user_count(users)
     if max(_relative(problem, survey)) > math.sqrt(count):
         raise _too_little(problem, survey, count)
-    wanted = [target.error for target in problem.targets]
-    return outlook_of(survey, count, wanted, _bounds(problem, solution))
+    goals = [target.error for target in problem.targets]
+    return outlook_of(survey, count, goals, _bounds(problem, solution))
 
 
 def _bounds(problem: SurveyDesign, solution: Solution[Survey]) -> list[str]:
@@ -513,8 +512,8 @@ def _widths(problem: SurveyDesign) -> list[float]:
     """Return the unit of an error of each result: 1 for shares, the range for means."""
     result = []
     for target in problem.targets:
-        number = target.wanted.places[0] if target.wanted.number is None else target.wanted.number
-        question = problem.asked[number]
+        number = target.request.places[0] if target.request.number is None else target.request.number
+        question = problem.questionnaire[number]
         result.append(question.domain.width if question.is_mean else 1.0)
     return result
 
@@ -537,7 +536,7 @@ def _too_little(problem: SurveyDesign, survey: Survey, users: int) -> ParameterE
     remedies = [] if enough is None else [f"ask {_rounded_up(enough)} users"]
     larger = _enough_epsilon(problem, max(_relative(problem, survey)), users)
     remedies += [] if larger is None else [f"give epsilon = {larger:g}"]
-    remedies += ["ask fewer questions"] if len(problem.asked) > 1 else []
+    remedies += ["ask fewer questions"] if len(problem.questionnaire) > 1 else []
     goal = f"for errors of at most {USEFUL:.0%} of what is possible "
     return ParameterError("epsilon", what + ", ".join(listed) + more, goal + ", or ".join(remedies))
 

@@ -28,9 +28,9 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range, require_keys
 from mechdesign.families.mean.discrete import best_shape, least_variances, worst_variances
 from mechdesign.families.mean.optimal_channel import ladder, worst_variance_of
-from mechdesign.families.survey.part_plans import is_cumulative, of_share, unit, wanted_spread
+from mechdesign.families.survey.part_plans import is_cumulative, of_share, request_spread, unit
 from mechdesign.families.survey.questions import Questions
-from mechdesign.families.survey.results import Wanted, singles, wanted_means, wanted_table
+from mechdesign.families.survey.results import Request, means_request, singles, table_request
 from mechdesign.families.workload.prefix import best_prefix_channel, prefix_ladder
 
 
@@ -40,7 +40,7 @@ class SurveyTarget:
 
     Attributes
     ----------
-    wanted : Wanted
+    request : Request
     name : str
     cells : int
         Cells of its table; 2 for a number.
@@ -56,7 +56,7 @@ class SurveyTarget:
         Whether the cumulative shares of a question are wanted, at even answers.
     """
 
-    wanted: Wanted
+    request: Request
     name: str
     cells: int
     spread: float
@@ -68,7 +68,7 @@ class SurveyTarget:
     @property
     def is_even(self) -> bool:
         """Whether answers are planned to be even, or it is about a number."""
-        alone = self.cells == 0 or self.wanted.number is not None or self.cumulative
+        alone = self.cells == 0 or self.request.number is not None or self.cumulative
         return alone or self.spread == self.even
 
     @property
@@ -83,7 +83,7 @@ class SurveyTarget:
     @property
     def is_mean(self) -> bool:
         """Whether a number is asked for its mean."""
-        return len(self.wanted.places) == 1 and self.cells == 0
+        return len(self.request.places) == 1 and self.cells == 0
 
 
 def targets_of(
@@ -102,41 +102,41 @@ def targets_of(
     tables, means : sequence
         Cross tables and group means as the model states them.
     """
-    found = [
-        _target(questions, wanted, item, f"question '{item['name']}'")
-        for wanted, item in zip(singles(questions), value, strict=True)
+    targets = [
+        _target(questions, request, item, f"question '{item['name']}'")
+        for request, item in zip(singles(questions), value, strict=True)
     ]
     for item in tables:
         listed = item["questions"] if isinstance(item, Mapping) and "questions" in item else item
         options = item if isinstance(item, Mapping) else {}
         require_keys("tables", options, ("questions", "importance", "error"))
-        wanted = wanted_table(questions, listed)
-        found.append(_target(questions, wanted, options, f"tables: {wanted.name(questions)}"))
+        request = table_request(questions, listed)
+        targets.append(_target(questions, request, options, f"tables: {request.name(questions)}"))
     for item in means:
-        wanted = wanted_means(questions, item)
-        found.append(_target(questions, wanted, item, f"group_means: {wanted.name(questions)}"))
-    names = [target.name for target in found]
+        request = means_request(questions, item)
+        targets.append(_target(questions, request, item, f"group_means: {request.name(questions)}"))
+    names = [target.name for target in targets]
     for name in names:
         if names.count(name) > 1:
             raise ParameterError("tables", f"'{name}' is requested twice", "name it once")
-    return tuple(found)
+    return tuple(targets)
 
 
-def _target(questions: Questions, wanted: Wanted, options: Mapping[str, Any], where: str) -> SurveyTarget:
+def _target(questions: Questions, request: Request, options: Mapping[str, Any], where: str) -> SurveyTarget:
     importance = in_range(
         f"{where}: importance", options.get("importance", 1.0), 0.0, math.inf, low_open=True, high_open=True
     )
     error = options.get("error")
     if error is not None:
         error = in_range(f"{where}: error", error, 0.0, math.inf, low_open=True, high_open=True)
-    name, question = wanted.name(questions), questions[wanted.places[0]]
-    cells, spread = math.prod(wanted.shape(questions)), 1.0
-    if wanted.number is None and question.is_mean:
+    name, question = request.name(questions), questions[request.places[0]]
+    cells, spread = math.prod(request.shape(questions)), 1.0
+    if request.number is None and question.is_mean:
         cells, spread = 0, question.relative_spread**2
-    elif wanted.number is None:
-        spread = wanted_spread(questions, wanted)
-    cumulative = is_cumulative(questions, wanted)
-    return SurveyTarget(wanted, name, cells, spread, unit(questions, wanted), importance, error, cumulative)
+    elif request.number is None:
+        spread = request_spread(questions, request)
+    cumulative = is_cumulative(questions, request)
+    return SurveyTarget(request, name, cells, spread, unit(questions, request), importance, error, cumulative)
 
 
 Array = NDArray[np.float64]
@@ -214,16 +214,16 @@ def single(questions: Questions, place: int, epsilon: float) -> Ask:
     """
     question = questions[place]
     if question.cumulative:
-        spread = wanted_spread(questions, Wanted("question", (place,)))
+        spread = request_spread(questions, Request("question", (place,)))
         share = best_effective(epsilon, question.size)
         better = ordered_noise(question.size, epsilon) + spread < spread / max(share, 1e-300)
         return Ask("ordered" if better else "table", (place,), epsilon)
     if not question.is_mean:
         return Ask("table", (place,), epsilon)
     spread = question.relative_spread**2
-    told = {kind: 1.0 / (noise(kind, epsilon) + spread) for kind in NUMBERS}
-    told["cells"] = float(effective(epsilon, 2, 1))
-    return Ask(max(told, key=lambda kind: told[kind]), (place,), epsilon)
+    information = {kind: 1.0 / (noise(kind, epsilon) + spread) for kind in NUMBERS}
+    information["cells"] = float(effective(epsilon, 2, 1))
+    return Ask(max(information, key=lambda kind: information[kind]), (place,), epsilon)
 
 
 NUMBERS = ("number", "piecewise")
@@ -266,40 +266,40 @@ def ordered_noise(size: int, epsilon: float) -> float:
     place = known.below(epsilon)
     if float(known.epsilons[place]) == epsilon:
         return known.error(size, place)
-    found = best_prefix_channel(size, epsilon)
-    return math.inf if found is None else found.average_error
+    channel = best_prefix_channel(size, epsilon)
+    return math.inf if channel is None else channel.average_error
 
 
-def told(questions: Questions, targets: Sequence[SurveyTarget], asks: Sequence[Ask]) -> Array:
+def design_information(questions: Questions, targets: Sequence[SurveyTarget], asks: Sequence[Ask]) -> Array:
     """Return the information of one report about each target, summed over the parts of a design."""
     return np.array([sum(_one(questions, target, ask) for ask in asks) for target in targets])
 
 
 def _one(questions: Questions, target: SurveyTarget, ask: Ask) -> float:
-    wanted = target.wanted
-    if not set(wanted.places) <= set(ask.places) or ask.epsilon <= 0.0:
+    request = target.request
+    if not set(request.places) <= set(ask.places) or ask.epsilon <= 0.0:
         return 0.0
     if ask.kind in (*NUMBERS, PLANNED):
         return 1.0 / (noise(ask.kind, ask.epsilon) + target.spread)
     if ask.kind == "ordered":
         return 1.0 / (ordered_noise(target.cells, ask.epsilon) + target.spread)
-    eta = _share(questions, wanted.places, ask)
-    if wanted.number is not None:
+    eta = _share(questions, request.places, ask)
+    if request.number is not None:
         return eta if ask.kind == "cells" else 0.0
     return eta if target.is_mean else target.of_share(eta)
 
 
-def _share(questions: Questions, wanted: Sequence[int], ask: Ask) -> float:
+def _share(questions: Questions, places: Sequence[int], ask: Ask) -> float:
     sizes = [questions[place].size for place in ask.places]
     cells = math.prod(sizes)
     if ask.kind == "cells":
         return float(effective(ask.epsilon, cells, 1))
     if ask.kind == "table":
         return best_effective(ask.epsilon, cells)
-    if len(wanted) > 1:
+    if len(places) > 1:
         return 0.0
     share = math.prod(size / full for size, full in zip(ask.sets, sizes, strict=True))
-    place = ask.places.index(wanted[0])
+    place = ask.places.index(places[0])
     full, size = sizes[place], ask.sets[place]
     if size == full:
         return 0.0
@@ -325,14 +325,14 @@ class Menu:
     ----------
     budgets : (G + 1,) array
         0 to epsilon in equal steps.
-    told : (m, G + 1) array
+    information : (m, G + 1) array
         Of the target that is the question alone; never decreasing.
     asks : tuple of tuple of Ask
         The parts that attain it: of each question, for each budget. Their places are not set.
     """
 
     budgets: Array
-    told: Array
+    design_information: Array
     asks: tuple[tuple[Ask, ...], ...]
 
     def ask(self, place: int, step: int) -> Ask:
@@ -361,15 +361,17 @@ def menu_of(
 
 
 def _table_row(budgets: Array, target: SurveyTarget) -> tuple[Array, tuple[Ask, ...]]:
-    told = np.array([target.of_share(best_effective(float(epsilon), target.cells)) for epsilon in budgets])
+    information = np.array(
+        [target.of_share(best_effective(float(epsilon), target.cells)) for epsilon in budgets]
+    )
     asks = [Ask("table", (), float(epsilon)) for epsilon in budgets]
     if target.cumulative:
         at = _rungs(budgets, target.cells)
         ordered = np.array([1.0 / (ordered_noise(target.cells, epsilon) + target.spread) for epsilon in at])
-        for step in np.flatnonzero(ordered > told).tolist():
+        for step in np.flatnonzero(ordered > information).tolist():
             asks[step] = Ask("ordered", (), at[step])
-        told = np.maximum(told, ordered)
-    return _increasing(told, asks)
+        information = np.maximum(information, ordered)
+    return _increasing(information, asks)
 
 
 def _rungs(budgets: Array, size: int) -> list[float]:
@@ -392,15 +394,17 @@ def _number_row(budgets: Array, target: SurveyTarget, planned: bool) -> tuple[Ar
     channel = [noise("number", epsilon) for epsilon in at[:-1]] + [noise(last, at[-1])]
     piecewise = _piecewise(budgets, float(known.epsilons[0]), float(known.epsilons[-1]))
     bits = [float(effective(float(epsilon), 2, 1)) for epsilon in budgets]
-    told = np.stack([1.0 / (np.array(channel) + target.spread), 1.0 / (piecewise + target.spread), bits])
-    kinds = told.argmax(axis=0)
+    information = np.stack(
+        [1.0 / (np.array(channel) + target.spread), 1.0 / (piecewise + target.spread), bits]
+    )
+    kinds = information.argmax(axis=0)
     asks = [
         Ask(NUMBER_KINDS[kind], (), at[step] if kind == 0 else float(budgets[step]))
         for step, kind in enumerate(kinds.tolist())
     ]
     if kinds[-1] == 0:
         asks[-1] = Ask(last, (), at[-1])
-    return _increasing(told.max(axis=0), asks)
+    return _increasing(information.max(axis=0), asks)
 
 
 def _piecewise(budgets: Array, first: float, last: float) -> Array:
@@ -417,10 +421,10 @@ def _piecewise(budgets: Array, first: float, last: float) -> Array:
     return result
 
 
-def _increasing(told: Array, asks: Sequence[Ask]) -> tuple[Array, tuple[Ask, ...]]:
+def _increasing(information: Array, asks: Sequence[Ask]) -> tuple[Array, tuple[Ask, ...]]:
     """Return the same with parts of a smaller budget where they tell more."""
-    best = np.maximum.accumulate(told)
-    places = np.maximum.accumulate(np.where(told >= best, np.arange(len(told)), 0))
+    best = np.maximum.accumulate(information)
+    places = np.maximum.accumulate(np.where(information >= best, np.arange(len(information)), 0))
     return best, tuple(asks[place] for place in places.tolist())
 
 
@@ -456,12 +460,12 @@ class SurveySetting:
         """Targets that are alike; with cross tables or group means each is a group of its own."""
         if len(self.targets) > len(self.questions):
             return tuple((place,) for place in range(len(self.targets)))
-        found: dict[tuple[object, ...], list[int]] = {}
+        members_by_key: dict[tuple[object, ...], list[int]] = {}
         for place, target in enumerate(self.targets):
             needed = None if target.error is None else target.unit / target.error**2
             key = (target.cells, target.spread, target.importance, needed, target.cumulative)
-            found.setdefault(key, []).append(place)
-        return tuple(tuple(members) for members in found.values())
+            members_by_key.setdefault(key, []).append(place)
+        return tuple(tuple(members) for members in members_by_key.values())
 
     @cached_property
     def each_weight(self) -> Array:
@@ -490,13 +494,13 @@ class SurveySetting:
             return None
         return np.array([self.each_needed[group[0]] for group in self.groups])
 
-    def told(self, column: Sequence[Ask]) -> Array:
+    def design_information(self, column: Sequence[Ask]) -> Array:
         """Return the information of one report of a design about each target."""
-        return told(self.questions, self.targets, column)
+        return design_information(self.questions, self.targets, column)
 
     def grouped(self, column: Sequence[Ask]) -> Array:
         """Return the information of it and its rotations about each group: the mean over the members."""
-        each = self.told(column)
+        each = self.information(column)
         return np.array([each[list(group)].mean() for group in self.groups])
 
     def spread_over(self, prices: Array) -> Array:

@@ -54,7 +54,7 @@ class Effects:
     dimensions : tuple of int
         The dimension of one part of each kind.
     weights : tuple of Fraction
-        W: the sum over the parts of a kind, and over the wanted tables that contain them, of weight times
+        W: the sum over the parts of a kind, and over the requested tables that contain them, of weight times
         dimension / cells; the error of n users is the sum of W / eta over the kinds, divided by n.
     """
 
@@ -73,17 +73,17 @@ class Effects:
         return tuple(place for part in self.members[kind] for place in part)
 
 
-def effects_of(sizes: Sequence[int], wanted: Mapping[Part, Fraction]) -> Effects:
+def effects_of(sizes: Sequence[int], tables: Mapping[Part, Fraction]) -> Effects:
     """Return the parts of tables with weights.
 
     Examples
     --------
-    >>> found = effects_of([2, 2, 3], {(0,): Fraction(1), (1,): Fraction(1), (2,): Fraction(3)})
-    >>> found.members, [str(weight) for weight in found.weights]
+    >>> effects = effects_of([2, 2, 3], {(0,): Fraction(1), (1,): Fraction(1), (2,): Fraction(3)})
+    >>> effects.members, [str(weight) for weight in effects.weights]
     ((((0,), (1,)), ((2,),)), ['1', '2'])
     """
     each: dict[Part, Fraction] = {}
-    for table, weight in wanted.items():
+    for table, weight in tables.items():
         cells = math.prod(sizes[place] for place in table)
         for count in range(1, len(table) + 1):
             for part in combinations(table, count):
@@ -154,18 +154,18 @@ def _of_matches(effects: Effects, epsilon: float, widths: Sequence[int], least: 
     square of the mean of the product of b_j - p_j over S, divided by the product of p_j (1 - p_j).
     """
     p = [width / size for width, size in zip(widths, effects.sizes, strict=True)]
-    asked = [place for place, share in enumerate(p) if share < 1.0]
-    tail = _tail([p[place] for place in asked], least)
+    places = [place for place, share in enumerate(p) if share < 1.0]
+    tail = _tail([p[place] for place in places], least)
     rho, result = share_in(epsilon, tail), {}
     known: dict[tuple[float, ...], float] = {}
     for kind in effects.members:
         for part in kind:
-            if not set(part) <= set(asked):
+            if not set(part) <= set(places):
                 result[part] = 0.0
                 continue
             shares = tuple(p[place] for place in part)
             if shares not in known:
-                rest = [p[place] for place in asked if place not in part]
+                rest = [p[place] for place in places if place not in part]
                 mean = math.fsum(
                     math.prod((1.0 - q) * q if i in hit else -q * (1.0 - q) for i, q in enumerate(shares))
                     * _tail(rest, least - len(hit))
@@ -217,8 +217,8 @@ def checked_column(effects: Effects, column: Any) -> Column:
         fits = len(column["widths"]) == len(sizes) and all(
             1 <= width <= size for width, size in zip(column["widths"], sizes, strict=True)
         )
-        asked = sum(width < size for width, size in zip(column["widths"], sizes, strict=True))
-        fits = fits and asked >= column.get("matches", 1) >= 1
+        narrowed = sum(width < size for width, size in zip(column["widths"], sizes, strict=True))
+        fits = fits and narrowed >= column.get("matches", 1) >= 1
     elif keys == {"questions", "cells"}:
         fits = 1 <= column["cells"] < math.prod(sizes[place] for place in column["questions"])
     else:
@@ -258,16 +258,16 @@ def _sizes(field: str, value: Any) -> tuple[int, ...]:
 def _tables(problem: SurveyLimit, field: str, value: Any) -> tuple[Mapping[str, Any], ...]:
     if isinstance(value, (str, Mapping)) or not hasattr(value, "__len__") or not len(value):
         raise ParameterError(field, f"expected a list of tables, got {text_of(value)}")
-    found: dict[Part, float] = {}
+    weights: dict[Part, float] = {}
     for number, entry in enumerate(value):
         where = f"{field}: entry {number}"
-        given = entry if isinstance(entry, Mapping) else {"questions": entry}
-        require_keys(where, given, ("questions", "weight"))
-        table = _table(problem, where, given.get("questions"))
-        if table in found:
+        statement = entry if isinstance(entry, Mapping) else {"questions": entry}
+        require_keys(where, statement, ("questions", "weight"))
+        table = _table(problem, where, statement.get("questions"))
+        if table in weights:
             raise ParameterError(where, "is there twice", "drop one")
-        found[table] = in_range(f"{where}: weight", given.get("weight", 1.0), 0.0, 1e9, low_open=True)
-    return tuple({"questions": list(table), "weight": weight} for table, weight in found.items())
+        weights[table] = in_range(f"{where}: weight", statement.get("weight", 1.0), 0.0, 1e9, low_open=True)
+    return tuple({"questions": list(table), "weight": weight} for table, weight in weights.items())
 
 
 def _table(problem: SurveyLimit, where: str, value: Any) -> Part:
@@ -343,18 +343,20 @@ class SurveyLimit(Problem[Any]):
     )
 
     def __attrs_post_init__(self) -> None:
-        if len(self.wanted) > MOST_ANSWERS:
-            raise ParameterError("tables", counted(len(self.wanted), "table"), f"give at most {MOST_ANSWERS}")
+        if len(self.table_weights) > MOST_ANSWERS:
+            raise ParameterError(
+                "tables", counted(len(self.table_weights), "table"), f"give at most {MOST_ANSWERS}"
+            )
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The number of answers of each question."""
-        found: Any = self.questions
-        checked_sizes: tuple[int, ...] = found
+        sizes: Any = self.questions
+        checked_sizes: tuple[int, ...] = sizes
         return checked_sizes
 
     @cached_property
-    def wanted(self) -> Mapping[Part, float]:
+    def table_weights(self) -> Mapping[Part, float]:
         """The requested tables with their weights."""
         if self.tables is None:
             return {(place,): 1.0 for place in range(len(self.sizes))}
@@ -363,9 +365,9 @@ class SurveyLimit(Problem[Any]):
     @cached_property
     def effects(self) -> Effects:
         """The parts of the requested tables, by kinds, with their weights."""
-        total = sum((rational("weight", weight) for weight in self.wanted.values()), Fraction(0))
+        total = sum((rational("weight", weight) for weight in self.table_weights.values()), Fraction(0))
         units = {}
-        for table, weight in self.wanted.items():
+        for table, weight in self.table_weights.items():
             cells = math.prod(self.sizes[place] for place in table)
             unit = Fraction(cells, cells - 1) if self.measure == "relative" else Fraction(1)
             units[table] = rational("weight", weight) / total * unit
@@ -373,7 +375,7 @@ class SurveyLimit(Problem[Any]):
 
     # Judging candidates
 
-    def told(self, variables: Variables) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def information(self, variables: Variables) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return eta of each kind of part, the effective share of the users, for a mixture of sets."""
         shares = np.asarray(variables["shares"], dtype=np.float64)
         rows = [kind_information(self.effects, self.epsilon, column) for column in variables["sets"]]
@@ -386,7 +388,7 @@ class SurveyLimit(Problem[Any]):
         if other is not None:
             return float(other.value())
         with np.errstate(divide="ignore"):
-            parts = np.array([float(weight) for weight in self.effects.weights]) / self.told(variables)
+            parts = np.array([float(weight) for weight in self.effects.weights]) / self.information(variables)
         return float(math.fsum(parts.tolist()))
 
     def residuals(self, variables: Variables) -> dict[str, float]:

@@ -11,7 +11,7 @@ The methods of ``survey-limit``: the first one that applies is the default.
 All sets of answers have a file of their own, ``limit_subsets``.
 
 *One question a user*: subset selection of the best size, shares in closed form. Each user is asked one
-wanted table at the full epsilon; the shares go as sqrt(W / eta). Where every k_j is a multiple of e^epsilon
+requested table at the full epsilon; the shares go as sqrt(W / eta). Where every k_j is a multiple of e^epsilon
 + 1 it is the best of all mechanisms, and nearly so where epsilon is small.
 
 *Product sets*, for surveys of any size: products of subsets, matches and scattered cells, and two bounds.
@@ -77,13 +77,13 @@ def grown_columns(
     weights = np.array([float(weight) for weight in effects.weights])
     shares = _split(effects, table)
     for _ in range(ROUNDS):
-        told = shares @ table
-        prices, value = weights / told**2, float((weights / told).sum())
-        found = more(prices)
-        if found is None or float((found @ prices).max()) <= value * (1.0 + CLOSE):
+        information = shares @ table
+        prices, value = weights / information**2, float((weights / information).sum())
+        columns = more(prices)
+        if columns is None or float((columns @ prices).max()) <= value * (1.0 + CLOSE):
             break
         keep = shares > 1e-12
-        table = np.concatenate([table[keep], found])
+        table = np.concatenate([table[keep], columns])
         shares = _split(effects, table)
     return table, shares
 
@@ -95,8 +95,8 @@ def best(effects: Effects, table: Array) -> tuple[NDArray[np.int64], Array]:
     weights = np.array([float(weight) for weight in effects.weights])
     shares = _split(effects, table[used])
     for _ in range(ROUNDS):
-        told = shares @ table[used]
-        prices, value = weights / told**2, float((weights / told).sum())
+        information = shares @ table[used]
+        prices, value = weights / information**2, float((weights / information).sum())
         worth = table @ prices
         order = np.argsort(-worth, kind="stable")[:COLUMNS_AT_ONCE]
         fresh = order[worth[order] > value * (1.0 + CLOSE)]
@@ -105,8 +105,8 @@ def best(effects: Effects, table: Array) -> tuple[NDArray[np.int64], Array]:
             break
         used = np.concatenate([used[shares > 1e-12], fresh])
         shares = _split(effects, table[used])
-    kept = shares > DROPPED
-    return used[kept], shares[kept] / shares[kept].sum()
+    large = shares > DROPPED
+    return used[large], shares[large] / shares[large].sum()
 
 
 def outcome(
@@ -193,8 +193,8 @@ def classes_of(effects: Effects) -> SetClasses:
     Examples
     --------
     >>> from mechdesign.families.survey.limit import effects_of
-    >>> found = classes_of(effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)}))
-    >>> found.sizes.tolist(), found.norms[:, 0].tolist()  # one answer; a question, two apart; three answers
+    >>> classes = classes_of(effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)}))
+    >>> classes.sizes.tolist(), classes.norms[:, 0].tolist()  # one answer; a question, two apart; three answers
     ([1, 2, 2, 3], [2, 0, 4, 2])
     """
     sizes = effects.sizes
@@ -213,13 +213,13 @@ def classes_of(effects: Effects) -> SetClasses:
             sum((-1) ** (len(part) - len(table)) * squares[table] for part in kind for table in _below(part))
             for kind in effects.members
         ]
-        found = np.stack([np.bitwise_count(numbers).astype(np.int64), *norms, numbers], axis=1)
-        _, first = np.unique(found[:, :-1], axis=0, return_index=True)
-        rows.append(found[first])
+        keys = np.stack([np.bitwise_count(numbers).astype(np.int64), *norms, numbers], axis=1)
+        _, first = np.unique(keys[:, :-1], axis=0, return_index=True)
+        rows.append(keys[first])
     together = np.concatenate(rows)
     _, first = np.unique(together[:, :-1], axis=0, return_index=True)
-    kept = together[first]
-    return SetClasses(answers, kept[:, -1], kept[:, 0], kept[:, 1:-1])
+    firsts = together[first]
+    return SetClasses(answers, firsts[:, -1], firsts[:, 0], firsts[:, 1:-1])
 
 
 def _below(part: Part) -> list[Part]:
@@ -246,11 +246,11 @@ def mix_all_sets(problem: SurveyLimit) -> Outcome:
     classes = classes_of(effects)
     table = classes.information(effects, problem.epsilon)
     used, shares = best(effects, table)
-    given = proofs.factors((1.0 / (shares @ table[used])).tolist())
-    most = classes.most(effects, problem.epsilon, proofs.prices(effects, given))
+    multipliers = proofs.factors((1.0 / (shares @ table[used])).tolist())
+    most = classes.most(effects, problem.epsilon, proofs.prices(effects, multipliers))
     columns = [{"answers": _answers(int(number))} for number in classes.numbers[used]]
     source = "all sets of answers: what every private mechanism mixes"
-    return outcome(problem, columns, shares, proofs.bound_from(effects, given, most), source)
+    return outcome(problem, columns, shares, proofs.bound_from(effects, multipliers, most), source)
 
 
 def _answers(bits: int) -> list[int]:
@@ -272,7 +272,7 @@ def ask_one_question(problem: SurveyLimit) -> Outcome:
     if problem.epsilon == 0.0:
         return nothing()
     effects, epsilon = problem.effects, problem.epsilon
-    columns, told = [], []
+    columns, information = [], []
     for kind, members in enumerate(effects.members):
         size = effects.sizes[members[0][0]]
         choices = [
@@ -280,9 +280,9 @@ def ask_one_question(problem: SurveyLimit) -> Outcome:
         ]
         shares = [float(kind_information(effects, epsilon, column)[kind]) for column in choices]
         columns.append(choices[int(np.argmax(shares))])
-        told.append(max(shares))
+        information.append(max(shares))
     weights = np.array([float(weight) for weight in effects.weights])
-    split = np.sqrt(weights / np.array(told))
+    split = np.sqrt(weights / np.array(information))
     bound = proofs.information_bound(effects, epsilon)
     source = "the total information, sinh(epsilon/2)^2"
     return outcome(problem, columns, split / split.sum(), bound, source, solver="formula")

@@ -31,7 +31,7 @@ from mechdesign.families.mean.grid import GridMean
 from mechdesign.families.mean.optimal_channel import best_channel as best_mean
 from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Questions
-from mechdesign.families.survey.results import Wanted
+from mechdesign.families.survey.results import Request
 from mechdesign.families.workload.prefix import best_prefix_channel as best_prefix
 from mechdesign.families.workload.release import WorkloadRelease
 
@@ -46,46 +46,46 @@ def effective_share(part: TablePart) -> float:
     --------
     >>> from mechdesign.collect.kary import KaryResponse
     >>> from mechdesign.families.survey.questions import Question
-    >>> asked = Questions([Question("smokes", labels=("no", "yes"))])
-    >>> round(effective_share(TablePart(asked, [0], KaryResponse.of(2, 2.0))), 6)  # tanh(1)^2
+    >>> questions = Questions([Question("smokes", labels=("no", "yes"))])
+    >>> round(effective_share(TablePart(questions, [0], KaryResponse.of(2, 2.0))), 6)  # tanh(1)^2
     0.580026
     """
     cells = part.oracle.labels.size
     return (1.0 - 1.0 / cells) / (cells * cell_variance(part.oracle))
 
 
-def part_information(questions: Questions, wanted: Wanted, part: SurveyPart) -> float:
+def part_information(questions: Questions, request: Request, part: SurveyPart) -> float:
     """Return the information of one report of a part about a requested result; 0 where it has none."""
-    if not set(wanted.places) <= set(part.places):
+    if not set(request.places) <= set(part.places):
         return 0.0
     if isinstance(part, NumberPart):
         question = questions[part.places[0]]
         noise = part.mean.worst_variance() / question.domain.half**2
         return 1.0 / (noise + question.relative_spread**2)
     if isinstance(part, SetPart):
-        return _of_sets(questions, wanted, part)
+        return _of_sets(questions, request, part)
     if isinstance(part, OrderedPart):
-        asked = questions[part.places[0]]
-        shares = np.array(asked.frequencies or (1.0 / asked.size,) * asked.size)
-        return 1.0 / (part.noise(asked.cumulative, shares) + wanted_spread(questions, wanted))
+        question = questions[part.places[0]]
+        shares = np.array(question.frequencies or (1.0 / question.size,) * question.size)
+        return 1.0 / (part.noise(question.cumulative, shares) + request_spread(questions, request))
     if not isinstance(part, TablePart):
         return 0.0
-    if wanted.number is not None and not isinstance(part.oracle, KaryResponse):
+    if request.number is not None and not isinstance(part.oracle, KaryResponse):
         return 0.0  # its reports support several cells, whose errors go together
     share = effective_share(part)
-    if wanted.number is not None or (len(wanted.places) == 1 and questions[wanted.places[0]].is_mean):
+    if request.number is not None or (len(request.places) == 1 and questions[request.places[0]].is_mean):
         return share
-    if is_cumulative(questions, wanted):
-        return share / wanted_spread(questions, wanted)
-    return of_share(share, part.cells(wanted.places), planned_spread(questions, wanted.places))
+    if is_cumulative(questions, request):
+        return share / request_spread(questions, request)
+    return of_share(share, part.cells(request.places), planned_spread(questions, request.places))
 
 
-def is_cumulative(questions: Questions, wanted: Wanted) -> bool:
+def is_cumulative(questions: Questions, request: Request) -> bool:
     """Whether the cumulative shares of one question are wanted."""
-    return len(wanted.places) == 1 and questions[wanted.places[0]].cumulative
+    return len(request.places) == 1 and questions[request.places[0]].cumulative
 
 
-def wanted_spread(questions: Questions, wanted: Wanted) -> float:
+def request_spread(questions: Questions, request: Request) -> float:
     """Return the variance of a user who answers in clear, summed over the shares that are wanted.
 
     Of the cumulative shares of k categories at even answers it is sum i/k (1 - i/k) = (k^2 - 1)/(6k).
@@ -93,13 +93,13 @@ def wanted_spread(questions: Questions, wanted: Wanted) -> float:
     Examples
     --------
     >>> from mechdesign.families.survey.questions import Question
-    >>> asked = Questions([Question("health", "ordered", ("bad", "fair", "good"), cumulative=True)])
-    >>> round(wanted_spread(asked, Wanted("question", (0,))), 6)  # 1/3 2/3 + 2/3 1/3
+    >>> questions = Questions([Question("health", "ordered", ("bad", "fair", "good"), cumulative=True)])
+    >>> round(request_spread(questions, Request("question", (0,))), 6)  # 1/3 2/3 + 2/3 1/3
     0.444444
     """
-    if not is_cumulative(questions, wanted):
-        return planned_spread(questions, wanted.places)
-    size = questions[wanted.places[0]].size
+    if not is_cumulative(questions, request):
+        return planned_spread(questions, request.places)
+    size = questions[request.places[0]].size
     return (size * size - 1.0) / (6.0 * size)
 
 
@@ -109,8 +109,8 @@ def planned_spread(questions: Questions, places: Sequence[int]) -> float:
     Examples
     --------
     >>> from mechdesign.families.survey.questions import Question
-    >>> asked = [Question("ill", labels=("no", "yes"), frequencies=(0.9, 0.1)), Question("sex", labels="fm")]
-    >>> round(planned_spread(Questions(asked), [0]), 6), round(planned_spread(Questions(asked), [0, 1]), 6)
+    >>> questions = [Question("ill", labels=("no", "yes"), frequencies=(0.9, 0.1)), Question("sex", labels="fm")]
+    >>> round(planned_spread(Questions(questions), [0]), 6), round(planned_spread(Questions(questions), [0, 1]), 6)
     (0.18, 0.59)
     """
     return 1.0 - math.prod(questions[place].planned_match for place in places)
@@ -131,17 +131,17 @@ def of_share(eta: float, cells: int, spread: float) -> float:
     return eta / (even - eta * (even - spread))
 
 
-def _of_sets(questions: Questions, wanted: Wanted, part: SetPart) -> float:
+def _of_sets(questions: Questions, request: Request, part: SetPart) -> float:
     """Return the noise of a product of sets for one of its questions; cross tables are not counted."""
-    if len(wanted.places) > 1:
+    if len(request.places) > 1:
         return 0.0
-    share = float(part.response.effective_share([part.places.index(wanted.places[0])]))
-    question = questions[wanted.places[0]]
+    share = float(part.response.effective_share([part.places.index(request.places[0])]))
+    question = questions[request.places[0]]
     if question.is_mean:
         return share
     if question.cumulative:
-        return share / wanted_spread(questions, wanted)
-    return of_share(share, question.size, planned_spread(questions, wanted.places))
+        return share / request_spread(questions, request)
+    return of_share(share, question.size, planned_spread(questions, request.places))
 
 
 def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
@@ -151,28 +151,30 @@ def expected_errors(survey: Survey, users: int) -> NDArray[np.float64]:
     shares over these), of a number in its units, of group means for groups
     of equal size.
     """
-    told = np.array(
+    information = np.array(
         [
-            sum(survey.share(number) * survey.information(wanted, number) for number in range(survey.count))
-            for wanted in survey.wanted
+            sum(survey.share(number) * survey.information(request, number) for number in range(survey.count))
+            for request in survey.requests
         ]
     )
     with np.errstate(divide="ignore"):
-        variance = np.array([unit(survey.questions, wanted) for wanted in survey.wanted]) / (users * told)
+        variance = np.array([unit(survey.questions, request) for request in survey.requests]) / (
+            users * information
+        )
     result: NDArray[np.float64] = np.sqrt(variance)
     return result
 
 
-def unit(questions: Questions, wanted: Wanted) -> float:
+def unit(questions: Questions, request: Request) -> float:
     """Return the factor from the variance of a requested result as planned to the squared standard error."""
-    if wanted.number is not None:
-        return questions[wanted.number].domain.half ** 2 * questions[wanted.group].size
-    first = questions[wanted.places[0]]
+    if request.number is not None:
+        return questions[request.number].domain.half ** 2 * questions[request.group].size
+    first = questions[request.places[0]]
     if first.is_mean:
         return first.domain.half**2
-    if is_cumulative(questions, wanted):
+    if is_cumulative(questions, request):
         return 1.0 / (first.size - 1)
-    return 1.0 / math.prod(wanted.shape(questions))
+    return 1.0 / math.prod(request.shape(questions))
 
 
 def users_needed(survey: Survey, errors: Sequence[float | None]) -> int | None:
@@ -222,8 +224,8 @@ def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:
     patterns = best_prefix(question.size, epsilon) if question.cumulative else None
     if patterns is None:
         return table
-    ordered, wanted = OrderedPart(questions, place, patterns), Wanted("question", (place,))
-    return max((table, ordered), key=lambda part: part_information(questions, wanted, part))
+    ordered, request = OrderedPart(questions, place, patterns), Request("question", (place,))
+    return max((table, ordered), key=lambda part: part_information(questions, request, part))
 
 
 MOST_SHOWN = 20
@@ -240,15 +242,15 @@ class Expected:
     standard_error : float
         With the planned users: of a table the root mean square over its cells, of a mean
         in its units.
-    wanted : float or None
+    goal : float or None
         The requested standard error.
     users : int or None
-        How many users take the error to what is wanted.
+        How many users take the error to the goal.
     """
 
     name: str
     standard_error: float
-    wanted: float | None = None
+    goal: float | None = None
     users: int | None = None
 
 
@@ -274,9 +276,9 @@ class SurveyOutlook:
     @property
     def users_needed(self) -> int | None:
         """Number of users for which all errors meet their targets; None if there is none."""
-        asked = [item for item in self.results if item.wanted is not None]
-        counts = [item.users for item in asked if item.users is not None]
-        return max(counts) if counts and len(counts) == len(asked) else None
+        goals = [item for item in self.results if item.goal is not None]
+        counts = [item.users for item in goals if item.users is not None]
+        return max(counts) if counts and len(counts) == len(goals) else None
 
     @property
     def ledger(self) -> str:
@@ -286,7 +288,7 @@ class SurveyOutlook:
     def __str__(self) -> str:
         shares: dict[str, float] = {}
         for number in range(self.survey.count):
-            text = asked_in_words(self.survey, number)
+            text = design_in_words(self.survey, number)
             shares[text] = shares.get(text, 0.0) + self.survey.share(number)
         rows = sorted(shares.items(), key=lambda item: -item[1])
         parts = [table(["users", "report"], [[f"{share:.1%}", text] for text, share in rows[:MOST_SHOWN]])]
@@ -299,10 +301,10 @@ class SurveyOutlook:
     def _expected(self) -> str:
         header = ["result", f"standard error, {counted(self.users, 'user')}"]
         rows = [[item.name, f"{item.standard_error:.4g}"] for item in self.results]
-        if any(item.wanted is not None for item in self.results):
+        if any(item.goal is not None for item in self.results):
             header += ["target", "users needed"]
             for row, item in zip(rows, self.results, strict=True):
-                row += ["-" if item.wanted is None else f"{item.wanted:g}", _count(item)]
+                row += ["-" if item.goal is None else f"{item.goal:g}", _count(item)]
         return table(header, rows)
 
     def as_json(self) -> dict[str, Any]:
@@ -315,13 +317,13 @@ class SurveyOutlook:
                 {"share": survey.share(number), "parts": _parts(survey, design)}
                 for number, design in enumerate(survey.designs)
             ],
-            "results": [vars(item) for item in self.results],
+            "results": [_plain(item) for item in self.results],
             "users_needed": self.users_needed,
         }
 
 
 def outlook_of(
-    survey: Survey, users: int, wanted: Sequence[float | None] = (), remarks: Sequence[str] = ()
+    survey: Survey, users: int, goals: Sequence[float | None] = (), remarks: Sequence[str] = ()
 ) -> SurveyOutlook:
     """Return the forecast before any user is asked.
 
@@ -329,15 +331,15 @@ def outlook_of(
     ----------
     survey : Survey
     users : int
-    wanted : sequence of float or None
+    goals : sequence of float or None
         The requested standard error of each result; none by default.
     remarks : sequence of str
 
     Examples
     --------
     >>> from mechdesign.families.survey import Question, Survey
-    >>> asked = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
-    >>> print(outlook_of(Survey.of(asked, epsilon=2.0), 1000, [0.05, None]))
+    >>> questions = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
+    >>> print(outlook_of(Survey.of(questions, epsilon=2.0), 1000, [0.05, None]))
     users  report
     -----  ------
     50.0%  smokes
@@ -350,12 +352,11 @@ def outlook_of(
     each user gives away epsilon = 2 in total, over all questions together
     """
     alone, names = expected_errors(survey, 1).tolist(), survey.names()
-    goals = list(wanted) or [None] * len(names)
-    found = []
-    for name, one, goal in zip(names, alone, goals, strict=True):
+    expected = []
+    for name, one, goal in zip(names, alone, goals or [None] * len(names), strict=True):
         count = None if goal is None else users_for(one, goal)
-        found.append(Expected(name, one / math.sqrt(users), goal, count))
-    return SurveyOutlook(survey, users, tuple(found), tuple(remarks))
+        expected.append(Expected(name, one / math.sqrt(users), goal, count))
+    return SurveyOutlook(survey, users, tuple(expected), tuple(remarks))
 
 
 def users_for(alone: float, error: float) -> int | None:
@@ -370,7 +371,7 @@ def users_for(alone: float, error: float) -> int | None:
     return math.ceil(needed * (1.0 - 2.0**-40)) if math.isfinite(needed) else None
 
 
-def asked_in_words(survey: Survey, number: int) -> str:
+def design_in_words(survey: Survey, number: int) -> str:
     """Return the questions of a design in words: 'a with b' in one report, 'a and b' in two."""
     parts = survey.designs[number].parts
     texts = []
@@ -380,8 +381,12 @@ def asked_in_words(survey: Survey, number: int) -> str:
     return " and ".join(texts)
 
 
+def _plain(item: Expected) -> dict[str, Any]:
+    return {("wanted" if key == "goal" else key): value for key, value in vars(item).items()}
+
+
 def _count(item: Expected) -> str:
-    if item.wanted is None:
+    if item.goal is None:
         return "-"
     return "none are enough" if item.users is None else str(item.users)
 

@@ -140,14 +140,14 @@ class TablePart(SurveyPart):
         assert result is not None
         return result
 
-    def cells(self, wanted: Sequence[int]) -> int:
+    def cells(self, places: Sequence[int]) -> int:
         """Return the number of cells of the table over some of its questions."""
-        return math.prod(self.sizes[self.places.index(place)] for place in wanted)
+        return math.prod(self.sizes[self.places.index(place)] for place in places)
 
-    def supports(self, counts: Codes, users: int, wanted: Sequence[int]) -> Codes:
+    def supports(self, counts: Codes, users: int, places: Sequence[int]) -> Codes:
         """Return the number of cells that reports support within each cell of some questions' table."""
         table = np.asarray(self.oracle.supports(counts, users)).reshape(self.sizes)
-        rest = tuple(axis for axis, place in enumerate(self.places) if place not in wanted)
+        rest = tuple(axis for axis, place in enumerate(self.places) if place not in places)
         summed: Codes = table.sum(axis=rest).ravel()
         return summed
 
@@ -299,8 +299,8 @@ class OrderedPart(SurveyPart):
     --------
     >>> from mechdesign.families.survey.questions import Question
     >>> from mechdesign.families.workload.prefix import best_prefix_channel
-    >>> asked = Questions([Question("health", "ordered", ("bad", "fair", "good"), cumulative=True)])
-    >>> part = OrderedPart(asked, 0, best_prefix_channel(3, 1.0))
+    >>> questions = Questions([Question("health", "ordered", ("bad", "fair", "good"), cumulative=True)])
+    >>> part = OrderedPart(questions, 0, best_prefix_channel(3, 1.0))
     >>> part.audit().holds, round(part.noise(True, np.full(3, 1 / 3)), 3)
     (True, 2.907)
     """

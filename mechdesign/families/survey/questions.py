@@ -115,10 +115,10 @@ def range_of(
 
 def stated_list(where: str, key: str, document: Mapping[str, Any]) -> Sequence[Any]:
     """Return a list that a model states; an empty one where it does not."""
-    given = document.get(key) or ()
-    if not isinstance(given, (list, tuple)):
-        raise ParameterError(f"{where}: {key}", f"expected a list, got {text_of(given)}")
-    return given
+    value = document.get(key) or ()
+    if not isinstance(value, (list, tuple)):
+        raise ParameterError(f"{where}: {key}", f"expected a list, got {text_of(value)}")
+    return value
 
 
 def require_cumulative(where: str, cumulative: Any, ordered: bool, planned: bool) -> None:
@@ -207,9 +207,9 @@ class Question(_Asked):
         frequencies: Sequence[float] = (),
         cumulative: bool = False,
     ) -> None:
-        asked: Any = name
-        if not isinstance(asked, str) or not asked.strip() or not asked.isprintable():
-            raise ParameterError("name", f"expected the name of a question, got {text_of(asked)}")
+        text: Any = name
+        if not isinstance(text, str) or not text.strip() or not text.isprintable():
+            raise ParameterError("name", f"expected the name of a question, got {text_of(text)}")
         where = f"question '{name}'"
         one_of(f"{where}: kind", kind, KINDS)
         if not isinstance(skip, bool):
@@ -220,8 +220,8 @@ class Question(_Asked):
                     f"{where}: labels", "a number has none", "give range, and optionally bins"
                 )
             domain, bins = range_of(where, low, high, bins, skip)
-            given = domain.width / 12.0**0.5 if spread is None else spread
-            spread = in_range(f"{where}: spread", given, 0.0, domain.half, low_open=True)
+            width = domain.width / 12.0**0.5 if spread is None else spread
+            spread = in_range(f"{where}: spread", width, 0.0, domain.half, low_open=True)
             low, high = domain.low, domain.high
         else:
             if low is not None or high is not None or bins or spread is not None:
@@ -239,15 +239,15 @@ class Question(_Asked):
         require_cumulative(where, cumulative, self.is_ordered, bool(self.frequencies))
 
     def _check_frequencies(self, where: str) -> None:
-        found = self.frequencies
-        if len(found) != self.size:
+        shares = self.frequencies
+        if len(shares) != self.size:
             listed = ", ".join(self.categories[:4]) + (", ..." if self.size > 4 else "")
             raise ParameterError(
-                where, f"{counted(len(found), 'share')} for {self.size} categories", f"order: {listed}"
+                where, f"{counted(len(shares), 'share')} for {self.size} categories", f"order: {listed}"
             )
-        if abs(fsum(found) - 1.0) > 1e-6:
-            raise ParameterError(where, f"add up to {fsum(found):g}", "give shares that add up to 1")
-        if max(found) == 1.0:
+        if abs(fsum(shares) - 1.0) > 1e-6:
+            raise ParameterError(where, f"add up to {fsum(shares):g}", "give shares that add up to 1")
+        if max(shares) == 1.0:
             raise ParameterError(where, "are certain: nothing can be learned", "give shares below 1")
 
     # What it is
@@ -398,8 +398,8 @@ class Questions(Sealed):
 
     Examples
     --------
-    >>> asked = Questions([Question("sex", labels=("f", "m")), Question("age", "number", low=0, high=100)])
-    >>> answers = asked.encode({"sex": ["m", "f"], "age": [25, 50]})
+    >>> questions = Questions([Question("sex", labels=("f", "m")), Question("age", "number", low=0, high=100)])
+    >>> answers = questions.encode({"sex": ["m", "f"], "age": [25, 50]})
     >>> answers[0].tolist(), answers[1].tolist()
     ([1, 0], [0.25, 0.5])
     """

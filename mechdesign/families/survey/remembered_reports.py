@@ -74,29 +74,29 @@ class RememberedReports:
     Parameters
     ----------
     survey : Survey
-    kept : mapping, optional
+    reports : mapping, optional
         From users to reports.
 
     Examples
     --------
     >>> from mechdesign.families.survey import Question, Survey
-    >>> asked = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
-    >>> survey = Survey.of(asked, epsilon=2.0)
-    >>> kept = survey.remember({"smokes": ["no", "yes"], "sex": ["f", "m"]}, rng=1, users=["ann", "bob"])
-    >>> again = kept.ask(["bob", "cid"], {"smokes": ["no", "no"], "sex": ["m", "m"]}, rng=2)
-    >>> bool(again[0] == kept.reports(["bob"])[0]), len(kept)
+    >>> questions = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
+    >>> survey = Survey.of(questions, epsilon=2.0)
+    >>> memory = survey.remember({"smokes": ["no", "yes"], "sex": ["f", "m"]}, rng=1, users=["ann", "bob"])
+    >>> again = memory.ask(["bob", "cid"], {"smokes": ["no", "no"], "sex": ["m", "m"]}, rng=2)
+    >>> bool(again[0] == memory.reports(["bob"])[0]), len(memory)
     (True, 3)
     """
 
-    def __init__(self, survey: Survey, kept: Mapping[str, str] | None = None) -> None:
+    def __init__(self, survey: Survey, reports: Mapping[str, str] | None = None) -> None:
         self.survey = survey
         self.path: Path | None = None
-        self._kept: dict[str, str] = dict(kept or {})
-        self._names = _by_identifier(self._kept)
-        survey.aggregator().update(np.array(list(self._kept.values()), dtype=str))
+        self._reports: dict[str, str] = dict(reports or {})
+        self._names = _by_identifier(self._reports)
+        survey.aggregator().update(np.array(list(self._reports.values()), dtype=str))
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._reports)
 
     def __repr__(self) -> str:
         return f"RememberedReports({counted(len(self), 'user')}, of {self.survey!r})"
@@ -104,13 +104,13 @@ class RememberedReports:
     @property
     def users(self) -> tuple[str, ...]:
         """Users whose reports are kept."""
-        return tuple(self._kept)
+        return tuple(self._reports)
 
     @property
     def ledger(self) -> str:
         """Epsilon of each user as text, however often the reports are sent."""
-        given = self.survey.guarantee.in_short
-        return f"each user gives away {given} in total, however often the report is sent"
+        guarantee = self.survey.guarantee.in_short
+        return f"each user gives away {guarantee} in total, however often the report is sent"
 
     def reports(self, users: Sequence[Any] | None = None) -> NDArray[np.str_]:
         """Return the reports of these users, or of all: the same every time.
@@ -121,14 +121,14 @@ class RememberedReports:
             For a user who has none yet.
         """
         if users is None:
-            return np.array(list(self._kept.values()), dtype=str)
-        asked = identifiers(users)
-        for user in asked:
+            return np.array(list(self._reports.values()), dtype=str)
+        names = identifiers(users)
+        for user in names:
             if user not in self._names:
                 raise UnknownNameError(
                     "users", f"no report of {text_of(user)}", suggestion(user, self.users) or NOT_DRAWN_YET
                 )
-        return np.array([self._kept[self._names[user]] for user in asked], dtype=str)
+        return np.array([self._reports[self._names[user]] for user in names], dtype=str)
 
     def ask(
         self, users: Sequence[Any], answers: Any, rng: Rng = None, clip: bool = False
@@ -149,9 +149,9 @@ class RememberedReports:
             For an answer that is not possible, a user who appears twice, or as many users as answers are not.
         """
         encoded = self.survey.questions.encode(answers, clip)
-        return self.drawn(identifiers(users), encoded, self.survey.source(rng, PURPOSE))
+        return self.reports_for(identifiers(users), encoded, self.survey.source(rng, PURPOSE))
 
-    def drawn(self, users: Sequence[str], answers: Answers, source: BitSource) -> NDArray[np.str_]:
+    def reports_for(self, users: Sequence[str], answers: Answers, source: BitSource) -> NDArray[np.str_]:
         """Return a report of each user for encoded answers."""
         if len(users) != len(answers[0]):
             raise DataError(
@@ -170,8 +170,8 @@ class RememberedReports:
         """Draw the reports that are not there yet, and return how many."""
         rows = np.array([row for row, user in enumerate(users) if user not in self._names], dtype=np.int64)
         if len(rows):
-            made = self.survey.draw([column[rows] for column in answers], source)
-            self._kept |= {users[row]: str(text) for row, text in zip(rows.tolist(), made, strict=True)}
+            texts = self.survey.draw([column[rows] for column in answers], source)
+            self._reports |= {users[row]: str(text) for row, text in zip(rows.tolist(), texts, strict=True)}
             self._names |= {users[row]: users[row] for row in rows.tolist()}
         return len(rows)
 
@@ -214,15 +214,15 @@ class RememberedReports:
         """Take the users of the file in; nobody may have two reports."""
         there = _read(self.survey, path)
         for name, user in _by_identifier(there).items():
-            if name in self._names and self._kept[self._names[name]] != there[user]:
+            if name in self._names and self._reports[self._names[name]] != there[user]:
                 raise DataError(
                     path, f"holds another report of user {text_of(user)}", "load it before you ask"
                 )
-        self._kept = there | {user: self._kept[user] for user in self._kept if user not in there}
-        self._names = _by_identifier(self._kept)
+        self._reports = there | {user: self._reports[user] for user in self._reports if user not in there}
+        self._names = _by_identifier(self._reports)
 
     def _write(self, path: Path) -> None:
-        document = {"format": FORMAT, **owner_entries(self.survey), "reports": self._kept}
+        document = {"format": FORMAT, **owner_entries(self.survey), "reports": self._reports}
         text = json.dumps({**document, "sha256": _sum_of(document)}, ensure_ascii=False)
         if len(text.encode()) >= LARGEST_FILE:
             raise ModelFileError(
@@ -307,12 +307,14 @@ def _remembered(mechanism: Survey, sources: Sequence[Source], settings: Settings
             users += identifiers(np.asarray(block[key]).tolist(), seen)
         blocks.append(answers)
     joined = [np.concatenate(columns) for columns in zip(*blocks, strict=True)]
-    kept = RememberedReports.load(mechanism, state) if os.path.exists(state) else RememberedReports(mechanism)
-    before = len(kept)
-    if kept.path is None:
-        kept.save(state)
-    reports = kept.drawn(users, joined, bits)
-    settings.count("report(s) drawn before, sent again", len(users) - (len(kept) - before))
+    memory = (
+        RememberedReports.load(mechanism, state) if os.path.exists(state) else RememberedReports(mechanism)
+    )
+    before = len(memory)
+    if memory.path is None:
+        memory.save(state)
+    reports = memory.reports_for(users, joined, bits)
+    settings.count("report(s) drawn before, sent again", len(users) - (len(memory) - before))
     for start in range(0, len(reports), ROWS):
         yield {marked(REPORT, mechanism.survey_digest): reports[start : start + ROWS]}
 

@@ -7,6 +7,7 @@ The results of a survey: shares, cross tables, means and means by group, with er
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
@@ -38,7 +39,7 @@ MOST_CELLS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Request:
     """One requested result.
 
     Attributes
@@ -60,8 +61,8 @@ class Wanted:
         Examples
         --------
         >>> from mechdesign.families.survey.questions import Question
-        >>> asked = Questions([Question("age", "number", low=0, high=9), Question("sex", labels=("f", "m"))])
-        >>> Wanted("group means", (0, 1), 0).name(asked), Wanted("question", (1,)).name(asked)
+        >>> questions = Questions([Question("age", "number", low=0, high=9), Question("sex", labels=("f", "m"))])
+        >>> Request("group means", (0, 1), 0).name(questions), Request("question", (1,)).name(questions)
         ('age by sex', 'sex')
         """
         if self.number is None:
@@ -80,16 +81,16 @@ class Wanted:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        found: dict[str, Any] = {"kind": self.kind, "questions": list(self.places)}
-        return found if self.number is None else {**found, "number": self.number}
+        document: dict[str, Any] = {"kind": self.kind, "questions": list(self.places)}
+        return document if self.number is None else {**document, "number": self.number}
 
 
-def singles(questions: Questions) -> tuple[Wanted, ...]:
+def singles(questions: Questions) -> tuple[Request, ...]:
     """Return every question alone."""
-    return tuple(Wanted("question", (place,)) for place in range(len(questions)))
+    return tuple(Request("question", (place,)) for place in range(len(questions)))
 
 
-def wanted_table(questions: Questions, value: Any, where: str = "tables") -> Wanted:
+def table_request(questions: Questions, value: Any, where: str = "tables") -> Request:
     """Return a cross table of questions given by name.
 
     Raises
@@ -109,12 +110,12 @@ def wanted_table(questions: Questions, value: Any, where: str = "tables") -> Wan
             f"'{means[0]}' is a number without bins",
             "give the question bins, or ask for group_means",
         )
-    result = Wanted("table", tuple(places))
+    result = Request("table", tuple(places))
     _require_cells(questions, result, where)
     return result
 
 
-def wanted_means(questions: Questions, value: Any, where: str = "group_means") -> Wanted:
+def means_request(questions: Questions, value: Any, where: str = "group_means") -> Request:
     """Return the means of a number by the categories of another question: ``{number = , by = }``."""
     if not isinstance(value, Mapping):
         raise ParameterError(where, f"expected a table, got {text_of(value)}", _EXAMPLE)
@@ -127,7 +128,7 @@ def wanted_means(questions: Questions, value: Any, where: str = "group_means") -
         raise ParameterError(where, f"'{value['number']}' is not a number without bins", "name a number")
     if questions[group].is_mean:
         raise ParameterError(where, f"'{value['by']}' has no categories", "name a question with labels")
-    result = Wanted("group means", tuple(sorted((number, group))), number)
+    result = Request("group means", tuple(sorted((number, group))), number)
     _require_cells(questions, result, where)
     return result
 
@@ -135,29 +136,29 @@ def wanted_means(questions: Questions, value: Any, where: str = "group_means") -
 _EXAMPLE = 'write [{ number = "age", by = "sex" }]'
 
 
-def wanted_of(questions: Questions, document: Sequence[Any]) -> tuple[Wanted, ...]:
-    """Return the requested tables and group means of the output of :meth:`Wanted.as_json`, checked."""
-    found = []
+def requests_of(questions: Questions, document: Sequence[Any]) -> tuple[Request, ...]:
+    """Return the requested tables and group means of the output of :meth:`Request.as_json`, checked."""
+    requests = []
     for item in document:
         names = [questions[place].name for place in item["questions"]]
         number = item.get("number")
         if number is None:
-            found.append(wanted_table(questions, names))
+            requests.append(table_request(questions, names))
         else:
             (group,) = (place for place in item["questions"] if place != number)
-            given = {"number": questions[number].name, "by": questions[group].name}
-            found.append(wanted_means(questions, given))
-    return tuple(found)
+            statement = {"number": questions[number].name, "by": questions[group].name}
+            requests.append(means_request(questions, statement))
+    return tuple(requests)
 
 
-def _require_cells(questions: Questions, wanted: Wanted, where: str) -> None:
+def _require_cells(questions: Questions, request: Request, where: str) -> None:
     cells = 1
-    for size in wanted.shape(questions):
+    for size in request.shape(questions):
         cells *= size
     if cells > MOST_CELLS:
         raise ParameterError(
             where,
-            f"the table {wanted.name(questions)} has {cells} cells, more than {MOST_CELLS}",
+            f"the table {request.name(questions)} has {cells} cells, more than {MOST_CELLS}",
             "omit a question, or merge answers",
         )
 
@@ -170,15 +171,15 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth")
 GAP = 0.06
 """The part of a band's height that stays free."""
 
-Asked = tuple[tuple[int, ...], ...]
+Bands = tuple[tuple[int, ...], ...]
 
 
 def survey_figures(survey: Survey) -> list[Figure]:
     """Return figures of the plan of questions, and of the expected errors with the planned users."""
-    return [_asked(survey), _errors(survey)]
+    return [_questions_figure(survey), _errors(survey)]
 
 
-def _asked(survey: Survey) -> Figure:
+def _questions_figure(survey: Survey) -> Figure:
     """Return a band for each choice of questions, as high as its share, with a box for each report."""
     marks: list[Mark] = []
     named: set[int] = set()
@@ -218,13 +219,13 @@ def _boxes(places: Sequence[int], bottom: float, top: float, kind: int, label: s
         yield Line([end + MARGIN, start - MARGIN], [middle, middle], series=kind)
 
 
-def shares_of(survey: Survey) -> list[tuple[Asked, float]]:
+def shares_of(survey: Survey) -> list[tuple[Bands, float]]:
     """Return the questions that are reported together, with their shares; the largest first."""
-    found: dict[Asked, float] = {}
+    shares: dict[Bands, float] = {}
     for number, design in enumerate(survey.designs):
-        asked = tuple(sorted(part.places for part in design.parts))
-        found[asked] = found.get(asked, 0.0) + survey.share(number)
-    return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        reports = tuple(sorted(part.places for part in design.parts))
+        shares[reports] = shares.get(reports, 0.0) + survey.share(number)
+    return sorted(shares.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -248,14 +249,17 @@ def _errors(survey: Survey) -> Figure:
     errors = survey.errors(users)
     shares: dict[str, float] = {}
     means: dict[str, float] = {}
-    for (name, error), wanted in zip(errors.items(), survey.wanted, strict=True):
-        is_mean = wanted.number is not None or survey.questions[wanted.places[0]].is_mean
+    for (name, error), request in zip(errors.items(), survey.requests, strict=True):
+        is_mean = request.number is not None or survey.questions[request.places[0]].is_mean
         if np.isfinite(error):
             (means if is_mean else shares)[name] = error
     panels = []
-    for found, factor, unit in ((shares, 100.0, "percentage points"), (means, 1.0, "units of the number")):
-        if found:
-            chosen = dict(sorted(found.items(), key=lambda item: -item[1])[:MOST_NAMES])
+    for errors_of, factor, unit in (
+        (shares, 100.0, "percentage points"),
+        (means, 1.0, "units of the number"),
+    ):
+        if errors_of:
+            chosen = dict(sorted(errors_of.items(), key=lambda item: -item[1])[:MOST_NAMES])
             bars = Bars(x=np.arange(len(chosen)), y=[factor * error for error in chosen.values()])
             panels.append(
                 Panel("result", f"standard error ({unit})", [bars], x_names=axis_names(list(chosen)))
@@ -274,7 +278,7 @@ Axes = tuple[tuple[str, tuple[str, ...]], ...]
 EXPLAINED = "Cells are estimates without bias: where few answered so, one can be below 0."
 
 
-def cross_figures(title: str, axes: Axes, found: FrequencyEstimate) -> list[Figure]:
+def cross_figures(title: str, axes: Axes, estimate: FrequencyEstimate) -> list[Figure]:
     """Return a table over two or more questions as coloured cells, the last two down and across.
 
     With more questions there is a panel for each combination of the others' categories; where these are too
@@ -291,18 +295,18 @@ def cross_figures(title: str, axes: Axes, found: FrequencyEstimate) -> list[Figu
     shape = tuple(len(names) for _, names in axes)
     count = prod(shape[:-2])
     if count > MOST_PANELS:
-        return found.figures()
-    values = np.asarray(found.value).reshape(count, *shape[-2:])
+        return estimate.figures()
+    values = np.asarray(estimate.value).reshape(count, *shape[-2:])
     if count == 1:
-        errors = np.asarray(found.standard_error).reshape(shape[-2:])
+        errors = np.asarray(estimate.standard_error).reshape(shape[-2:])
         panels = [_panel(axes, values[0], "share"), _panel(axes, errors, "standard error")]
     else:
-        given = [
+        titles = [
             ", ".join(f"{name}: {printable(label)}" for (name, _), label in zip(axes, labels, strict=False))
             for labels in product(*(names for _, names in axes[:-2]))
         ]
-        panels = [_panel(axes, one, "share", title) for one, title in zip(values, given, strict=True)]
-    return [Figure(f"{title}: {counted(found.users, 'report')}", panels, EXPLAINED)]
+        panels = [_panel(axes, one, "share", title) for one, title in zip(values, titles, strict=True)]
+    return [Figure(f"{title}: {counted(estimate.users, 'report')}", panels, EXPLAINED)]
 
 
 def _panel(axes: Axes, values: Array, label: str, title: str = "") -> Panel:
@@ -346,7 +350,7 @@ class SurveyResult:
     Attributes
     ----------
     name : str
-    wanted : Wanted
+    request : Request
     estimate : FrequencyEstimate, MeanEstimate or AttributeMeans
     cumulative : FrequencyEstimate or None
         Of an ordered question the shares up to each category.
@@ -356,11 +360,17 @@ class SurveyResult:
     """
 
     name: str
-    wanted: Wanted
+    request: Request
     estimate: FrequencyEstimate | MeanEstimate | AttributeMeans
     cumulative: FrequencyEstimate | None = None
     quantiles: Quantiles | None = None
     axes: Axes = ()
+
+    @property
+    def wanted(self) -> Request:
+        """The request, by its former name."""
+        warnings.warn("SurveyResult.wanted is called request now", DeprecationWarning, stacklevel=2)
+        return self.request
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals; of a cross table its cells in colours."""
@@ -374,19 +384,19 @@ class SurveyResult:
 
     def rows(self, level: float = 0.95) -> Iterator[tuple[str, str, float, float, float, float]]:
         """Yield (result, category, estimate, standard error, low, high); cumulative shares as 'up to ...'."""
-        for found, prefix in ((self.estimate, ""), (self.cumulative, "up to ")):
-            if found is None:
+        for estimate, prefix in ((self.estimate, ""), (self.cumulative, "up to ")):
+            if estimate is None:
                 continue
-            low, high = found.interval(level)
-            names = found._names() if isinstance(found, ListedEstimate) else ("mean",)
-            columns = (np.atleast_1d(item) for item in (found.value, found.standard_error, low, high))
+            low, high = estimate.interval(level)
+            names = estimate._names() if isinstance(estimate, ListedEstimate) else ("mean",)
+            columns = (np.atleast_1d(item) for item in (estimate.value, estimate.standard_error, low, high))
             for name, *numbers in zip(names, *columns, strict=True):
                 value, error, below, above = map(float, numbers)
                 yield self.name, f"{prefix}{name}", value, error, below, above
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
-        result: dict[str, Any] = {"name": self.name, "kind": self.wanted.kind, **self.estimate.as_json()}
+        result: dict[str, Any] = {"name": self.name, "kind": self.request.kind, **self.estimate.as_json()}
         if self.cumulative is not None:
             result["cumulative"] = self.cumulative.as_json()
         if self.quantiles is not None:
@@ -452,9 +462,9 @@ class SurveyResults(Tidy):
     @property
     def ledger(self) -> str:
         """Epsilon of a report, and of several of one user, as text."""
-        given = Guarantee(self.epsilon, self.delta).in_short
+        guarantee = Guarantee(self.epsilon, self.delta).in_short
         return (
-            f"each report gives away {given}, over all questions together; a user for "
+            f"each report gives away {guarantee}, over all questions together; a user for "
             "whom k reports were drawn has given away k times that"
         )
 

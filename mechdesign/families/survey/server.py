@@ -33,7 +33,7 @@ from mechdesign.families.survey.combined_estimates import (
 )
 from mechdesign.families.survey.parts import Law, NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Question
-from mechdesign.families.survey.results import Axes, Quantiles, SurveyResult, SurveyResults, Wanted
+from mechdesign.families.survey.results import Axes, Quantiles, Request, SurveyResult, SurveyResults
 
 if TYPE_CHECKING:
     from mechdesign.families.survey.survey import Survey
@@ -45,7 +45,7 @@ QUARTERS = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True)
-class Told:
+class TableReports:
     """Information about a table in the reports of one part.
 
     Attributes
@@ -74,7 +74,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class ToldInOrder:
+class OrderedReports:
     """Information about its question in the reports of an ordered part."""
 
     part: OrderedPart
@@ -93,64 +93,68 @@ class ToldInOrder:
 
 def results_of(survey: Survey, counts: SurveyCounts, population: bool) -> SurveyResults:
     """Return all requested results from the counts of a server."""
-    found = tuple(_result(survey, counts, wanted, population) for wanted in survey.wanted)
-    return SurveyResults(found, counts.users, survey.epsilon, population, survey.delta)
+    results = tuple(_result(survey, counts, request, population) for request in survey.requests)
+    return SurveyResults(results, counts.users, survey.epsilon, population, survey.delta)
 
 
-def _result(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bool) -> SurveyResult:
-    name, question = wanted.name(survey.questions), survey.questions[wanted.places[0]]
-    if wanted.number is not None:
-        domain = survey.questions[wanted.number].domain
-        means = group_means(survey, counts, wanted, told_of(survey, counts, wanted))
-        return SurveyResult(name, wanted, replace(means, possible=(domain.low, domain.high)))
-    if len(wanted.places) == 1 and question.is_mean:
+def _result(survey: Survey, counts: SurveyCounts, request: Request, population: bool) -> SurveyResult:
+    name, question = request.name(survey.questions), survey.questions[request.places[0]]
+    if request.number is not None:
+        domain = survey.questions[request.number].domain
+        means = group_means(survey, counts, request, table_reports(survey, counts, request))
+        return SurveyResult(name, request, replace(means, possible=(domain.low, domain.high)))
+    if len(request.places) == 1 and question.is_mean:
         ends = (question.domain.low, question.domain.high)
-        return SurveyResult(name, wanted, replace(_mean(survey, counts, wanted, population), possible=ends))
-    given = None if population else counts.users
-    told: list[Told | ToldInOrder] = [
-        *told_of(survey, counts, wanted),
-        *_told_in_order(survey, counts, wanted),
+        return SurveyResult(name, request, replace(_mean(survey, counts, request, population), possible=ends))
+    sample = None if population else counts.users
+    evidence_sources: list[TableReports | OrderedReports] = [
+        *table_reports(survey, counts, request),
+        *_ordered_reports(survey, counts, request),
     ]
-    names = _cell_names(survey, wanted)
-    if not told:
-        return SurveyResult(name, wanted, _unknown_shares(names, population))
-    cells = _shares([item.each() for item in told], names, given)
-    if len(wanted.places) > 1:
-        return SurveyResult(name, wanted, cells, axes=_axes(survey, wanted))
+    names = _cell_names(survey, request)
+    if not evidence_sources:
+        return SurveyResult(name, request, _unknown_shares(names, population))
+    cells = _shares([item.each() for item in evidence_sources], names, sample)
+    if len(request.places) > 1:
+        return SurveyResult(name, request, cells, axes=_axes(survey, request))
     if not question.is_ordered:
-        return SurveyResult(name, wanted, cells)
-    ordered = _cumulative(told, question, given)
-    found = None if question.skip else quantiles(ordered, question.categories[-1])
-    return SurveyResult(name, wanted, cells, ordered, found)
+        return SurveyResult(name, request, cells)
+    ordered = _cumulative(evidence_sources, question, sample)
+    quartiles = None if question.skip else quantiles(ordered, question.categories[-1])
+    return SurveyResult(name, request, cells, ordered, quartiles)
 
 
-def _telling(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> Iterator[tuple[SurveyPart, Any, float]]:
+def _informative_parts(
+    survey: Survey, counts: SurveyCounts, request: Request
+) -> Iterator[tuple[SurveyPart, Any, float]]:
     """Yield the parts that tell something and have reports, with their counters and the information."""
     for design, counters in zip(survey.designs, counts.counters, strict=True):
         for part, counter in zip(design.parts, counters, strict=True):
-            information = survey.told(wanted, part)
+            information = survey.part_information(request, part)
             if information > 0.0 and counter.users > 0:
                 yield part, counter, information
 
 
-def told_of(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> list[Told]:
+def table_reports(survey: Survey, counts: SurveyCounts, request: Request) -> list[TableReports]:
     """Return the information about the table of some questions in the reports of all designs."""
     result = []
-    for part, counter, information in _telling(survey, counts, wanted):
+    for part, counter, information in _informative_parts(survey, counts, request):
         if isinstance(part, TablePart):
-            supports = part.supports(np.asarray(counter.counts), counter.users, wanted.places)
-            result.append(Told(counter.users, supports, _law(part, len(supports)), information))
+            supports = part.supports(np.asarray(counter.counts), counter.users, request.places)
+            result.append(TableReports(counter.users, supports, _law(part, len(supports)), information))
         elif isinstance(part, SetPart):
-            supports = part.supports(np.asarray(counter.counts), wanted.places[0])
-            result.append(Told(counter.users, supports, partial(part.law, wanted.places[0]), information))
+            supports = part.supports(np.asarray(counter.counts), request.places[0])
+            result.append(
+                TableReports(counter.users, supports, partial(part.law, request.places[0]), information)
+            )
     return result
 
 
-def _told_in_order(survey: Survey, counts: SurveyCounts, wanted: Wanted) -> list[ToldInOrder]:
+def _ordered_reports(survey: Survey, counts: SurveyCounts, request: Request) -> list[OrderedReports]:
     """Return the counts of the ordered parts that are about a question."""
     return [
-        ToldInOrder(part, np.asarray(counter.counts), information)
-        for part, counter, information in _telling(survey, counts, wanted)
+        OrderedReports(part, np.asarray(counter.counts), information)
+        for part, counter, information in _informative_parts(survey, counts, request)
         if isinstance(part, OrderedPart)
     ]
 
@@ -164,21 +168,21 @@ def _law(part: TablePart, cells: int) -> Callable[[int], Law]:
 # Shares
 
 
-def _shares(parts: Sequence[Evidence], names: tuple[str, ...], given: int | None) -> FrequencyEstimate:
-    limits = CombinedLimits(parts, given)
+def _shares(parts: Sequence[Evidence], names: tuple[str, ...], sample: int | None) -> FrequencyEstimate:
+    limits = CombinedLimits(parts, sample)
     value, errors = limits.value, limits.standard_error()
     reports = sum(part.users for part in parts)
     notes = few_users(reports) + implausible(names, value, errors, 0.0, 1.0)
-    return FrequencyEstimate(value, errors, reports, names, given is None, None, limits, notes)
+    return FrequencyEstimate(value, errors, reports, names, sample is None, None, limits, notes)
 
 
-def _axes(survey: Survey, wanted: Wanted) -> Axes:
-    listed = (survey.questions[place] for place in wanted.places)
+def _axes(survey: Survey, request: Request) -> Axes:
+    listed = (survey.questions[place] for place in request.places)
     return tuple((question.name, question.categories) for question in listed)
 
 
-def _cell_names(survey: Survey, wanted: Wanted) -> tuple[str, ...]:
-    lists = [survey.questions[place].categories for place in wanted.places]
+def _cell_names(survey: Survey, request: Request) -> tuple[str, ...]:
+    lists = [survey.questions[place].categories for place in request.places]
     return tuple(", ".join(labels) for labels in product(*lists))
 
 
@@ -189,11 +193,11 @@ def _unknown_shares(names: tuple[str, ...], population: bool) -> FrequencyEstima
 
 
 def _cumulative(
-    told: Sequence[Told | ToldInOrder], question: Question, value: int | None
+    reports: Sequence[TableReports | OrderedReports], question: Question, value: int | None
 ) -> FrequencyEstimate:
     """Return the shares up to each category but the last one, or the last one before ``no answer``."""
     count = question.size - 1
-    return _shares([item.sums(count) for item in told], question.categories[:count], value)
+    return _shares([item.sums(count) for item in reports], question.categories[:count], value)
 
 
 def quantiles(ordered: FrequencyEstimate, last: str, levels: Sequence[float] = QUARTERS) -> Quantiles:
@@ -213,26 +217,31 @@ def quantiles(ordered: FrequencyEstimate, last: str, levels: Sequence[float] = Q
 # Numbers
 
 
-def _mean(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bool) -> MeanEstimate:
+def _mean(survey: Survey, counts: SurveyCounts, request: Request, population: bool) -> MeanEstimate:
     """Return the mean of a number from its own reports and from the bits in tables, by planned weights.
 
     With several designs the interval is for the population, which is wider than that for the given users.
     """
-    question = survey.questions[wanted.places[0]]
+    question = survey.questions[request.places[0]]
     domain = question.domain
     own: list[tuple[MeanEstimate, float]] = []
-    for part, counter, information in _telling(survey, counts, wanted):
+    for part, counter, information in _informative_parts(survey, counts, request):
         if isinstance(part, NumberPart):
             alone = counter.users == counts.users and not population
             own.append((counter.estimate(population=not alone), information))
-    bits = [_upper(item) for item in told_of(survey, counts, wanted)]
+    bits = [_upper(item) for item in table_reports(survey, counts, request)]
     if not own and not bits:
         middle, limits = domain.middle, Unknown(np.array(domain.middle), domain.low, domain.high)
         return MeanEstimate(middle, domain.half, 0, population, limits, (NOBODY,))
     if len(own) == 1 and not bits:
-        found = own[0][0]
+        estimate = own[0][0]
         return MeanEstimate(
-            found.value, found.standard_error, found.users, population, found.limits, found.notes
+            estimate.value,
+            estimate.standard_error,
+            estimate.users,
+            population,
+            estimate.limits,
+            estimate.notes,
         )
     if not own:
         shared = CombinedLimits(bits)
@@ -243,9 +252,9 @@ def _mean(survey: Survey, counts: SurveyCounts, wanted: Wanted, population: bool
     return _mixed(own, bits, question, population)
 
 
-def _upper(told: Told) -> Evidence:
+def _upper(reports: TableReports) -> Evidence:
     """Return the evidence of the share of the upper of two categories."""
-    return evidence(told.supports[1:], told.users, [told.law(1)], told.information)
+    return evidence(reports.supports[1:], reports.users, [reports.law(1)], reports.information)
 
 
 def _mixed(
@@ -253,15 +262,15 @@ def _mixed(
 ) -> MeanEstimate:
     domain = question.domain
     bounds = [ScaledLimits(CombinedLimits([part]), domain.width) for part in bits]
-    values = [found.value for found, _ in own]
+    values = [estimate.value for estimate, _ in own]
     values += [domain.low + domain.width * float(part.value[0]) for part in bits]
-    errors = [found.standard_error for found, _ in own]
+    errors = [estimate.standard_error for estimate, _ in own]
     errors += [domain.width * float(bound.limits.standard_error()[0]) for bound in bounds]
-    planned = [found.users * information for found, information in own]
+    planned = [estimate.users * information for estimate, information in own]
     planned += [part.users * part.information for part in bits]
-    reports = sum(found.users for found, _ in own) + sum(part.users for part in bits)
+    reports = sum(estimate.users for estimate, _ in own) + sum(part.users for part in bits)
     weights = np.array(planned, dtype=np.float64) / sum(planned)
-    parts: list[Any] = [*(found.limits for found, _ in own), *bounds]
+    parts: list[Any] = [*(estimate.limits for estimate, _ in own), *bounds]
     limits = MixedLimits(np.array(values), weights, np.array(errors), parts)
     error = float(limits.standard_error())
     return MeanEstimate(limits.value, error, reports, population, limits, few_users(reports))
@@ -276,8 +285,8 @@ class SurveyCounts(Server["Survey"]):
     Examples
     --------
     >>> from mechdesign.families.survey import Question, Survey
-    >>> asked = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
-    >>> survey = Survey.of(asked, epsilon=2.0)
+    >>> questions = [Question("smokes", labels=("no", "yes")), Question("sex", labels=("f", "m"))]
+    >>> survey = Survey.of(questions, epsilon=2.0)
     >>> here, there = survey.aggregator(), survey.aggregator()
     >>> here.update(survey.randomize({"smokes": ["no"] * 30, "sex": ["f"] * 30}, rng=1))
     >>> there.update(survey.randomize({"smokes": ["yes"] * 20, "sex": ["m"] * 20}, rng=2))
@@ -342,12 +351,12 @@ class SurveyCounts(Server["Survey"]):
     @staticmethod
     def _split(payloads: list[str], rows: NDArray[np.int64], count: int) -> list[list[str]]:
         """Return the texts of each part; refuse a row that has more or fewer of them."""
-        found = [payloads[row].split("|") for row in rows.tolist()]
-        for row, texts in zip(rows.tolist(), found, strict=True):
+        fields = [payloads[row].split("|") for row in rows.tolist()]
+        for row, texts in zip(rows.tolist(), fields, strict=True):
             if len(texts) != count:
                 what = f"has {counted(len(texts), 'part')}, its design {count}"
                 raise RowError("reports", row, what, REMEDY)
-        return [[texts[place] for texts in found] for place in range(count)]
+        return [[texts[place] for texts in fields] for place in range(count)]
 
     def _merge(self, other: Self) -> None:
         for own, added in zip(self.counters, other.counters, strict=True):
@@ -363,13 +372,13 @@ class SurveyCounts(Server["Survey"]):
         return {"designs": [[counter.as_json() for counter in counters] for counters in self.counters]}
 
     def _read(self, document: Mapping[str, Any]) -> None:
-        given: Any = document.get("designs")
+        designs: Any = document.get("designs")
         shape = [len(counters) for counters in self.counters]
-        found = [len(item) if isinstance(item, list) else -1 for item in given or ()]
-        if found != shape:
+        lengths = [len(item) if isinstance(item, list) else -1 for item in designs or ()]
+        if lengths != shape:
             raise DataError("aggregator", "the counts are damaged", "count the reports again")
         read: list[list[Counter]] = []
-        for design, counters, items in zip(self.mechanism.designs, self.counters, given, strict=True):
+        for design, counters, items in zip(self.mechanism.designs, self.counters, designs, strict=True):
             restored: list[Counter] = []
             for part, counter, item in zip(design.parts, counters, items, strict=True):
                 kind: Any = type(counter)

@@ -43,8 +43,8 @@ class Enclosure:
     @property
     def size(self) -> Array:
         """Upper bounds of the absolute values."""
-        found: Array = np.abs(self.middle) + self.radius
-        return found * (1.0 + 2.0 * UNIT)
+        size: Array = np.abs(self.middle) + self.radius
+        return size * (1.0 + 2.0 * UNIT)
 
     def __matmul__(self, other: Enclosure) -> Enclosure:
         length = self.middle.shape[-1]
@@ -92,8 +92,8 @@ class Enclosure:
         """Return the sum of all entries."""
         flat = Enclosure(self.middle.reshape(1, -1), self.radius.reshape(1, -1))
         ones = Enclosure.of(np.ones((flat.middle.shape[1], 1)))
-        found = flat @ ones
-        return Enclosure(found.middle[0, 0], found.radius[0, 0])
+        total = flat @ ones
+        return Enclosure(total.middle[0, 0], total.radius[0, 0])
 
     def low(self) -> Array:
         """Return lower bounds, as doubles."""

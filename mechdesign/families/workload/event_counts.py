@@ -77,19 +77,19 @@ class EventForms:
     constant: Array
     sizes: Array
 
-    def values(self, points: Array) -> Array_event_bound:
+    def values(self, points: Array) -> Array:
         """Return c_x for each point and class, shape (B, C)."""
         norms = (points * points) @ self.sizes
         values: Array = points @ self.linear.T - norms[:, None] * self.square + self.constant
         return values
 
-    def heights(self, points: Array, power: float) -> Array_event_bound:
+    def heights(self, points: Array, power: float) -> Array:
         """Return h at points, shape (B,)."""
         values = self.values(points)
         heights: Array = np.maximum(values, power * values) @ self.counts
         return heights
 
-    def climbed(self, points: Array, power: float, steps: int = 60) -> Array_event_bound:
+    def climbed(self, points: Array, power: float, steps: int = 60) -> Array:
         """Return points no lower than these: each goes to the maximum of its quadratic, again and again."""
         for _ in range(steps):
             weights = np.where(self.values(points) > 0.0, power, 1.0) * self.counts
@@ -216,9 +216,7 @@ def _is_never_positive(forms: EventForms, power: float) -> bool:
     return True
 
 
-def _tops(
-    forms: EventForms, power: float, low: Array, high: Array_event_bound
-) -> tuple[Array, Array_event_bound]:
+def _tops(forms: EventForms, power: float, low: Array, high: Array) -> tuple[Array, Array]:
     """Return an upper bound of h on each box, and how much each coordinate bends it."""
     sizes = forms.sizes
     # each coordinate's part of c_x is a concave parabola: its ends and, inside, its vertex

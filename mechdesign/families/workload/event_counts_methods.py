@@ -54,7 +54,7 @@ from mechdesign.families.workload.query_outcomes import (
     pattern_variables,
     spectral_bound,
 )
-from mechdesign.families.workload.weights import kept_and_repaired
+from mechdesign.families.workload.weights import feasible_patterns
 from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, WorkloadBound
 from mechdesign.solvers.interior import Minimised
 
@@ -241,14 +241,14 @@ class _Prices:
     multiplier: Array
 
     @classmethod
-    def of(cls, users: ExchangedUsers, found: Minimised) -> _Prices:
+    def of(cls, users: ExchangedUsers, minimum: Minimised) -> _Prices:
         """Return the prices that belong to multipliers and inverses."""
         exchanges = users.exchanges
-        inverses = zip(found.state.more, users.centered, strict=True)
+        inverses = zip(minimum.state.more, users.centered, strict=True)
         total, rest = (inverse @ part for inverse, part in inverses)
         directions = np.einsum("a,asn->sn", rest, exchanges.slotwise)
         directions += total @ exchanges.plain / exchanges.states.slots
-        return cls(users, directions, -found.multiplier @ exchanges.plain)
+        return cls(users, directions, -minimum.multiplier @ exchanges.plain)
 
     def decoded(self, sets: Sets) -> Array:
         """Return the estimates Bv/(pi.v) of every slot."""
@@ -397,7 +397,7 @@ def _listed_images(users: ExchangedUsers, patterns: _Patterns, weights: Array) -
         images = users.exchanges.images(patterns.sets[number], patterns.labels[number])
         parts.append(images)
         amounts.append(np.full(len(images), amount / len(images)))
-    return kept_and_repaired(np.vstack(parts), np.concatenate(amounts), users.power)
+    return feasible_patterns(np.vstack(parts), np.concatenate(amounts), users.power)
 
 
 def why_not_event_columns(problem: EventCounts) -> str | None:

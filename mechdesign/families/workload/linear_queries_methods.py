@@ -69,7 +69,7 @@ from mechdesign.families.workload.simple_reports import (
     why_not_simple,
     why_not_subset,
 )
-from mechdesign.families.workload.weights import kept_and_repaired
+from mechdesign.families.workload.weights import feasible_patterns
 from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, WorkloadBound
 from mechdesign.solvers.elementary import descend
 from mechdesign.solvers.interior import ProgramState, minimised
@@ -130,7 +130,7 @@ def field_patterns(problem: LinearQueries, seed: int, patterns: int | None = Non
         sets = np.unique(np.vstack([sets, sets[:, ::-1]]), axis=0)
     masses = columns_of(sets, power) @ problem.shares
     amounts = masses / float(masses @ masses)  # w is proportional to (pi.v)^2, and c = w/(pi.v)
-    sets, amounts = kept_and_repaired(sets, amounts, power)
+    sets, amounts = feasible_patterns(sets, amounts, power)
     return FieldPatterns(sets, amounts, bound)
 
 
@@ -193,7 +193,7 @@ def best_mixture(problem: LinearQueries, seed: int = 0) -> Outcome:
     used = [number for number in np.argsort(-chances).tolist() if chances[number] >= LEAST]
     sets = np.vstack([kinds[number].sets for number in used])
     amounts = np.concatenate([kinds[number].amounts * chances[number] for number in used])
-    sets, amounts = kept_and_repaired(sets, amounts / chances[used].sum(), power)
+    sets, amounts = feasible_patterns(sets, amounts / chances[used].sum(), power)
     mixed = ", ".join(f"{kinds[number].name} {chances[number]:.3f}" for number in used)
     notes = {"patterns": len(sets), "mixed": mixed}
     return outcome(

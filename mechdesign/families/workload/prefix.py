@@ -29,7 +29,7 @@ from mechdesign.families.workload.master import Basis, Master, PatternWorth
 from mechdesign.families.workload.patterns import Array, Sets, columns_of
 from mechdesign.families.workload.queries import prefix
 from mechdesign.families.workload.release import WorkloadRelease
-from mechdesign.families.workload.weights import integer_weights, kept_and_repaired
+from mechdesign.families.workload.weights import feasible_patterns, integer_weights
 from mechdesign.families.workload.workload_bound import patterns_from
 
 FILE = Path(__file__).with_name("prefix_ladder.npz")
@@ -155,7 +155,7 @@ def _centered(size: int) -> Array:
 def prefix_mechanism(sets: Sets, epsilon: float, promised: float) -> WorkloadRelease:
     """Return the mechanism of the best weights of sets for epsilon, exactly private at the promised one."""
     both, amounts, _ = weighed(sets, epsilon)
-    patterns, repaired = kept_and_repaired(both, amounts, math.exp(epsilon))
+    patterns, repaired = feasible_patterns(both, amounts, math.exp(epsilon))
     weights = integer_weights(patterns, repaired, promised)
     return WorkloadRelease({"name": "prefix", "size": sets.shape[1]}, promised, weights)
 

@@ -44,7 +44,7 @@ from mechdesign.families.workload.query_outcomes import (
     spectral_bound,
 )
 from mechdesign.families.workload.simple_reports import WORTH_A_LOOK, best_simple, best_subset
-from mechdesign.families.workload.weights import kept_and_repaired
+from mechdesign.families.workload.weights import feasible_patterns
 from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, WorkloadBound, patterns_from
 from mechdesign.solvers.convex import solve_convex
 
@@ -302,7 +302,7 @@ class Pool:
         if self.basis.is_mirrored:
             sets, weights = with_mirror_images(sets, weights)
         amounts = weights / (columns_of(sets, self.power) @ self.shares)
-        return kept_and_repaired(sets, amounts, self.power)
+        return feasible_patterns(sets, amounts, self.power)
 
     def prices(self, best: Weighted) -> DualPrices:
         """Return the dual numbers of the master program."""
