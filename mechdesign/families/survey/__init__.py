@@ -1,7 +1,4 @@
-"""Surveys of several questions under one epsilon: what to ask of whom, and what no mechanism does better.
-
-The mechanism ``survey``: several questions of the same user under one epsilon.
-"""
+"""The mechanism ``survey``: several questions under one epsilon, and what no mechanism does better."""
 
 from mechdesign.core.extensions import offered
 

@@ -1,5 +1,6 @@
-"""Estimates from the reports of several designs: unbiased for each, combined by planned weights.
+"""Unbiased estimates of shares and group means from the reports of several designs, by planned weights.
 
+**Shares.**
 A design c whose reports tell a share f gives the average of scores, E[score] = 1 for users in the cells in
 question and 0 for all others. With N_c reports, drawn as a random part of the users, the combination
 sum a_c avg_c with sum a_c = 1 has the variance
@@ -12,8 +13,7 @@ not from the data, so that the estimate is unbiased given the counts.
 
 Without reports the interval is all that is possible.
 
-The mean of a number in each group of a survey's users, from tables of the group and the number's two ends.
-
+**The mean of a number in each group of the users.**
 A number is rounded at random to one end of its range. With shares u and v of all users who are in a group
 and rounded up and down, the group's mean is low + width r with r = u/(u + v). Under the hypothesis r the
 contrast (1 - r) u - r v is 0; its unbiased estimate is tested, whatever the group's share is (Fieller 1954).

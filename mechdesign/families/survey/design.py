@@ -1,14 +1,8 @@
-"""From designs and shares to the survey that runs.
+"""The problem ``survey-design``: several questions of each user under one epsilon, and the survey that runs.
 
-The problem ``survey-design``: several questions of each user under one epsilon.
-
-Its figures show who is asked what, and the errors to be expected.
-
-What epsilon and requested errors are worth in a survey, from the prices that prove the bound.
-
-**Statement.** Let designs c have the shares q_c and tell z_cj(eps) of result j, I_j = sum_c q_c z_cj. With
-the shares, the parts of epsilon that each design takes, and the dual numbers p_j kept, the value moves with
-epsilon as
+**What epsilon and requested errors are worth, from the prices that prove the bound.**
+Let designs c have the shares q_c and tell z_cj(eps) of result j, I_j = sum_c q_c z_cj. With the shares, the
+parts of epsilon that each design takes, and the dual numbers p_j fixed, the value moves with epsilon as
 
     goal "mean":   V = sum_j w_j / I_j           goal "users":   V = 1 / sum_j p_j I_j,   sum_j p_j I_j = 1/V,
 
@@ -318,8 +312,8 @@ class SurveyDesign(Problem[Survey]):
         over        designs c and the shares q_c of the users who get them
 
     z_cj is what one report of design c tells of result j: 1 over the variance of one user's contribution, the
-    sampling of the user included. The value is the mean over the requested results of n x variance, relative to
-    users who answer in clear: 1 means that privacy costs nothing.
+    sampling of the user included. The value is the mean over the results of n x variance, relative to users who
+    answer in clear: 1 means that privacy costs nothing.
 
     Raises
     ------

@@ -1,13 +1,13 @@
-"""The least epsilon with which the planned users are enough, with a design there and a proof just below.
+"""The methods of ``survey-design``: the first one that applies is the default.
 
+**The least epsilon with which the planned users are enough, with a design there and a proof just below.**
 The users that are needed fall steadily as epsilon rises, nearly like a power of it: a secant in logarithms
 finds where they are the planned ones in a few steps, each started from the designs of the one before. Where
 a number is asked for its mean, the first steps take its variance from between the rungs of the ladder of
 solved channels; only the last ones solve the channel at their epsilon.
 
-The methods of ``survey-design``: the first one that applies is the default.
-
-Designs come from column generation, from a closed form, from the usual rules, and in a second way from a
+**Designs for an epsilon.**
+They come from column generation, from a closed form, from the usual rules, and in a second way from a
 coarse grid: all its designs are listed in one convex program in cvxpy. The second way shares no code with the
 column generation but the information of a part.
 

@@ -1,4 +1,4 @@
-"""Mixtures of designs: the best one by column generation, usual rules, and rotations over groups.
+"""Mixtures of designs: the best one by column generation, usual rules, rotations, and general bounds.
 
 Column generation finds the best mixture of all that a class of designs has, with a proven bound. The master
 splits the users among the designs found so far and says at which prices more information would
@@ -14,7 +14,7 @@ Rotations lead from designs of groups to designs of questions: every member of a
 equally often. The usual rules need no optimization: everything evenly, one question at random, the rule by
 2.5.
 
-What no mechanism of this epsilon can beat, however its reports look: the bounds of ``survey-limit``.
+The general bounds are those of ``survey-limit``: no mechanism of this epsilon beats them.
 """
 
 from __future__ import annotations

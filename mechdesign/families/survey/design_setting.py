@@ -1,4 +1,4 @@
-"""What a survey is to tell, and how much one report tells of it.
+"""The survey as its optimization sees it: questions, targets, epsilon, and the information of one report.
 
 The targets are weights, sampling variances, units and required standard errors of the results. The
 information of a report is an effective share of the users, by the formulas of the mechanisms.
@@ -8,9 +8,7 @@ d/k, E = e^epsilon, is worth eta = rho^2 (k - d)/(d (k - 1)) users who answer in
 every sum of them. A report of a product of such sets about several questions is worth rho^2 (k - d)/(d (k -
 1)) for each of them, with the rho of the whole product. See docs/families/survey.md.
 
-The survey as its optimization sees it: questions, targets, epsilon, and which questions are alike.
-
-Its menu is what one question tells at each epsilon of a grid, when it is answered alone.
+The menu of a setting is what one question tells at each epsilon of a grid, when it is answered alone.
 """
 
 from __future__ import annotations
@@ -494,7 +492,7 @@ class SurveySetting:
             return None
         return np.array([self.each_needed[group[0]] for group in self.groups])
 
-    def design_information(self, column: Sequence[Ask]) -> Array:
+    def information(self, column: Sequence[Ask]) -> Array:
         """Return the information of one report of a design about each target."""
         return design_information(self.questions, self.targets, column)
 

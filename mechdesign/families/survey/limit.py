@@ -1,4 +1,4 @@
-"""What tables consist of, and ways to ask (columns): how much a report of a set of answers says of each part.
+"""The problem ``survey-limit``: the least error of tables that any epsilon-private mechanism can have.
 
 A table consists of parts: for each set S of questions the part that only S has, with its weight. The
 functions of all answers are the orthogonal sum of spaces V_S, S a set of questions, of the dimension prod
@@ -11,8 +11,6 @@ A way to ask is a set T of answers: a product, a match, cells or any set. A repo
 "e^epsilon to 1, the answer is in T". With t the share of all answers that T holds and rho = (E - 1) t / (1 +
 (E - 1) t), E = e^epsilon, the reports say as much of a part S as answers in clear from a share eta_S = rho^2
 |proj_S 1_T|^2 / (t^2 dim_S) of the users, whatever T is.
-
-The problem ``survey-limit``: the least error of tables that any epsilon-private mechanism can have.
 """
 
 from __future__ import annotations

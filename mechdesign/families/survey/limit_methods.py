@@ -1,18 +1,14 @@
-"""Mixtures of ways to ask: the best shares, and for few answers in all the best mixture of all sets.
+"""The methods of ``survey-limit``: the first one that applies is the default.
 
-For few answers ``survey-limit`` is solved exactly: every set of answers is gone through, by classes.
+*All sets of answers*, where these are few: every set is gone through, by classes, for the exact optimum.
 |proj_S 1_T|^2 follows from how many answers of T lie in each cell of each table: with Q_R the sum of the
 squares of these numbers over the table of R, K_R cells and D answers in all, D^2 |proj_S 1_T|^2 is the sum
 over R in S of (-1)^|S - R| K_R Q_R, a whole number M_S. Sets of one size with the same
 numbers M_S are one class.
 
-The methods of ``survey-limit``: the first one that applies is the default.
-
-All sets of answers have a file of their own, ``limit_subsets``.
-
 *One question a user*: subset selection of the best size, shares in closed form. Each user is asked one
-requested table at the full epsilon; the shares go as sqrt(W / eta). Where every k_j is a multiple of e^epsilon
-+ 1 it is the best of all mechanisms, and nearly so where epsilon is small.
+requested table at the full epsilon; the shares go as sqrt(W / eta). Where every k_j is a multiple of
+e^epsilon + 1 it is the best of all mechanisms, and nearly so where epsilon is small.
 
 *Product sets*, for surveys of any size: products of subsets, matches and scattered cells, and two bounds.
 Columns are generated: at given prices the product that is worth most is found by dynamic programming over the
@@ -194,7 +190,7 @@ def classes_of(effects: Effects) -> SetClasses:
     --------
     >>> from mechdesign.families.survey.limit import effects_of
     >>> classes = classes_of(effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)}))
-    >>> classes.sizes.tolist(), classes.norms[:, 0].tolist()  # one answer; a question, two apart; three answers
+    >>> classes.sizes.tolist(), classes.norms[:, 0].tolist()  # 1, 2 (alike or apart), 3 answers
     ([1, 2, 2, 3], [2, 0, 4, 2])
     """
     sizes = effects.sizes

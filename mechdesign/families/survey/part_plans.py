@@ -1,11 +1,9 @@
-"""What one report of a part is planned to tell of a requested result, and the best part for a question alone.
+"""The plan of a survey: the information of its parts, expected errors, and the outlook for its owner.
 
-What it tells is 1 over its variance in a few units. The variance is that of a user drawn from the planned
-population: even answers or the planned frequencies, independent of each other, and numbers with the planned
-spread. Of a table it is summed over the cells, of a number counted in squared halves of its range, of group
+The information of a report is 1 over its variance in a few units. The variance is that of a user drawn from
+the planned population: even answers or the planned frequencies, independent of each other, and numbers with
+the planned spread. Of a table it is summed over the cells, of a number counted in squared halves of its range, of group
 means it is that of the sums in the groups.
-
-What the owner of a survey knows before any user is asked: who is asked what, and every expected error.
 """
 
 from __future__ import annotations
@@ -109,8 +107,9 @@ def planned_spread(questions: Questions, places: Sequence[int]) -> float:
     Examples
     --------
     >>> from mechdesign.families.survey.questions import Question
-    >>> questions = [Question("ill", labels=("no", "yes"), frequencies=(0.9, 0.1)), Question("sex", labels="fm")]
-    >>> round(planned_spread(Questions(questions), [0]), 6), round(planned_spread(Questions(questions), [0, 1]), 6)
+    >>> ill = Question("ill", labels=("no", "yes"), frequencies=(0.9, 0.1))
+    >>> questions = Questions([ill, Question("sex", labels="fm")])
+    >>> round(planned_spread(questions, [0]), 6), round(planned_spread(questions, [0, 1]), 6)
     (0.18, 0.59)
     """
     return 1.0 - math.prod(questions[place].planned_match for place in places)

@@ -1,7 +1,4 @@
-"""The parts of a design: what a person is asked jointly, and the exact mechanism that reports it.
-
-The part of a survey that reports one ordered question for its cumulative shares: a channel of patterns.
-"""
+"""The parts of a design: what a person is asked jointly, and the exact mechanism that reports it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""What a model states of a question, checked; and columns of answers as they come.
-
-The second part is about what stands for no answer, and about truth values as words.
-
-The questions of a survey: their names, kinds, possible answers, and how answers become numbers.
-"""
+"""The questions of a survey: their names, kinds, possible answers, and how answers become numbers."""
 
 from __future__ import annotations
 
@@ -398,7 +393,8 @@ class Questions(Sealed):
 
     Examples
     --------
-    >>> questions = Questions([Question("sex", labels=("f", "m")), Question("age", "number", low=0, high=100)])
+    >>> age = Question("age", "number", low=0, high=100)
+    >>> questions = Questions([Question("sex", labels=("f", "m")), age])
     >>> answers = questions.encode({"sex": ["m", "f"], "age": [25, 50]})
     >>> answers[0].tolist(), answers[1].tolist()
     ([1, 0], [0.25, 0.5])

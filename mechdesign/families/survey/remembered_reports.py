@@ -3,7 +3,7 @@
 Privacy. What leaves the device is a function of one report, however often it is sent, so that all of it
 together gives away at most the epsilon of the survey. Answers that have changed since do not matter.
 
-Tables of a survey: users' columns in, one column of reports out, and the results from it.
+The operations on tables are here as well: users' columns in, one column of reports out, and the results.
 """
 
 from __future__ import annotations

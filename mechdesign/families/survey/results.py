@@ -1,9 +1,4 @@
-"""What a survey is to tell: each question alone, cross tables, and means of a number by group.
-
-Pictures of a survey: who is asked what, how good each result will be, and its cross tables.
-
-The results of a survey: shares, cross tables, means and means by group, with errors and intervals.
-"""
+"""The results of a survey: requests for shares, cross tables and means by group, estimates, and pictures."""
 
 from __future__ import annotations
 
@@ -61,7 +56,8 @@ class Request:
         Examples
         --------
         >>> from mechdesign.families.survey.questions import Question
-        >>> questions = Questions([Question("age", "number", low=0, high=9), Question("sex", labels=("f", "m"))])
+        >>> age = Question("age", "number", low=0, high=9)
+        >>> questions = Questions([age, Question("sex", labels=("f", "m"))])
         >>> Request("group means", (0, 1), 0).name(questions), Request("question", (1,)).name(questions)
         ('age by sex', 'sex')
         """

@@ -1,7 +1,4 @@
-"""From the counts of a survey's server to its results.
-
-The server of a survey: a counter for each part of each design, mergeable in any order.
-"""
+"""The server of a survey: a counter for each part of each design, mergeable in any order, and the results."""
 
 from __future__ import annotations
 

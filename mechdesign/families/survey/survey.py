@@ -1,6 +1,4 @@
-"""What a survey gives away: the sum over the parts of each design, compared with its promise as fractions.
-
-A survey of several questions under one epsilon: each user's client draws a design and answers its parts.
+"""A survey of several questions under one epsilon: each user's client draws a design and answers its parts.
 
 Privacy. The design is drawn without looking at the answers and is part of the report. Given the design the
 parts are independent, each with an exact epsilon e_i, so the ratio of the chances of a report for two users

@@ -1,4 +1,6 @@
-"""Lower bounds for the error of private unbiased counts of events, checked again from stored numbers.
+"""The problem ``event-counts``: a private report from which rare events in many slots are counted.
+
+Its lower bounds for the error of private unbiased counts are checked again from stored numbers.
 
 **Reports that single out few slots.**
 Let a report be decoded as a vector d of estimates, one per slot, of which all but r are equal. For prices y
@@ -23,8 +25,6 @@ without its first entry and S the sum of s,
 
 Then |B v|^2, mu.v and pi.v of a pattern v in {1, E}^(m+1) depend only on v_0 and on the number of slots with
 E: 2 (m + 1) classes of patterns. They are gone through in fractions, with e^epsilon rounded up.
-
-The problem ``event-counts``: a private report from which rare events in many slots are counted.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""Users with a few events in many interchangeable slots: their states, and channels for these.
+"""Users with a few events in many interchangeable slots: their states, channels, and integer weights.
 
-Channels are in floating point: probabilities of classes, decodings, and their errors.
+Channels are in floating point: probabilities of classes, decodings, and their errors. Weights are integers,
+with an exact audit.
 
 **States and classes.**
 A state says how many events fall into each of m slots, at most r in all; permutations of the slots make its
 kind, a partition. A report that singles out k slots, its *named* ones, meets a state in a class: how many
 events the state has in each named slot, and the partition of the others. Thousands of states have a few dozen
 classes, whatever m is.
-
-The integer weights of event reports: rounding, exact audit, and drawing.
 """
 
 from __future__ import annotations

@@ -10,9 +10,7 @@ makes equal shares the worst ones, and this stops at once.
 The worst type has at least the average error, so the bound of the average is one for the worst type. How
 evenly the report treats the types is not optimized.
 
-``linear-queries`` for many types: patterns drawn from a Gaussian field, and mixtures of kinds of reports.
-
-**Patterns of a field, with nearly equal weights.**
+**Many types: patterns of a Gaussian field, with nearly equal weights.**
 The field has the second moments that the dual's optimum asks for, so with many patterns their moment matrix
 is near to the best one. The least reweighting makes the probabilities of every type sum to 1. Nothing is
 optimised further; the gap to the spectral bound is shown.

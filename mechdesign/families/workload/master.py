@@ -1,4 +1,4 @@
-"""The master program of patterns: their best weights, and what epsilon is worth at these.
+"""The master program of patterns: their best weights, what epsilon is worth at these, and the pricing.
 
 **Weights, by a primal-dual interior-point method.**
 minimise  tr(G M(w)^-1)   subject to  w >= 0,  sum w_y z_y = 1,      M(w) = sum w_y z_y z_y^T
@@ -24,12 +24,11 @@ At an optimum a pattern in use is worth what it costs, |B v_s|^2 = (mu.v_s)(pi.v
 inequality that proves the bound. The mu that comes closest to all these equations is the dual solution
 where the patterns in use determine one, so the channel determines the multipliers.
 
-Pricing: patterns v with abs(Bv)^2 > (mu.v)(pi.v) at some dual numbers.
+**Pricing: patterns v with abs(Bv)^2 > (mu.v)(pi.v) at some dual numbers.**
+By exchange of one type at a time: such patterns enter the master program; where there are none, nothing is
+proven. The bound is checked elsewhere.
 
-**By exchange of one type at a time.**
-What is found enters the master program; what is not found proves nothing. The bound is checked elsewhere.
-
-**Exactly, for one or two queries: the best patterns are those of cells of n intervals or discs.**
+**Exact pricing, for one or two queries: the best patterns are those of cells of n intervals or discs.**
 With c_u(s) = 2 s.b_u - |s|^2 pi_u - mu_u, |Bv|^2/(pi.v) - mu.v is the maximum over estimates s of the sum of
 v_u c_u(s). At the best pattern a type is in the set exactly when c_u(s) > 0: an interval of s for one query
 (2n + 1 cells at most), a disc for two (n^2 - n + 2 cells at most). Every cell has a corner, or is bounded by

@@ -1,4 +1,4 @@
-"""Patterns to begin with: blocks of types, thresholds of a Gaussian field, cosets of a linear code.
+"""Patterns to begin with, and ``linear-queries`` with a group of translations, by base sets and translates.
 
 **Thresholds of a Gaussian field whose second moments are those of the spectral dual.**
 The dual's optimum asks for the moments of the law of patterns with weights w/(pi.v)^2: mass, mean and second
@@ -10,8 +10,7 @@ A set of types that depends on h parities of the bits alone has all of its spect
 these parities span. Where all of them are asked for, nothing of a report is spent on what nobody asks. With a
 share of 1/2^h of the types near 1/(E + 1) such sets come close to the trace bound.
 
-``linear-queries`` with a group of translations: a handful of base sets and all their translates.
-
+**Groups of translations: a handful of base sets and all their translates.**
 Where the types are a cycle or the corners of a cube and translating them leaves the Gram matrix G as it is, M
 of a set and all its translates has the characters as eigenvectors: m = |z^|^2 / n. The master program is
 

@@ -5,7 +5,7 @@ the solved channels next to epsilon on a ladder. The file beside this module hol
 nothing of it is trusted: a mechanism is made of integers that are audited, and its error is that of these.
 ``python -m benchmarks.prefix_ladder`` writes it.
 
-The ranking of reports for an ordered question: all of them for cumulative shares, by predicted error.
+All reports of an ordered question are ranked by their predicted error of the cumulative shares.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The workloads that have a name: cumulative distributions, ranges, marginals, parities, means, events.
-
-Workloads: the linear queries that an analyst asks, by name or as a matrix, with their Gram matrix.
+"""Workloads: the linear queries that an analyst asks, by name or as a matrix, with their Gram matrix.
 
 A query is a row q of numbers, one per type; its answer for a population with shares p is q.p. The Gram matrix
 sum over queries of weight x q q^T is all that the error depends on, and for the large workloads it has a
 closed form: no row is ever written down to design a mechanism.
+
+Workloads with a name are cumulative distributions, ranges, marginals, parities, means, and events.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``linear-queries`` for few types, over all patterns: the best weights, or one conic program.
+"""``linear-queries`` over all patterns, for few types, and by column generation for more.
 
 **The conic program, by cvxpy: it shares no code with the other methods.**
 Average: minimise tr T with [[Z w Z', R'], [R, T]] positive semidefinite and Z w = 1. Worst type: the joint
@@ -6,10 +6,9 @@ program in probabilities q_y and moments a_y = q_y V_y,
 
     minimise  t   subject to   sum_y v_yu |a_y|^2 / c_y - |W_u|^2 <= t,   V c = 1,   sum_y v_yu a_y = W_u.
 
-``linear-queries`` by column generation: few patterns at a time, and a bound that is proven on its own.
-
-Up to 20 types all patterns are gone through for the worst ones, and the dual of the
-master program is the bound: the optimum is exact. Beyond, patterns are drawn from a field with the moments of
+**Column generation: few patterns at a time, and a bound that is proven on its own.**
+Up to 20 types all patterns are gone through for the worst ones, and the dual of the master program is the
+bound: the optimum is exact. Beyond, patterns are drawn from a field with the moments of
 the spectral dual, and local search adds others until the gap to the spectral bound is small enough.
 """
 
