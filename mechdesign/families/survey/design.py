@@ -312,8 +312,8 @@ class SurveyDesign(Problem[Survey]):
         over        designs c and the shares q_c of the users who get them
 
     z_cj is what one report of design c tells of result j: 1 over the variance of one user's contribution, the
-    sampling of the user included. The value is the mean over the results of n x variance, relative to users who
-    answer in clear: 1 means that privacy costs nothing.
+    sampling of the user included. The value is the mean over the results of n x variance, relative to users
+    who answer in clear: 1 means that privacy costs nothing.
 
     Raises
     ------

@@ -330,7 +330,7 @@ class Menu:
     """
 
     budgets: Array
-    design_information: Array
+    information: Array
     asks: tuple[tuple[Ask, ...], ...]
 
     def ask(self, place: int, step: int) -> Ask:

@@ -322,7 +322,7 @@ def _budgeted(questions: Sequence[AlikeQuestions], share: float) -> float:
 
 
 def entropy_bound(effects: Effects, epsilon: float, information: Array) -> float:
-    """Return the bound by entropy at the prices of a mixture, from its information about each kind of part."""
+    """Return the bound by entropy at the prices of a mixture, from its information on each kind of part."""
     multipliers = factors((1.0 / information).tolist())
     each = prices(effects, multipliers)
     questions = tuple(

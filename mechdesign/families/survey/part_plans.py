@@ -2,8 +2,8 @@
 
 The information of a report is 1 over its variance in a few units. The variance is that of a user drawn from
 the planned population: even answers or the planned frequencies, independent of each other, and numbers with
-the planned spread. Of a table it is summed over the cells, of a number counted in squared halves of its range, of group
-means it is that of the sums in the groups.
+the planned spread. Of a table it is summed over the cells, of a number counted in squared halves of its
+range, of group means it is that of the sums in the groups.
 """
 
 from __future__ import annotations
