@@ -57,9 +57,10 @@ from mechdesign.families.workload.patterns import (
     Sets,
     Translations,
     columns_of,
+    patterns_from,
     pseudo_inverse,
 )
-from mechdesign.families.workload.workload_bound import WorkloadBound, patterns_from
+from mechdesign.families.workload.workload_bound import WorkloadBound
 from mechdesign.solvers.interior import ProgramState, minimised
 
 CLOSE = 1e-11

@@ -40,6 +40,13 @@ BLOCK = 1 << 22
 """Entries of a block of the (reports, queries) table."""
 
 
+def patterns_from(first: int, last: int, size: int) -> Sets:
+    """Return the sets with these numbers: type u is in set s where bit u of s is 1."""
+    numbers = np.arange(first, last, dtype=np.int64)
+    patterns: Sets = (numbers[:, None] >> np.arange(size)) & 1 == 1
+    return patterns
+
+
 def columns_of(sets: Sets, exponential: float) -> Array:
     """Return the patterns as rows of 1 and e^epsilon, shape (K, n)."""
     columns: Array = np.where(sets, exponential, 1.0)

@@ -26,11 +26,10 @@ from mechdesign.core.text import counted, table
 from mechdesign.core.validation import integer
 from mechdesign.families.workload.linear_queries import LinearQueries
 from mechdesign.families.workload.master import Basis, Master, PatternWorth
-from mechdesign.families.workload.patterns import Array, Sets, columns_of
+from mechdesign.families.workload.patterns import Array, Sets, columns_of, patterns_from
 from mechdesign.families.workload.queries import prefix
 from mechdesign.families.workload.release import WorkloadRelease
 from mechdesign.families.workload.weights import feasible_patterns, integer_weights
-from mechdesign.families.workload.workload_bound import patterns_from
 
 FILE = Path(__file__).with_name("prefix_ladder.npz")
 

@@ -31,7 +31,7 @@ from mechdesign.families.workload.pattern_sets import (
     field_sets,
     why_not_symmetric,
 )
-from mechdesign.families.workload.patterns import Array, Sets, columns_of
+from mechdesign.families.workload.patterns import Array, Sets, columns_of, patterns_from
 from mechdesign.families.workload.query_outcomes import (
     Bound,
     best_bound,
@@ -44,7 +44,7 @@ from mechdesign.families.workload.query_outcomes import (
 )
 from mechdesign.families.workload.simple_reports import WORTH_A_LOOK, best_simple, best_subset
 from mechdesign.families.workload.weights import feasible_patterns
-from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, WorkloadBound, patterns_from
+from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, WorkloadBound
 from mechdesign.solvers.convex import solve_convex
 
 MOST_TYPES = 10

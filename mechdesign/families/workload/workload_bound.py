@@ -1,10 +1,4 @@
-"""Matrices with rigorous error bounds: every result contains the exact one, whatever rounding did.
-
-An enclosure is a matrix of doubles and a matrix of radii >= 0 (Rump's midpoint-radius arithmetic). A product
-of inner length k is computed in any order with an error of at most 2 k u |A||B| for k u < 1/4, u = 2^-53
-(Higham 2002, section 3.5); the radii themselves are computed with a factor that covers their own rounding.
-
-Lower bounds for the error of every private unbiased channel, checked again from stored numbers.
+"""Lower bounds for the error of every private unbiased channel, checked again from stored numbers.
 
 **The bound.**
 Let |B v|^2 <= (mu.v)(pi.v) for all v in {1, E}^n. Then every epsilon-private channel with an unbiased linear
@@ -12,9 +6,9 @@ estimate of the workload W has the average error
 
     pi.t >= (tr B W~')^2 / (1.mu) - pi.diag(G),      W~ = W less its average over pi,   G = W~' W~
 
-(docs: workload, "The bound"). W may be replaced by any F with F'F <= W'W up to a multiple of
-11': fewer queries have a smaller error. Everything is enclosed: the queries, pi, and e^epsilon rounded up; so
-what comes out is proven whatever produced B and mu, and however it was rounded.
+(docs: workload, "The bound"). W may be replaced by any F with F'F <= W'W up to a multiple of 11': fewer
+queries have a smaller error. Everything is enclosed: the queries, pi, and e^epsilon rounded up; so the bound
+is proven whatever produced B and mu, and however it was rounded.
 
 **Exact pricing for one or two queries, on the line or plane of estimates.**
 For B with one or two rows |Bv|^2/(pi.v) is the maximum of 2 s.Bv - |s|^2 pi.v over estimates s. So
@@ -29,6 +23,11 @@ interval or a disc of s. On a box of estimates, and for any set V of types, the 
 m_u = max(0, -c_u) on the box for u in V and max(0, c_u) for others; all is separable by coordinates. Boxes
 cover the whole line or plane, and are halved where that is too much: so what is returned is proven, whatever
 the boxes are. On the line they begin with all ends of intervals.
+
+**Enclosures: every result contains the exact one, whatever rounding did.**
+An enclosure is a matrix of doubles and a matrix of radii >= 0 (Rump's midpoint-radius arithmetic). A product
+of inner length k is computed in any order with an error of at most 2 k u |A||B| for k u < 1/4, u = 2^-53
+(Higham 2002, section 3.5); the radii themselves are computed with a factor that covers their own rounding.
 """
 
 from __future__ import annotations
@@ -45,6 +44,7 @@ from mechdesign.core.errors import CertificateError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
 from mechdesign.exact.exponential import exp_upper, float_up
+from mechdesign.families.workload.patterns import patterns_from
 
 Array = NDArray[np.float64]
 
@@ -130,13 +130,11 @@ class Enclosure:
 
     def low(self) -> Array:
         """Return lower bounds, as doubles."""
-        result: Array = np.nextafter(self.middle - self.radius, -np.inf)
-        return result
+        return np.asarray(np.nextafter(self.middle - self.radius, -np.inf))
 
     def high(self) -> Array:
         """Return upper bounds, as doubles."""
-        result: Array = np.nextafter(self.middle + self.radius, np.inf)
-        return result
+        return np.asarray(np.nextafter(self.middle + self.radius, np.inf))
 
 
 def least_eigenvalue(matrix: Enclosure) -> float:
@@ -229,8 +227,7 @@ class _Terms:
     def _rounding(self, places: Array) -> Array:
         with np.errstate(invalid="ignore"):
             sizes = 2.0 * np.abs(places * self.slopes[None]) + places**2 * self.high
-        rounding: Array = 32.0 * UNIT * (sizes.sum(axis=1) + np.abs(self.offset))
-        return rounding
+        return np.asarray(32.0 * UNIT * (sizes.sum(axis=1) + np.abs(self.offset)))
 
 
 def _parabola(places: Array, slopes: Array, curvature: Array) -> Array:
@@ -264,9 +261,8 @@ def largest_excess(
     >>> abs(largest_excess(b, mu, pi, np.e, 0.0)) < 1e-12
     True
     """
-    types = _Terms(
-        directions, np.nextafter(shares.low(), 0.0), shares.high(), multiplier, np.zeros(len(multiplier))
-    )
+    below, exact = np.nextafter(shares.low(), 0.0), np.zeros(len(multiplier))
+    types = _Terms(directions, below, shares.high(), multiplier, exact)
     low, high = _first_boxes(directions, multiplier, shares.middle)
     excess, reached, seen = -np.inf, 0.0, 0
     step = max(1, BLOCK // len(multiplier))
@@ -302,13 +298,8 @@ def _excess(types: _Terms, low: Array, high: Array, power: float) -> tuple[Array
     sums = np.stack([pattern @ row for row in types.slopes], axis=0)  # (r, m)
     spread = np.stack([pattern @ np.abs(row) for row in types.slopes], axis=0) * rounding
     mass, mass_spread = pattern @ types.offset, (pattern @ np.abs(types.offset)) * rounding
-    whole = _Terms(
-        sums,
-        (pattern @ types.low) * (1.0 - rounding),
-        (pattern @ types.high) * (1.0 + rounding),
-        mass,
-        mass_spread,
-    )
+    light, heavy = (pattern @ types.low) * (1.0 - rounding), (pattern @ types.high) * (1.0 + rounding)
+    whole = _Terms(sums, light, heavy, mass, mass_spread)
     best = _peak(whole, spread, low.T, high.T)
     excess: Array = best + (power - 1.0) * missed * (1.0 + 2.0 * rounding)
     own: Array = (sums**2).sum(axis=0) / whole.high - mass
@@ -493,12 +484,9 @@ class WorkloadBound:
     def from_json(cls, document: Mapping[str, Any]) -> WorkloadBound:
         """Restore what :meth:`as_json` gave; :meth:`check` judges it."""
         dimensions = {"population": 1, "directions": 2, "multiplier": 1, "corners": 1, "pairs": 2}
+        present = [name for name in dimensions if name in document]
         return cls(
-            **{
-                name: finite_array(f"bound: {name}", document[name], dimension)
-                for name, dimension in dimensions.items()
-                if name in document
-            }
+            **{name: finite_array(f"bound: {name}", document[name], dimensions[name]) for name in present}
         )
 
 
@@ -590,19 +578,10 @@ def _in_spins(constant: Enclosure, linear: Enclosure, inner: Enclosure, power: f
     corner = constant + middle * linear.sum() + middle * middle * sums.sum()
     side = width * (half * linear + middle * sums)
     block = width * width * inner
-    form, radius = np.empty((size + 1, size + 1)), np.empty((size + 1, size + 1))
-    for target, parts in ((form, "middle"), (radius, "radius")):
-        target[0, 0] = getattr(corner, parts)
-        target[0, 1:] = target[1:, 0] = getattr(side, parts)
-        target[1:, 1:] = getattr(block, parts)
-    return Enclosure(form, radius)
-
-
-def patterns_from(first: int, last: int, size: int) -> NDArray[np.bool_]:
-    """Return the sets with these numbers: type u is in set s where bit u of s is 1."""
-    numbers = np.arange(first, last, dtype=np.int64)
-    patterns: NDArray[np.bool_] = (numbers[:, None] >> np.arange(size)) & 1 == 1
-    return patterns
+    return Enclosure(
+        np.block([[corner.middle, side.middle[None]], [side.middle[:, None], block.middle]]),
+        np.block([[corner.radius, side.radius[None]], [side.radius[:, None], block.radius]]),
+    )
 
 
 def _largest_ratio(form: Enclosure, multiplier: Enclosure, shares: Enclosure, power: float) -> float:
