@@ -176,7 +176,7 @@ def _choose_ordered(options: argparse.Namespace) -> int:
     """Rank the reports for an ordered question; all of them are audited exactly."""
     from mechdesign.data.missing import Intake
     from mechdesign.data.outputs import MECHANISM, require_output, require_suffix
-    from mechdesign.families.workload.ranking import choose_ordered
+    from mechdesign.families.workload.prefix import choose_ordered
 
     if options.attributes is not None:
         raise ParameterError("--attributes", "is not for --ordered", "drop one of them")

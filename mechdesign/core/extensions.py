@@ -196,7 +196,7 @@ families.shuffle.kary_divergence: audit.shuffle_binary audit.shuffle_lattice
 families.shuffle.promise: collect.promise
 families.shuffle.shuffled_reports: collect.shuffled
 families.shuffle.sum_divergence: audit.excess audit.shuffle_sums
-families.workload.enclosure: exact.enclosure
+families.workload.workload_bound: exact.enclosure families.workload.enclosure
 foreign.audit: audit.foreign_audit audit.foreign_sums exact.magnitude
 foreign.black_box: audit.black_box audit.empirical
 foreign.channels: audit.foreign

@@ -40,8 +40,7 @@ from mechdesign.data.missing import MISSING_CATEGORY, MissingRule
 from mechdesign.data.outputs import PARQUET
 from mechdesign.data.reading import FileTable, pyarrow_module
 from mechdesign.exact.numbers import number_of_text
-from mechdesign.families.survey.question_checks import NO_ANSWER
-from mechdesign.families.survey.questions import Question
+from mechdesign.families.survey.questions import NO_ANSWER, Question
 from mechdesign.work.files import read_text
 
 MOST_LABELS = 64

@@ -40,8 +40,7 @@ from mechdesign.core.validation import double_epsilon, finite_array, probability
 from mechdesign.data.frames import is_table
 from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.exact.randomness import BITS, BitSource, Rng, bit_source
-from mechdesign.families.workload.event_states import EventStates
-from mechdesign.families.workload.event_weights import EventWeights, listed_states
+from mechdesign.families.workload.event_states import EventStates, EventWeights, listed_states
 from mechdesign.show.figure import Figure
 
 if TYPE_CHECKING:

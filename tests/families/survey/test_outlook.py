@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.families.survey.figures import GAP, shares_of
+from mechdesign.families.survey.results import GAP, shares_of
 from mechdesign.show.figure import design_figures
 from mechdesign.show.marks import Bars, Line, Polygon
 
