@@ -27,8 +27,15 @@ from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.exact.numbers import rational
 from mechdesign.families.auction import OnlineAuction, greedy
-from mechdesign.families.auction.generators import accuracies, needed
-from mechdesign.families.auction.slot_rules import UNIT, Slot, bid_prices, checked_positive, slot_of
+from mechdesign.families.auction.slot_rules import (
+    UNIT,
+    Slot,
+    accuracies,
+    bid_prices,
+    checked_positive,
+    needed,
+    slot_of,
+)
 from mechdesign.solvers.branch import branch
 from mechdesign.solvers.integer import BinaryProgram, solve_binary
 from mechdesign.work.bars import progress

@@ -315,7 +315,7 @@ class OnlineAuction(Mechanism):
         ----------
         low, high : float
             The interval of the values; its length is the zeta of
-            :func:`~mechdesign.families.auction.generators.needed`.
+            :func:`~mechdesign.families.auction.slot_rules.needed`.
         noise : {"laplace", "duchi", "piecewise"}
 
         Examples

@@ -27,12 +27,14 @@ from mechdesign.core.validation import finite_array
 from mechdesign.core.values import Matrix, Vector
 from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.auction import OnlineAuction
-from mechdesign.families.auction.generators import BID_GENERATORS, REQUIREMENT_GENERATORS, TASK_GENERATORS
 from mechdesign.families.auction.rules import Decided, all_rules, amounts, misreports
 from mechdesign.families.auction.season import OWED
 from mechdesign.families.auction.slot_audit import coverage, individual_rationality, truthfulness
 from mechdesign.families.auction.slot_rules import (
+    BID_GENERATORS,
     MOST_MONEY,
+    REQUIREMENT_GENERATORS,
+    TASK_GENERATORS,
     UNIT,
     Slot,
     able_of,
