@@ -23,8 +23,7 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, one_of
 from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.auction.rules import all_rules, amounts, slot_certificates, trial_certificates
-from mechdesign.families.auction.season import OWED, Season, price_limits
-from mechdesign.families.auction.season_records import Bid, Decision, is_name
+from mechdesign.families.auction.season import OWED, Bid, Decision, Season, is_name, price_limits
 from mechdesign.families.auction.season_tables import auction_operations, waiting_figures
 from mechdesign.families.auction.slot_rules import (
     UNIT,
