@@ -34,9 +34,16 @@ from mechdesign.exact.exponential import float_down
 from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.auction import OnlineAuction, greedy, vcg
 from mechdesign.families.auction.greedy import fitted_bound
-from mechdesign.families.auction.rules import Decided, all_rules, amounts, misreports
+from mechdesign.families.auction.rules import (
+    Decided,
+    all_rules,
+    amounts,
+    coverage,
+    individual_rationality,
+    misreports,
+    truthfulness,
+)
 from mechdesign.families.auction.season import OWED
-from mechdesign.families.auction.slot_audit import coverage, individual_rationality, truthfulness
 from mechdesign.families.auction.slot_rules import (
     BID_GENERATORS,
     MOST_MONEY,

@@ -13,8 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from mechdesign.families.auction.rules import Rule
-from mechdesign.families.auction.slot_audit import Money
+from mechdesign.families.auction.rules import Money, Rule
 from mechdesign.families.auction.slot_rules import Slot
 
 MOST_USERS = 300
