@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from mechdesign.collect.noise import LAPLACE, NumberNoise
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.sensitivity import Binding
-from mechdesign.families.contract.allocation import EpsilonLimits
+from mechdesign.families.contract.allocation import (
+    EpsilonLimits,
+    LinearRows,
+    Multipliers,
+    all_rows,
+    reduced_rows,
+    weak_duality,
+)
 from mechdesign.families.contract.payments import Posted, post_enough, post_within_budget
 from mechdesign.families.contract.population import Population
 from mechdesign.families.contract.privacy_contract import PrivacyContract
@@ -30,13 +37,6 @@ from mechdesign.families.contract.privacy_contract_closed_form import (
     outcome_of,
     rules_of,
     why_not_closed_form,
-)
-from mechdesign.families.contract.privacy_contract_rows import (
-    LinearRows,
-    Multipliers,
-    all_rows,
-    reduced_rows,
-    weak_duality,
 )
 from mechdesign.solvers.separable import REGULARIZATIONS, SeparableProgram, SeparableResult, solve_separable
 
