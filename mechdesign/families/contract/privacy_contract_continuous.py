@@ -41,12 +41,19 @@ from mechdesign.families.contract.allocation import (
     best_within_budget,
     least_error,
 )
-from mechdesign.families.contract.densities import Density, Piece, density_of
 from mechdesign.families.contract.incentives import audit_menu
 from mechdesign.families.contract.menu import ContractMenu, Terms
 from mechdesign.families.contract.menu_tables import menu_figures
 from mechdesign.families.contract.payments import Rules, post, post_within_budget
-from mechdesign.families.contract.population import Population, checked_amount, checked_floor, checked_noise
+from mechdesign.families.contract.population import (
+    Density,
+    Piece,
+    Population,
+    checked_amount,
+    checked_floor,
+    checked_noise,
+    density_of,
+)
 from mechdesign.families.contract.privacy_contract import PrivacyContract, best_deviation
 from mechdesign.show.figure import Figure
 from mechdesign.solvers.isotonic import increasing_blocks
@@ -101,7 +108,7 @@ def minorant(density: Density, size: int = NODES) -> Costs:
 
     Examples
     --------
-    >>> from mechdesign.families.contract.densities import density_of
+    >>> from mechdesign.families.contract.population import density_of
     >>> costs = minorant(density_of({"name": "uniform", "low": 5.0, "high": 15.0}), 400)
     >>> round(float(costs.weights @ costs.prices), 6)  # R(1) = high
     15.0
@@ -164,7 +171,7 @@ def ironed_virtual_cost(density: Density, theta: Array, size: int = NODES) -> Ar
 
     Examples
     --------
-    >>> from mechdesign.families.contract.densities import density_of
+    >>> from mechdesign.families.contract.population import density_of
     >>> uniform = density_of({"name": "uniform", "low": 5.0, "high": 15.0})
     >>> ironed_virtual_cost(uniform, np.array([5.0, 10.0, 15.0]))
     array([ 5., 15., 25.])
