@@ -26,8 +26,7 @@ from mechdesign.core.validation import finite_array, in_range, integer, one_of, 
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import Rng
-from mechdesign.families.contract.incentives import audit_menu
-from mechdesign.families.contract.menu_bound import Sellers, least_menu_error, least_payment
+from mechdesign.families.contract.incentives import Sellers, audit_menu, least_menu_error, least_payment
 from mechdesign.families.contract.menu_tables import (
     ContractAverage,
     items_in_words,
