@@ -35,9 +35,9 @@ from mechdesign.exact.exponential import float_down, float_up
 from mechdesign.families.spectrum.allocation import CROWD, NODES, best_pattern, best_radii, bound_of_many
 from mechdesign.families.spectrum.channel import SpectrumChannel, nobody, outcome
 from mechdesign.families.spectrum.channel_program import Array, Channel
+from mechdesign.families.spectrum.clique_bound import bounded, quick
 from mechdesign.families.spectrum.conflicts import Conflicts
 from mechdesign.families.spectrum.local_search import Greedy, RadiiAtLevel
-from mechdesign.families.spectrum.many_users import bounded, quick
 from mechdesign.solvers.integer import MixedProgram, solve_mixed
 from mechdesign.solvers.polynomial import maximum
 
