@@ -1,7 +1,7 @@
 """A proven bound for crowded maps: cliques alone, on intervals of radii that are split and merged.
 
 A clique has thresholds of users at most one of whose radii is above its own. Columns, rows and why no
-allocation breaks them are those of :mod:`mechdesign.families.spectrum.crowding`; of the rows there are only
+allocation breaks them are those of :mod:`mechdesign.families.spectrum.interval_bound`; of the rows there are only
 cliques. Their entries are 0 and 1, so that a program of thousands of columns takes tenths of a second, and
 each round splits hundreds of intervals. A split lies on the threshold of a tight row, where the row leaves
 off. Intervals that no solution uses are merged again, so that the program stays small.
@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from mechdesign.families.spectrum.allocation import least_level
 from mechdesign.families.spectrum.channel_program import Channel
-from mechdesign.families.spectrum.crowding import USEFUL, Crowd
-from mechdesign.families.spectrum.interval_bound import FULL, LOOSE, SIMPLEX, CuttingPlanes
+from mechdesign.families.spectrum.interval_bound import FULL, LOOSE, SIMPLEX, USEFUL, Crowd, CuttingPlanes
 from mechdesign.families.spectrum.local_search import LEVELS, STEPS, Greedy, RadiiAtLevel, annealed, crossed
 from mechdesign.solvers.barrier import packed
 from mechdesign.solvers.firstorder import Steps

@@ -9,8 +9,7 @@ import mechdesign as md
 from mechdesign.families.spectrum import clique_bound as many
 from mechdesign.families.spectrum.channel import scattered_owner, scattered_users
 from mechdesign.families.spectrum.clique_bound import bounded
-from mechdesign.families.spectrum.crowding import Crowd
-from mechdesign.families.spectrum.interval_bound import SIMPLEX, CuttingPlanes
+from mechdesign.families.spectrum.interval_bound import SIMPLEX, Crowd, CuttingPlanes
 from mechdesign.families.spectrum.local_search import Greedy, RadiiAtLevel, annealed
 from tests.support.spectrum import brute_force, random_channel
 
