@@ -36,8 +36,8 @@ from mechdesign.families.spectrum.allocation import CROWD, NODES, best_pattern, 
 from mechdesign.families.spectrum.channel import SpectrumChannel, nobody, outcome
 from mechdesign.families.spectrum.channel_program import Array, Channel
 from mechdesign.families.spectrum.clique_bound import bounded, quick
-from mechdesign.families.spectrum.conflicts import Conflicts
 from mechdesign.families.spectrum.local_search import Greedy, RadiiAtLevel
+from mechdesign.families.spectrum.vertices import Conflicts
 from mechdesign.solvers.integer import MixedProgram, solve_mixed
 from mechdesign.solvers.polynomial import maximum
 
