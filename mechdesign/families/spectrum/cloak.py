@@ -28,7 +28,7 @@ from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import finite_array
 from mechdesign.families.spectrum.cloak_mechanism import SpectrumCloak
-from mechdesign.families.spectrum.numbers import coordinate, positive, positive_root, rounded_down
+from mechdesign.families.spectrum.geometry import coordinate, positive, positive_root, rounded_down
 from mechdesign.families.spectrum.tiling import WIDTH
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Line, Points

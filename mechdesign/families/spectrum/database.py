@@ -24,8 +24,7 @@ from mechdesign.exact.exponential import float_down
 from mechdesign.exact.numbers import rational
 from mechdesign.families.spectrum.allocation import best_radii
 from mechdesign.families.spectrum.channel_program import Array, Channel, root_below
-from mechdesign.families.spectrum.geometry import audit_interference, squared_distance_to
-from mechdesign.families.spectrum.numbers import positive
+from mechdesign.families.spectrum.geometry import audit_interference, positive, squared_distance_to
 from mechdesign.families.spectrum.queries import (
     Answer,
     Answers,

@@ -42,7 +42,7 @@ from mechdesign.core.fields import POSITIVE, checked, choice, frozen_problem
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_down
-from mechdesign.families.spectrum.numbers import coordinate, positive, rounded_up
+from mechdesign.families.spectrum.geometry import coordinate, positive, rounded_up
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Line, Points
 from mechdesign.solvers.bisection import sign_change

@@ -39,7 +39,7 @@ from mechdesign.core.errors import (
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted, table
 from mechdesign.exact.numbers import plain_int
-from mechdesign.families.spectrum.numbers import coordinate, positive
+from mechdesign.families.spectrum.geometry import coordinate, positive
 from mechdesign.families.spectrum.registration import COLUMNS, Registered, read_registered, registration_rows
 from mechdesign.work.files import one_at_a_time, read_text, whole_file
 

@@ -19,7 +19,7 @@ from mechdesign.core.fields import POSITIVE, checked, frozen_problem, real
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.families.spectrum import SpectrumUser
-from mechdesign.families.spectrum.numbers import positive, positive_root, rounded_up
+from mechdesign.families.spectrum.geometry import positive, positive_root, rounded_up
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Line, Points
 from mechdesign.solvers.bisection import sign_change

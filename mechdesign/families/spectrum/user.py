@@ -14,7 +14,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError
 from mechdesign.core.tables import Block, Source
 from mechdesign.exact.randomness import Rng
-from mechdesign.families.spectrum.numbers import positive
+from mechdesign.families.spectrum.geometry import positive
 from mechdesign.families.spectrum.queries import MOST_QUERIES, NUMBERS, finite_columns
 from mechdesign.show.figure import Figure
 
