@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from mechdesign.families.shuffle.codewords import PRHR as PRHR
     from mechdesign.families.shuffle.counting import ShuffleCounting as ShuffleCounting
     from mechdesign.families.shuffle.design import shuffled as shuffled
-    from mechdesign.families.shuffle.digits import RSumRM as RSumRM
+    from mechdesign.families.shuffle.digits import RSumPURE as RSumPURE, RSumRM as RSumRM
     from mechdesign.families.shuffle.distinct import ShuffleDistinct as ShuffleDistinct
     from mechdesign.families.shuffle.dummies import CntBN as CntBN, HistDump as HistDump
     from mechdesign.families.shuffle.flips import CntRR as CntRR, RSumRR as RSumRR
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from mechdesign.families.shuffle.promise import OutOfReachError as OutOfReachError
     from mechdesign.families.shuffle.protocol import Protocol as Protocol
     from mechdesign.families.shuffle.pure import CntPURE as CntPURE
-    from mechdesign.families.shuffle.pure_digits import RSumPURE as RSumPURE
     from mechdesign.families.shuffle.range import ShuffleRange as ShuffleRange
     from mechdesign.families.shuffle.range_tree import RangeTree as RangeTree
     from mechdesign.families.shuffle.responses import HistKR as HistKR, RSumKR as RSumKR
@@ -85,7 +84,7 @@ else:  # a type checker would take every unknown name for known
             "counting": "ShuffleCounting",
             "design": "shuffled",
             "promise": "OutOfReachError",
-            "digits": "RSumRM",
+            "digits": "RSumPURE RSumRM",
             "distinct": "ShuffleDistinct",
             "dummies": "CntBN HistDump",
             "flips": "CntRR RSumRR",
@@ -95,7 +94,6 @@ else:  # a type checker would take every unknown name for known
             "parity": "DistinctParity",
             "presence": "Cnt2M HistMM",
             "pure": "CntPURE",
-            "pure_digits": "RSumPURE",
             "range": "ShuffleRange",
             "range_tree": "RangeTree",
             "responses": "HistKR RSumKR",
