@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from mechdesign.families.shuffle.hashing import MURS as MURS, SOLH as SOLH
     from mechdesign.families.shuffle.histogram import ShuffleHistogram as ShuffleHistogram
     from mechdesign.families.shuffle.local_budget import ShuffleLocalBudget as ShuffleLocalBudget
-    from mechdesign.families.shuffle.parity import DistinctParity as DistinctParity
     from mechdesign.families.shuffle.presence import Cnt2M as Cnt2M, HistMM as HistMM
     from mechdesign.families.shuffle.promise import OutOfReachError as OutOfReachError
     from mechdesign.families.shuffle.protocol import Protocol as Protocol
@@ -66,7 +65,11 @@ if TYPE_CHECKING:
     from mechdesign.families.shuffle.range import ShuffleRange as ShuffleRange
     from mechdesign.families.shuffle.range_tree import RangeTree as RangeTree
     from mechdesign.families.shuffle.responses import HistKR as HistKR, RSumKR as RSumKR
-    from mechdesign.families.shuffle.secure import CntSGM as CntSGM, RSumDSG as RSumDSG
+    from mechdesign.families.shuffle.secure import (
+        CntSGM as CntSGM,
+        DistinctParity as DistinctParity,
+        RSumDSG as RSumDSG,
+    )
     from mechdesign.families.shuffle.sketch import PUCM as PUCM
     from mechdesign.families.shuffle.sum import ShuffleSum as ShuffleSum
     from mechdesign.families.shuffle.uniformity import ShuffleUniformity as ShuffleUniformity
@@ -91,13 +94,12 @@ else:  # a type checker would take every unknown name for known
             "hashing": "MURS SOLH",
             "histogram": "ShuffleHistogram",
             "local_budget": "ShuffleLocalBudget",
-            "parity": "DistinctParity",
             "presence": "Cnt2M HistMM",
             "pure": "CntPURE",
             "range": "ShuffleRange",
             "range_tree": "RangeTree",
             "responses": "HistKR RSumKR",
-            "secure": "CntSGM RSumDSG",
+            "secure": "CntSGM DistinctParity RSumDSG",
             "sketch": "PUCM",
             "sum": "ShuffleSum",
             "uniformity": "ShuffleUniformity",
