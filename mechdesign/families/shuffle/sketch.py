@@ -20,11 +20,10 @@ from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_f
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import SystemSource
 from mechdesign.families.shuffle.count_limits import NoiseLimits
-from mechdesign.families.shuffle.dummies import MOST_TRIALS
+from mechdesign.families.shuffle.dummies import MOST_TRIALS, Rows, RowsProtocol
 from mechdesign.families.shuffle.estimates import HistogramEstimate
 from mechdesign.families.shuffle.noise import Allowed
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
-from mechdesign.families.shuffle.rows import Rows, RowsProtocol
 from mechdesign.families.shuffle.tasks import Array
 
 MOST_ROWS = 64

@@ -27,9 +27,9 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.values import changed, frozen_value, value_field
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BitSource
+from mechdesign.families.shuffle.dummies import Rows, RowsProtocol
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
 from mechdesign.families.shuffle.promise import LEAST_DELTA, LEAST_EPSILON, OutOfReachError, Promise
-from mechdesign.families.shuffle.rows import Rows, RowsProtocol
 from mechdesign.families.shuffle.secure import SecureNoise
 from mechdesign.families.shuffle.tasks import Array
 from mechdesign.families.shuffle.uniformity_tests import (
