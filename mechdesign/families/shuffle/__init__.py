@@ -48,7 +48,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.shuffle.amplification import ShuffleAmplification as ShuffleAmplification
     from mechdesign.families.shuffle.batches import BatchShuffler as BatchShuffler
-    from mechdesign.families.shuffle.codewords import PRHR as PRHR
     from mechdesign.families.shuffle.counting import ShuffleCounting as ShuffleCounting
     from mechdesign.families.shuffle.design import shuffled as shuffled
     from mechdesign.families.shuffle.digits import RSumPURE as RSumPURE, RSumRM as RSumRM
@@ -70,7 +69,7 @@ if TYPE_CHECKING:
         DistinctParity as DistinctParity,
         RSumDSG as RSumDSG,
     )
-    from mechdesign.families.shuffle.sketch import PUCM as PUCM
+    from mechdesign.families.shuffle.sketch import PRHR as PRHR, PUCM as PUCM
     from mechdesign.families.shuffle.sum import ShuffleSum as ShuffleSum
     from mechdesign.families.shuffle.uniformity import ShuffleUniformity as ShuffleUniformity
     from mechdesign.families.shuffle.uniformity_bits import AUT as AUT, PUT as PUT
@@ -83,7 +82,6 @@ else:  # a type checker would take every unknown name for known
             "amplification": "ShuffleAmplification",
             "protocol": "Protocol",
             "batches": "BatchShuffler",
-            "codewords": "PRHR",
             "counting": "ShuffleCounting",
             "design": "shuffled",
             "promise": "OutOfReachError",
@@ -100,7 +98,7 @@ else:  # a type checker would take every unknown name for known
             "range_tree": "RangeTree",
             "responses": "HistKR RSumKR",
             "secure": "CntSGM DistinctParity RSumDSG",
-            "sketch": "PUCM",
+            "sketch": "PRHR PUCM",
             "sum": "ShuffleSum",
             "uniformity": "ShuffleUniformity",
             "uniformity_bits": "AUT PUT",
