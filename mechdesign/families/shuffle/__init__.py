@@ -53,7 +53,12 @@ if TYPE_CHECKING:
     from mechdesign.families.shuffle.digits import RSumPURE as RSumPURE, RSumRM as RSumRM
     from mechdesign.families.shuffle.distinct import ShuffleDistinct as ShuffleDistinct
     from mechdesign.families.shuffle.dummies import CntBN as CntBN, HistDump as HistDump
-    from mechdesign.families.shuffle.flips import CntRR as CntRR, RSumRR as RSumRR
+    from mechdesign.families.shuffle.flips import (
+        CntRR as CntRR,
+        HistFlip as HistFlip,
+        HistRR as HistRR,
+        RSumRR as RSumRR,
+    )
     from mechdesign.families.shuffle.hashing import MURS as MURS, SOLH as SOLH
     from mechdesign.families.shuffle.histogram import ShuffleHistogram as ShuffleHistogram
     from mechdesign.families.shuffle.local_budget import ShuffleLocalBudget as ShuffleLocalBudget
@@ -74,7 +79,6 @@ if TYPE_CHECKING:
     from mechdesign.families.shuffle.uniformity import ShuffleUniformity as ShuffleUniformity
     from mechdesign.families.shuffle.uniformity_bits import AUT as AUT, PUT as PUT
     from mechdesign.families.shuffle.uniformity_tests import UniformityDump as UniformityDump
-    from mechdesign.families.shuffle.vectors import HistFlip as HistFlip, HistRR as HistRR
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
@@ -88,7 +92,7 @@ else:  # a type checker would take every unknown name for known
             "digits": "RSumPURE RSumRM",
             "distinct": "ShuffleDistinct",
             "dummies": "CntBN HistDump",
-            "flips": "CntRR RSumRR",
+            "flips": "CntRR HistFlip HistRR RSumRR",
             "hashing": "MURS SOLH",
             "histogram": "ShuffleHistogram",
             "local_budget": "ShuffleLocalBudget",
@@ -103,6 +107,5 @@ else:  # a type checker would take every unknown name for known
             "uniformity": "ShuffleUniformity",
             "uniformity_bits": "AUT PUT",
             "uniformity_tests": "UniformityDump",
-            "vectors": "HistFlip HistRR",
         },
     )
