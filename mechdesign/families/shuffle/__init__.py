@@ -77,8 +77,11 @@ if TYPE_CHECKING:
     from mechdesign.families.shuffle.sketch import PRHR as PRHR, PUCM as PUCM
     from mechdesign.families.shuffle.sum import ShuffleSum as ShuffleSum
     from mechdesign.families.shuffle.uniformity import ShuffleUniformity as ShuffleUniformity
-    from mechdesign.families.shuffle.uniformity_bits import AUT as AUT, PUT as PUT
-    from mechdesign.families.shuffle.uniformity_tests import UniformityDump as UniformityDump
+    from mechdesign.families.shuffle.uniformity_tests import (
+        AUT as AUT,
+        PUT as PUT,
+        UniformityDump as UniformityDump,
+    )
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
@@ -105,7 +108,6 @@ else:  # a type checker would take every unknown name for known
             "sketch": "PRHR PUCM",
             "sum": "ShuffleSum",
             "uniformity": "ShuffleUniformity",
-            "uniformity_bits": "AUT PUT",
-            "uniformity_tests": "UniformityDump",
+            "uniformity_tests": "AUT PUT UniformityDump",
         },
     )
