@@ -20,6 +20,14 @@ from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.fields import checked, frozen_problem
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
+from mechdesign.families.shuffle.amplification import (
+    ATTACK_WITHIN,
+    Shuffling,
+    attack_certificate,
+    central_privacy,
+    epsilon_of,
+    honest_users,
+)
 from mechdesign.families.shuffle.judge import (
     Curve,
     Setting,
@@ -32,14 +40,6 @@ from mechdesign.families.shuffle.judge import (
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.randomizers import KnownRandomizer, randomizer_of
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
-from mechdesign.families.shuffle.shuffling import (
-    ATTACK_WITHIN,
-    Shuffling,
-    attack_certificate,
-    central_privacy,
-    epsilon_of,
-    honest_users,
-)
 from mechdesign.families.shuffle.theorems import LARGEST, Theorem, TheoremSetting
 
 MOST_SIZE = 1 << 20
