@@ -47,9 +47,14 @@ from mechdesign.families.shuffle.judge import (
     why_no_lattice,
     why_not_binary,
 )
-from mechdesign.families.shuffle.randomizers import frozen_parameter, randomizer_of
 from mechdesign.families.shuffle.sum_divergence import MOST_USERS
-from mechdesign.families.shuffle.theorems import LARGEST, Theorem, TheoremSetting
+from mechdesign.families.shuffle.theorems import (
+    LARGEST,
+    Theorem,
+    TheoremSetting,
+    frozen_parameter,
+    randomizer_of,
+)
 
 MOST = 10**15
 """The most users."""

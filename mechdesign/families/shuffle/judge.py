@@ -30,7 +30,6 @@ from mechdesign.families.shuffle.kary_divergence import (
     atoms_of,
     kary_atoms,
 )
-from mechdesign.families.shuffle.randomizers import KnownRandomizer
 from mechdesign.families.shuffle.sum_divergence import (
     CHEAP,
     GROUPS,
@@ -43,7 +42,7 @@ from mechdesign.families.shuffle.sum_divergence import (
     groups,
     kary_law,
 )
-from mechdesign.families.shuffle.theorems import LARGEST, TheoremSetting
+from mechdesign.families.shuffle.theorems import LARGEST, KnownRandomizer, TheoremSetting
 
 
 @dataclass(frozen=True)

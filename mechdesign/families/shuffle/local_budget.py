@@ -53,9 +53,14 @@ from mechdesign.families.shuffle.judge import (
     why_not_binary,
 )
 from mechdesign.families.shuffle.promise import Promise
-from mechdesign.families.shuffle.randomizers import KnownRandomizer, randomizer_of
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
-from mechdesign.families.shuffle.theorems import LARGEST, Theorem, TheoremSetting
+from mechdesign.families.shuffle.theorems import (
+    LARGEST,
+    KnownRandomizer,
+    Theorem,
+    TheoremSetting,
+    randomizer_of,
+)
 
 MOST_SIZE = 1 << 20
 """k-ary response with more values is not built."""
