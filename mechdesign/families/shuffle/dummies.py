@@ -24,11 +24,16 @@ from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import bits, dummies_part
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
-from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, rows_attack, rows_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, fewest_dummies, too_few
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
-from mechdesign.families.shuffle.tasks import Array, CountProtocol, HistogramProtocol
+from mechdesign.families.shuffle.tasks import (
+    Array,
+    CountProtocol,
+    HistogramEstimate,
+    HistogramProtocol,
+    TotalEstimate,
+)
 
 MOST_TRIALS = 1 << 12
 """No user adds more dummies."""

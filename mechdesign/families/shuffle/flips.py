@@ -27,12 +27,18 @@ from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import flags, flips_part, part
 from mechdesign.families.shuffle.count_limits import CountLimits, Group, two_kinds
 from mechdesign.families.shuffle.dummies import require_trials
-from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, group_divergence, rows_divergence
 from mechdesign.families.shuffle.kary_divergence import BinaryDivergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, least_weight
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
-from mechdesign.families.shuffle.tasks import Array, CountProtocol, HistogramProtocol, SumProtocol
+from mechdesign.families.shuffle.tasks import (
+    Array,
+    CountProtocol,
+    HistogramEstimate,
+    HistogramProtocol,
+    SumProtocol,
+    TotalEstimate,
+)
 
 MOST_FLIP = TOTAL // 2 - (1 << 20)
 """Above this a bit says next to nothing, and the estimate would lose its digits."""

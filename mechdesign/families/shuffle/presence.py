@@ -19,10 +19,15 @@ from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import bits, part
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
-from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
-from mechdesign.families.shuffle.tasks import Array, CountProtocol, HistogramProtocol
+from mechdesign.families.shuffle.tasks import (
+    Array,
+    CountProtocol,
+    HistogramEstimate,
+    HistogramProtocol,
+    TotalEstimate,
+)
 
 
 @frozen_value()

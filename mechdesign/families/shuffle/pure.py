@@ -32,10 +32,9 @@ from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import part
 from mechdesign.families.shuffle.count_limits import CountLimits, Group
-from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
-from mechdesign.families.shuffle.tasks import CountProtocol, TotalProtocol
+from mechdesign.families.shuffle.tasks import CountProtocol, TotalEstimate, TotalProtocol
 
 Array = NDArray[np.float64]
 

@@ -27,7 +27,7 @@ from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
 from mechdesign.families.shuffle.dummies import Rows, RowsProtocol
-from mechdesign.families.shuffle.estimates import TotalEstimate, count_table
+from mechdesign.families.shuffle.tasks import TotalEstimate, count_table
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import interval_figures
 

@@ -18,11 +18,16 @@ from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import part, response_ends
 from mechdesign.families.shuffle.count_limits import CountLimits, two_kinds
-from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, least_weight
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
-from mechdesign.families.shuffle.tasks import Array, HistogramProtocol, SumProtocol
+from mechdesign.families.shuffle.tasks import (
+    Array,
+    HistogramEstimate,
+    HistogramProtocol,
+    SumProtocol,
+    TotalEstimate,
+)
 
 FINEST = 1 << 12
 """No more steps are tried when the precision is left open."""

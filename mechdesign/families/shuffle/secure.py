@@ -24,7 +24,6 @@ from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import flags, part
 from mechdesign.families.shuffle.count_limits import CountLimits, Group, Listed, NoiseLimits, Sum, two_kinds
-from mechdesign.families.shuffle.estimates import TotalEstimate
 from mechdesign.families.shuffle.flips import MOST_FLIP, require_sent
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
@@ -51,6 +50,7 @@ from mechdesign.families.shuffle.tasks import (
     CountProtocol,
     HistogramProtocol,
     SumProtocol,
+    TotalEstimate,
     TotalProtocol,
 )
 

@@ -26,11 +26,10 @@ from mechdesign.exact.randomness import BITS, TOTAL, BitSource, SystemSource
 from mechdesign.families.shuffle.client import bits, part
 from mechdesign.families.shuffle.count_limits import CountLimits, NoiseLimits, two_kinds
 from mechdesign.families.shuffle.dummies import MOST_TRIALS, Dummies, Rows, RowsProtocol
-from mechdesign.families.shuffle.estimates import HistogramEstimate
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
 from mechdesign.families.shuffle.noise import Allowed, Messages, fewest_dummies, too_few
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
-from mechdesign.families.shuffle.tasks import Array, HistogramProtocol
+from mechdesign.families.shuffle.tasks import Array, HistogramEstimate, HistogramProtocol
 
 MOST_ROWS = 64
 MOST_SEED = 1 << 62
