@@ -22,9 +22,15 @@ from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import checked_weight, levels_part
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, listed_wholes
+from mechdesign.families.shuffle.noise import (
+    Allowed,
+    Messages,
+    Noise,
+    checked_weight,
+    levels_part,
+    listed_wholes,
+)
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within
 from mechdesign.families.shuffle.pure import PureNoise, PureProtocol
 from mechdesign.families.shuffle.responses import most_other, responses, worst_variance

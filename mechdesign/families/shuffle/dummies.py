@@ -22,10 +22,18 @@ from mechdesign.core.values import dependent_field, frozen_value, value_field
 from mechdesign.exact.draw.draws import below
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import bits, dummies_part
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, rows_attack, rows_divergence
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, fewest_dummies, too_few
+from mechdesign.families.shuffle.noise import (
+    Allowed,
+    Messages,
+    Noise,
+    bits,
+    chance,
+    dummies_part,
+    fewest_dummies,
+    too_few,
+)
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.tasks import (
     Array,

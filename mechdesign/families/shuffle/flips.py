@@ -24,12 +24,20 @@ from mechdesign.core.values import changed, frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import flags, flips_part, part
 from mechdesign.families.shuffle.count_limits import CountLimits, Group, two_kinds
 from mechdesign.families.shuffle.dummies import require_trials
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, group_divergence, rows_divergence
 from mechdesign.families.shuffle.kary_divergence import BinaryDivergence
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, least_weight
+from mechdesign.families.shuffle.noise import (
+    Allowed,
+    Messages,
+    Noise,
+    chance,
+    flags,
+    flips_part,
+    least_weight,
+    part,
+)
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
 from mechdesign.families.shuffle.tasks import (
     Array,

@@ -20,10 +20,18 @@ from mechdesign.exact.draw.draws import below
 from mechdesign.exact.exponential import float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng
-from mechdesign.families.shuffle.client import part, response_ends
 from mechdesign.families.shuffle.count_limits import CountLimits, Group, Sum, two_kinds
 from mechdesign.families.shuffle.fair_coins import blanket_divergence, crowd_divergence
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, NoiseClass, chance, least_weight
+from mechdesign.families.shuffle.noise import (
+    Allowed,
+    Messages,
+    Noise,
+    NoiseClass,
+    chance,
+    least_weight,
+    part,
+    response_ends,
+)
 from mechdesign.families.shuffle.promise import MOST_USERS, OutOfReachError, Promise
 from mechdesign.families.shuffle.responses import least_other, most_other, responses
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramEstimate, HistogramProtocol

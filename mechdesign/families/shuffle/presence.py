@@ -17,9 +17,8 @@ from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import bits, part
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
+from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, bits, chance, part
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
 from mechdesign.families.shuffle.tasks import (
     Array,

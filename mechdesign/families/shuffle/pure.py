@@ -30,9 +30,8 @@ from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import part
 from mechdesign.families.shuffle.count_limits import CountLimits, Group
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
+from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, part
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 from mechdesign.families.shuffle.tasks import CountProtocol, TotalEstimate, TotalProtocol
 

@@ -16,10 +16,17 @@ from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, float_up, log_ratio
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import part, response_ends
 from mechdesign.families.shuffle.count_limits import CountLimits, two_kinds
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, least_weight
+from mechdesign.families.shuffle.noise import (
+    Allowed,
+    Messages,
+    Noise,
+    chance,
+    least_weight,
+    part,
+    response_ends,
+)
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.tasks import (
     Array,

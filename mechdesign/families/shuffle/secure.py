@@ -22,10 +22,9 @@ from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.families.shuffle.client import flags, part
 from mechdesign.families.shuffle.count_limits import CountLimits, Group, Listed, NoiseLimits, Sum, two_kinds
 from mechdesign.families.shuffle.flips import MOST_FLIP, require_sent
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance
+from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, flags, part
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 from mechdesign.families.shuffle.secure_sums import (
     DEEPEST,

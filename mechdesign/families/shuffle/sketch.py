@@ -23,11 +23,10 @@ from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_from
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, SystemSource
-from mechdesign.families.shuffle.client import bits, part
 from mechdesign.families.shuffle.count_limits import CountLimits, NoiseLimits, two_kinds
 from mechdesign.families.shuffle.dummies import MOST_TRIALS, Dummies, Rows, RowsProtocol
 from mechdesign.families.shuffle.fair_coins import blanket_divergence
-from mechdesign.families.shuffle.noise import Allowed, Messages, fewest_dummies, too_few
+from mechdesign.families.shuffle.noise import Allowed, Messages, bits, fewest_dummies, part, too_few
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.tasks import Array, HistogramEstimate, HistogramProtocol
 

@@ -17,7 +17,7 @@ from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.exact.randomness import TOTAL, bit_source
 from mechdesign.families.shuffle import Cnt2M, CntBN, CntRR, CntSGM
 from mechdesign.families.shuffle.amplification import honest_users
-from mechdesign.families.shuffle.client import Table
+from mechdesign.families.shuffle.noise import Table
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise
 from mechdesign.families.shuffle.secure import visible_noise_delta
 from mechdesign.families.shuffle.secure_sums import WHOLE, mixing_distance, polya_table, split
