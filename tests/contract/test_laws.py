@@ -24,8 +24,8 @@ from mechdesign.families.marginals.oracles import SupportOracle
 from mechdesign.families.mean import CensoringInterval, GridMean
 from mechdesign.families.mean.means import FormulaMechanism
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.batches import BatchShuffler
 from mechdesign.families.shuffle.count_limits import Sum
+from mechdesign.families.shuffle.messages import BatchShuffler
 from mechdesign.families.spectrum.secondary import UserSpectrumUser as SpectrumUser
 from mechdesign.families.workload import WorkloadRelease
 from mechdesign.families.workload.event_release import EventRelease

@@ -47,7 +47,6 @@ EXPORTS = ("OutOfReachError", "shuffled")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.shuffle.amplification import ShuffleAmplification as ShuffleAmplification
-    from mechdesign.families.shuffle.batches import BatchShuffler as BatchShuffler
     from mechdesign.families.shuffle.counting import ShuffleCounting as ShuffleCounting
     from mechdesign.families.shuffle.design import shuffled as shuffled
     from mechdesign.families.shuffle.digits import RSumPURE as RSumPURE, RSumRM as RSumRM
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from mechdesign.families.shuffle.hashing import MURS as MURS, SOLH as SOLH
     from mechdesign.families.shuffle.histogram import ShuffleHistogram as ShuffleHistogram
     from mechdesign.families.shuffle.local_budget import ShuffleLocalBudget as ShuffleLocalBudget
+    from mechdesign.families.shuffle.messages import BatchShuffler as BatchShuffler
     from mechdesign.families.shuffle.presence import Cnt2M as Cnt2M, HistMM as HistMM
     from mechdesign.families.shuffle.promise import OutOfReachError as OutOfReachError
     from mechdesign.families.shuffle.protocol import Protocol as Protocol
@@ -88,7 +88,7 @@ else:  # a type checker would take every unknown name for known
         {
             "amplification": "ShuffleAmplification",
             "protocol": "Protocol",
-            "batches": "BatchShuffler",
+            "messages": "BatchShuffler",
             "counting": "ShuffleCounting",
             "design": "shuffled",
             "promise": "OutOfReachError",

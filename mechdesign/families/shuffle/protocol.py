@@ -22,7 +22,7 @@ from mechdesign.data.frames import is_table
 from mechdesign.exact.numbers import wholes
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.shuffle.count_limits import Sum
-from mechdesign.families.shuffle.message_tables import MessageCounter, protocol_operations
+from mechdesign.families.shuffle.messages import MessageCounter, protocol_operations
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, NoiseClass, ProtocolClient
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, calibration_name
 from mechdesign.show.figure import Figure, Panel

@@ -13,7 +13,7 @@ from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL, bit_source
 from mechdesign.families.shuffle import MURS, BatchShuffler
-from mechdesign.families.shuffle.batches import dropped
+from mechdesign.families.shuffle.messages import dropped
 from mechdesign.families.shuffle.promise import Promise
 
 
