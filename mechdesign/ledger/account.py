@@ -24,7 +24,7 @@ from mechdesign.core.validation import in_range, integer
 from mechdesign.core.values import changed, frozen_value, value_field
 from mechdesign.exact.decimals import delta_number
 from mechdesign.exact.exponential import float_up
-from mechdesign.families.shuffle.amplification_bounds import profile
+from mechdesign.families.shuffle.promise import profile
 from mechdesign.ledger.losses import PART, PLACES, Losses, losses_of, no_loss, pure_losses
 
 NOTHING = "no report"

@@ -24,9 +24,8 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import encode
 from mechdesign.core.values import changed
-from mechdesign.families.shuffle.amplification_bounds import MARGIN, MOST_INPUTS, largest_local
 from mechdesign.families.shuffle.judge import bracket
-from mechdesign.families.shuffle.promise import Promise
+from mechdesign.families.shuffle.promise import MARGIN, MOST_INPUTS, Promise, largest_local
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
 
 LARGEST = 40.0

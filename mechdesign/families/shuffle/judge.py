@@ -23,13 +23,13 @@ import numpy as np
 
 from mechdesign.exact.binomials import UNIT, binomial_window
 from mechdesign.exact.exponential import exp_upper
-from mechdesign.families.shuffle.amplification_bounds import foreseen
 from mechdesign.families.shuffle.kary_divergence import (
     BinaryDivergence,
     LatticeDivergence,
     atoms_of,
     kary_atoms,
 )
+from mechdesign.families.shuffle.promise import foreseen
 from mechdesign.families.shuffle.sum_divergence import (
     CHEAP,
     GROUPS,

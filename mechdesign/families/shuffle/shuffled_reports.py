@@ -28,8 +28,7 @@ from mechdesign.core.text import counted
 from mechdesign.core.values import Counter, Estimate, PrivacyVerdict
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BitSource
-from mechdesign.families.shuffle.amplification_bounds import proven
-from mechdesign.families.shuffle.promise import Promise
+from mechdesign.families.shuffle.promise import Promise, proven
 
 OTHERWISE, TAKE = (
     "a {} is none in which all users draw reports in the same way",
