@@ -48,7 +48,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.shuffle.amplification import ShuffleAmplification as ShuffleAmplification
     from mechdesign.families.shuffle.counting import ShuffleCounting as ShuffleCounting
-    from mechdesign.families.shuffle.design import shuffled as shuffled
     from mechdesign.families.shuffle.digits import RSumPURE as RSumPURE, RSumRM as RSumRM
     from mechdesign.families.shuffle.distinct import ShuffleDistinct as ShuffleDistinct
     from mechdesign.families.shuffle.dummies import CntBN as CntBN, HistDump as HistDump
@@ -74,6 +73,7 @@ if TYPE_CHECKING:
         DistinctParity as DistinctParity,
         RSumDSG as RSumDSG,
     )
+    from mechdesign.families.shuffle.shuffled_reports import shuffled as shuffled
     from mechdesign.families.shuffle.sketch import PRHR as PRHR, PUCM as PUCM
     from mechdesign.families.shuffle.sum import ShuffleSum as ShuffleSum
     from mechdesign.families.shuffle.uniformity import ShuffleUniformity as ShuffleUniformity
@@ -90,7 +90,7 @@ else:  # a type checker would take every unknown name for known
             "protocol": "Protocol",
             "messages": "BatchShuffler",
             "counting": "ShuffleCounting",
-            "design": "shuffled",
+            "shuffled_reports": "shuffled",
             "promise": "OutOfReachError",
             "digits": "RSumPURE RSumRM",
             "distinct": "ShuffleDistinct",
