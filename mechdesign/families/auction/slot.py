@@ -364,7 +364,7 @@ def figures(problem: AuctionSlot, solution: Solution[Any]) -> list[Figure]:
     return [Figure(title, [panel], caption)]
 
 
-SLOT_METHODS_MOST_ENTRIES = 20_000
+MOST_VCG_ENTRIES = 20_000
 """With more users times tasks, the bound comes from the greedy prices and not from a linear program."""
 
 
@@ -378,7 +378,7 @@ def two_phases(problem: AuctionSlot) -> Outcome:
         return refused
     award = greedy.award(problem.slot)
     bound = (fitted_bound(problem.slot), "the greedy prices by weak duality")
-    if problem.slot.able.size <= SLOT_METHODS_MOST_ENTRIES:
+    if problem.slot.able.size <= MOST_VCG_ENTRIES:
         bound = max(bound, (vcg.objective_lower_bound(problem.slot, award.winners), "the linear relaxation"))
     return outcome(problem, award, "greedy", "two-phase greedy", bound)
 

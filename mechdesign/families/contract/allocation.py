@@ -425,7 +425,7 @@ def weak_duality(
     # With private types payments do not increase, so the first i types are paid at least L_i p_i.
     most_paid = spent / (people.cumulative if private else people.counts)
     ceiling = np.minimum(limits.high, most_paid / people.types)
-    epsilon = _minimisers_privacy_contract_rows(people, noise, limits, prices, price, ceiling)
+    epsilon = _least_lagrangian(people, noise, limits, prices, price, ceiling)
     terms = price * people.counts * noise.loss(epsilon) + prices * epsilon
     low_pay = np.where(pay > 0, pay * people.types * limits.low, pay * most_paid)
     fixed = [*(-value.upper * rows.upper_limits), *(-value.equal * rows.equal_limits)]
@@ -440,7 +440,7 @@ def weak_duality(
     return math.fsum(everything) - slack
 
 
-def _minimisers_privacy_contract_rows(
+def _least_lagrangian(
     people: Population, noise: NumberNoise, limits: EpsilonLimits, prices: Array, price: float, ceiling: Array
 ) -> Array:
     """Return the minimisers of price l loss(eps) + prices eps over [limits.low, ceiling]."""

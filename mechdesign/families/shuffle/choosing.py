@@ -27,7 +27,7 @@ from mechdesign.families.shuffle.promise import (
     LARGEST_EPSILON,
     LEAST_DELTA,
     LEAST_EPSILON,
-    PROMISE_MOST_USERS as MOST_USERS,
+    USERS_LIMIT as MOST_USERS,
     Promise,
     checked_delta,
 )

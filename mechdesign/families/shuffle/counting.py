@@ -1,6 +1,6 @@
 """The problem ``shuffle-counting``: how many users hold a 1, from shuffled messages.
 
-``KINDS`` lists its protocols, with exact noise and, where their papers have constants, with those.
+``COUNT_KINDS`` lists its protocols, with exact noise and, where their papers have constants, with those.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mechdesign.families.shuffle.candidates import FOR_PURE, Kind, with_publishe
 from mechdesign.families.shuffle.choosing import LocallyLimited, protocol_field, protocol_methods
 from mechdesign.families.shuffle.tasks import CountProtocol
 
-KINDS = (
+COUNT_KINDS = (
     *with_published("cnt-rr", CntRR, "randomized response: one bit a user",
                     "randomized response with the paper's constants", local=True),
     *with_published("cnt-2m", Cnt2M, "presence: up to two messages a user, 0 counted as 0",
@@ -58,11 +58,11 @@ class ShuffleCounting(LocallyLimited):
     example: ClassVar[Mapping[str, Any]] = {"users": 10000, "epsilon": 1.0, "delta": 1e-06}
     value_name: ClassVar[str] = "root mean squared error of the count"
     summary: ClassVar[str] = "protocol that counts ones from shuffled messages with the least error"
-    kinds = KINDS
+    kinds = COUNT_KINDS
     share: ClassVar[str] = "share of the users who hold 1"
 
     protocol: str = protocol_field(
-        '``"best"``, ``"cnt-rr"``, ``"cnt-2m"``, ``"cnt-bn"``, ``"cnt-sgm"`` or ``"cnt-pure"``.', KINDS
+        '``"best"``, ``"cnt-rr"``, ``"cnt-2m"``, ``"cnt-bn"``, ``"cnt-sgm"`` or ``"cnt-pure"``.', COUNT_KINDS
     )
     ones: float | None = real(
         "The share of users who hold 1, where it is known: the error is then that for such data.",
@@ -82,7 +82,3 @@ class ShuffleCounting(LocallyLimited):
         if self.ones is None or not isinstance(protocol, CountProtocol):
             return protocol.mean_messages
         return protocol.messages_at(self.ones)
-
-
-METHODS = protocol_methods(ShuffleCounting)
-"""The best protocol, then each of its kinds."""

@@ -1,6 +1,6 @@
 """The problem ``shuffle-distinct``: how many categories are held by anybody, from shuffled messages.
 
-``KINDS`` lists its protocols.
+``DISTINCT_KINDS`` lists its protocols.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mechdesign.families.shuffle import DistinctParity
 from mechdesign.families.shuffle.candidates import Kind, domain
 from mechdesign.families.shuffle.choosing import Categorised, protocol_field, protocol_methods
 
-KINDS = (
+DISTINCT_KINDS = (
     Kind(
         "distinct-parity",
         DistinctParity,
@@ -55,14 +55,10 @@ class ShuffleDistinct(Categorised):
     summary: ClassVar[str] = (
         "protocol that counts distinct categories from shuffled messages with the least error"
     )
-    kinds = KINDS
+    kinds = DISTINCT_KINDS
 
-    protocol: str = protocol_field('``"best"`` or ``"distinct-parity"``.', KINDS)
+    protocol: str = protocol_field('``"best"`` or ``"distinct-parity"``.', DISTINCT_KINDS)
 
     def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str]:
         """Return the error as a part of all categories."""
         return solution.value / self.categories, "root mean squared error", "share of the categories"
-
-
-METHODS = protocol_methods(ShuffleDistinct)
-"""The best protocol, then each of its kinds."""

@@ -32,7 +32,7 @@ from mechdesign.families.shuffle.noise import (
     part,
     response_ends,
 )
-from mechdesign.families.shuffle.promise import PROMISE_MOST_USERS as MOST_USERS, OutOfReachError, Promise
+from mechdesign.families.shuffle.promise import USERS_LIMIT as MOST_USERS, OutOfReachError, Promise
 from mechdesign.families.shuffle.responses import least_other, most_other, responses
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramEstimate, HistogramProtocol
 

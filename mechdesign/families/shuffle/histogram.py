@@ -1,6 +1,6 @@
 """The problem ``shuffle-histogram``: how many users hold each category, from shuffled messages.
 
-``KINDS`` lists its protocols, each with exact noise and with that of its paper.
+``HISTOGRAM_KINDS`` lists its protocols, each with exact noise and with that of its paper.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mechdesign.families.shuffle.sketch import MOST_SEED
 
 FAKES = "its shufflers have to add messages, not only to mix"
 
-KINDS = (
+HISTOGRAM_KINDS = (
     *with_published("hist-kr", HistKR, "k-ary randomized response: one category a user",
                     "k-ary randomized response with the paper's constants", domain, local=True),
     *with_published("solh", SOLH, "a separate hash function per user and a response on its buckets",
@@ -80,14 +80,14 @@ class ShuffleHistogram(Categorised, LocallyLimited):
     example: ClassVar[Mapping[str, Any]] = {"users": 10000, "categories": 20, "epsilon": 1.0, "delta": 1e-06}
     value_name: ClassVar[str] = "root mean squared error of a count"
     summary: ClassVar[str] = "protocol that counts categories from shuffled messages with the least error"
-    kinds = KINDS
+    kinds = HISTOGRAM_KINDS
     share: ClassVar[str] = "share of a category"
 
     protocol: str = protocol_field(
         '``"best"``, ``"hist-kr"``, ``"solh"``, ``"murs"`` (only by name: its shufflers add '
         'messages), ``"hist-dump"``, ``"hist-mm"``, ``"hist-rr"``, ``"hist-flip"``, ``"prhr"`` or '
         '``"pucm"``.',
-        KINDS,
+        HISTOGRAM_KINDS,
     )
     seed: int | None = whole(
         "From 0 to 2**62, of the public hash functions of ``pucm``. By default every mechanism that "
@@ -102,7 +102,3 @@ class ShuffleHistogram(Categorised, LocallyLimited):
     def drawn(self) -> dict[str, Any]:
         """The seed, where it was given."""
         return {} if self.seed is None else {"seed": self.seed}
-
-
-METHODS = protocol_methods(ShuffleHistogram)
-"""The best protocol, then each of its kinds."""

@@ -300,7 +300,7 @@ HIDES = ("nothing", "release", "amount")
 LEAST_EPSILON, LEAST_DELTA = 0.01, 1e-12
 """Smaller ones are refused: the table of the dropped messages would get long, or its tail too coarse."""
 
-BATCHES_MOST_MESSAGES = 1 << 26
+MOST_IN_BATCH = 1 << 26
 
 MESSAGES, CHANCE = "messages that have arrived", "probability that they are released"
 
@@ -352,7 +352,7 @@ class BatchShuffler(Mechanism):
         delta: float | None = None,
         columns: Sequence[str] = ("message",),
     ) -> None:
-        self.threshold = integer("threshold", threshold, 1, BATCHES_MOST_MESSAGES)
+        self.threshold = integer("threshold", threshold, 1, MOST_IN_BATCH)
         self.hide = one_of("hide", hide, HIDES)
         self.columns = _names(columns)
         self.epsilon = self.delta = 0.0
@@ -387,9 +387,9 @@ class BatchShuffler(Mechanism):
             For repeatable simulations; the system's generator by default.
         """
         messages_array = array_of(messages, "messages")
-        if messages_array.ndim not in (1, 2) or len(messages_array) > BATCHES_MOST_MESSAGES:
+        if messages_array.ndim not in (1, 2) or len(messages_array) > MOST_IN_BATCH:
             raise DataError(
-                "messages", f"expected a row each, at most {BATCHES_MOST_MESSAGES} of them", "split the batch"
+                "messages", f"expected a row each, at most {MOST_IN_BATCH} of them", "split the batch"
             )
         places = self.kept(len(messages_array), self.source(rng, "release"))
         rows = messages_array[places]
@@ -479,8 +479,8 @@ class BatchShuffler(Mechanism):
                 for part, name in zip(parts, self.columns, strict=True):
                     part.append(np.asarray(block[name]))
         columns = [np.concatenate(part) if part else np.zeros(0, dtype=np.int64) for part in parts]
-        if len(columns[0]) > BATCHES_MOST_MESSAGES:
-            raise DataError("messages", f"more than {BATCHES_MOST_MESSAGES}", "split the batch")
+        if len(columns[0]) > MOST_IN_BATCH:
+            raise DataError("messages", f"more than {MOST_IN_BATCH}", "split the batch")
         places = self.kept(len(columns[0]), self.source(settings["seed"], "release"))
         settings.count("batch withheld", int(not len(places)))
         order = (

@@ -307,7 +307,7 @@ def largest_local(users: int, epsilon: float, delta: float) -> float:
     return foreseen(search, bound, wanted, (start, near), rising=True)[0] * (1.0 - 4.0 * UNIT)
 
 
-PROMISE_MOST_USERS = 1_000_000_000
+USERS_LIMIT = 1_000_000_000
 """More users are refused: the certificates' sums would take minutes."""
 
 LEAST_DELTA = 1e-30
@@ -356,7 +356,7 @@ class Promise:
     700
     """
 
-    users: int = value_field(partial(integer, low=2, high=PROMISE_MOST_USERS))
+    users: int = value_field(partial(integer, low=2, high=USERS_LIMIT))
     epsilon: float = value_field(partial(in_range, low=LEAST_EPSILON, high=LARGEST_EPSILON))
     delta: float = value_field(checked_delta)
     honest: float = value_field(partial(in_range, low=0.0, high=1.0, low_open=True), default=1.0)
@@ -521,7 +521,7 @@ def remedy(promise: Promise, possible: Callable[[Promise], bool], digits: int = 
     users = least_passing(
         lambda count: known_possible(changed(promise, users=count)),
         promise.users,
-        PROMISE_MOST_USERS,
+        USERS_LIMIT,
         digits,
         patience=PATIENCE,
     )
@@ -538,6 +538,6 @@ def remedy(promise: Promise, possible: Callable[[Promise], bool], digits: int = 
     if ways:
         return f"give {', or '.join(ways)}"
     if unknown or time.process_time() - start > PATIENCE:
-        more = "many more users, or " if 2 * promise.users < PROMISE_MOST_USERS else ""
+        more = "many more users, or " if 2 * promise.users < USERS_LIMIT else ""
         return f"give {more}a much larger epsilon"
     return "no number of users and no epsilon would do"

@@ -1,6 +1,6 @@
 """The problem ``shuffle-range``: how many users hold a category from one to another, from shuffled messages.
 
-``KINDS`` lists its protocols.
+``RANGE_KINDS`` lists its protocols.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mechdesign.families.shuffle.candidates import Kind, domain
 from mechdesign.families.shuffle.choosing import Categorised, protocol_field, protocol_methods
 from mechdesign.families.shuffle.range_tree import MOST_CATEGORIES
 
-KINDS = (
+RANGE_KINDS = (
     Kind(
         "range-tree",
         RangeTree,
@@ -55,12 +55,8 @@ class ShuffleRange(Categorised):
     summary: ClassVar[str] = (
         "protocol that counts the users of all ranges from shuffled messages with the least error"
     )
-    kinds = KINDS
+    kinds = RANGE_KINDS
     share: ClassVar[str] = "share of the users in a range"
 
-    protocol: str = protocol_field('``"best"`` or ``"range-tree"``.', KINDS)
+    protocol: str = protocol_field('``"best"`` or ``"range-tree"``.', RANGE_KINDS)
     categories: int = whole("From 2 to 2**16, in their order.", low=2, high=MOST_CATEGORIES)
-
-
-METHODS = protocol_methods(ShuffleRange)
-"""The best protocol, then each of its kinds."""

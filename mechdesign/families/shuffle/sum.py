@@ -1,6 +1,6 @@
 """The problem ``shuffle-sum``: the sum of numbers in [0, 1], from shuffled messages.
 
-``KINDS`` lists its protocols, with exact noise and, where their papers have constants, with those.
+``SUM_KINDS`` lists its protocols, with exact noise and, where their papers have constants, with those.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mechdesign.families.shuffle.candidates import FOR_PURE, Kind, ProtocolSetti
 from mechdesign.families.shuffle.choosing import Limited, protocol_field, protocol_methods
 from mechdesign.families.shuffle.tasks import MOST_STEPS
 
-KINDS = (
+SUM_KINDS = (
     Kind("rsum-kr", RSumKR, "k-ary randomized response: one rounded number a user", steps, local=True),
     Kind("rsum-kr-published", RSumKR, "k-ary randomized response with the paper's constants", steps),
     Kind("rsum-rm", RSumRM, "two or more digits, each a k-ary randomized response", steps, flexible=True),
@@ -56,11 +56,11 @@ class ShuffleSum(Limited):
     example: ClassVar[Mapping[str, Any]] = {"users": 1000, "epsilon": 1.0, "delta": 1e-06}
     value_name: ClassVar[str] = "root mean squared error of the sum"
     summary: ClassVar[str] = "protocol that adds up numbers from shuffled messages with the least error"
-    kinds = KINDS
+    kinds = SUM_KINDS
     share: ClassVar[str] = "mean of the numbers in [0, 1]"
 
     protocol: str = protocol_field(
-        '``"best"``, ``"rsum-kr"``, ``"rsum-rm"``, ``"rsum-rr"``, ``"rsum-dsg"`` or ``"rsum-pure"``.', KINDS
+        '``"best"``, ``"rsum-kr"``, ``"rsum-rm"``, ``"rsum-rr"``, ``"rsum-dsg"`` or ``"rsum-pure"``.', SUM_KINDS
     )
     precision: int | None = whole(
         "The steps from 0 to 1 to which numbers are rounded; chosen for each protocol where it is left out.",
@@ -73,7 +73,3 @@ class ShuffleSum(Limited):
     def case(self) -> ProtocolSetting:
         """Requirements that protocols must fit."""
         return replace(super().case, size=self.precision or 0)
-
-
-METHODS = protocol_methods(ShuffleSum)
-"""The best protocol, then each of its kinds."""

@@ -272,7 +272,7 @@ def _binary(case: TheoremSetting) -> str | None:
     return None if case.size == 2 else "it is for binary randomized response: k-ary of size 2"
 
 
-def _kary_theorems(case: TheoremSetting) -> str | None:
+def _needs_kary(case: TheoremSetting) -> str | None:
     return None if case.size >= 2 else "it is for k-ary response"
 
 
@@ -370,7 +370,7 @@ THEOREM_4 = Theorem(
     "theorem-4",
     "analytic",
     "Balle et al. (2019), theorem 3.1; theorem 4 of the survey, eq. (8) and (9)",
-    _kary_theorems,
+    _needs_kary,
     _theorem_4,
 )
 CLONES = Theorem(
@@ -392,7 +392,7 @@ STRONGER_KARY = Theorem(
     "heuristic",
     "Feldman, McMillan and Talwar (2023), closed form for k-ary response, with the range of that for any "
     "randomizer; from the literature, not proven here",
-    _kary_theorems,
+    _needs_kary,
     _stronger_kary,
 )
 

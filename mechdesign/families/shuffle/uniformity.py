@@ -1,6 +1,6 @@
 """The problem ``shuffle-uniformity``: whether the categories of users are uniform, from shuffled messages.
 
-``KINDS`` lists its protocols.
+``UNIFORMITY_KINDS`` lists its protocols.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mechdesign.families.shuffle.uniformity_tests import ERROR, LEAST_ERROR
 
 MANY = "a user sends messages for every category, for next to no gain"
 
-KINDS = (
+UNIFORMITY_KINDS = (
     Kind(
         "uniformity-dump",
         UniformityDump,
@@ -72,11 +72,11 @@ class ShuffleUniformity(Categorised):
     summary: ClassVar[str] = (
         "protocol that tests uniform categories from shuffled messages with the least distance"
     )
-    kinds = KINDS
+    kinds = UNIFORMITY_KINDS
 
     protocol: str = protocol_field(
         '``"best"``, ``"uniformity-dump"``; by name only, for their many messages, ``"aut"`` and ``"put"``.',
-        KINDS,
+        UNIFORMITY_KINDS,
     )
     error: float = real(
         "From 1e-9 to below 1/2: the largest probability of rejecting uniform categories, "
@@ -100,7 +100,3 @@ class ShuffleUniformity(Categorised):
     def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str]:
         """Return the least distance from uniform, in total variation, that is surely found."""
         return solution.value, "distance from uniform that is surely found", "total variation"
-
-
-METHODS = protocol_methods(ShuffleUniformity)
-"""The best protocol, then each of its kinds."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mechdesign.families.spectrum.queries import Answer as Answer, Answers as Answers, Query as Query
     from mechdesign.families.spectrum.secondary import (
         SpectrumSecondary as SpectrumSecondary,
-        UserSpectrumUser as SpectrumUser,
+        SpectrumUser as SpectrumUser,
     )
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(

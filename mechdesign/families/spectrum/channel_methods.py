@@ -182,7 +182,7 @@ def why_no_tree(problem: SpectrumChannel) -> str | None:
     return f"{problem.size} users are too many; the limit is {most}" if problem.size > most else None
 
 
-CHANNEL_METHODS_MOST_USERS = 500
+MOST_USERS_OF_SEARCH = 500
 
 GAP, SECONDS, SECONDS_A_USER = 0.005, 60.0, 2.0
 """The gap that is enough, as a part of the revenue, and the most time: in all, and for each user."""
@@ -216,8 +216,8 @@ def allocation_by_cuts(problem: SpectrumChannel, gap: float = GAP, seconds: floa
 def why_no_cuts(problem: SpectrumChannel) -> str | None:
     """Return why there are too many users, or None."""
     return (
-        f"{problem.size} users are too many; the limit is {CHANNEL_METHODS_MOST_USERS}"
-        if problem.size > CHANNEL_METHODS_MOST_USERS
+        f"{problem.size} users are too many; the limit is {MOST_USERS_OF_SEARCH}"
+        if problem.size > MOST_USERS_OF_SEARCH
         else None
     )
 
@@ -244,7 +244,7 @@ TANGENTS = 12
 GAP_OF_MILP, SECONDS_OF_MILP = 0.002, 20.0
 """At which relative gap, and after which time, the solver stops."""
 
-TARGET, CHANNEL_METHODS_NODES, PARTS = 1e-3, 60_000, 80
+TARGET, NODES_OF_SEARCH, PARTS = 1e-3, 60_000, 80
 """The relative gap that is to be proven, and the work that it may take."""
 
 
@@ -420,7 +420,7 @@ def allocation_by_integer_program(
         notes["stated_bound"] = result.stated
     parts = max(4, PARTS * CROWD // max(CROWD, _largest_crowd(channel)))
     bound, best = bound_of_many(
-        channel, best, TARGET * abs(best.value), nodes=CHANNEL_METHODS_NODES, parts=parts
+        channel, best, TARGET * abs(best.value), nodes=NODES_OF_SEARCH, parts=parts
     )
     radii = channel.allowed(best.radii, best.level)
     if "stated_bound" in notes:

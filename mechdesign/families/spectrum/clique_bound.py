@@ -185,7 +185,7 @@ def _weighed(first: int, near: Places, apart: NDArray[np.bool_], values: Array) 
 
 Truths = NDArray[np.bool_]
 
-START, CLIQUE_BOUND_LEVELS = 5, 24
+START, FIRST_RADII = 5, 24
 """Intervals of each radius, and of L, to start with."""
 
 BLOCKS = 2
@@ -256,7 +256,7 @@ class Thresholds:
                 parts.append((user, np.append(inner, [cap * (1.0 - FULL), cap])))
         if self.channel.owner is not None:
             least, most = least_level(self.channel, value), self.channel.most
-            points = np.geomspace(least, most, CLIQUE_BOUND_LEVELS + 1)
+            points = np.geomspace(least, most, FIRST_RADII + 1)
             points[0], points[-1] = least * (1.0 - FULL), most
             parts.append((self.crowd.owner, points))
         self.users = np.concatenate([np.full(len(ends) - 1, user) for user, ends in parts])

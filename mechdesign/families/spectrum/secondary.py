@@ -229,7 +229,7 @@ def noise_class() -> Any:
     return mechanism_type("planar-lattice")
 
 
-class UserSpectrumUser(Mechanism):
+class SpectrumUser(Mechanism):
     """Noise on a user's place that stays within the privacy radius the user chose, and the query it makes.
 
     The noise is planar Laplace noise on a lattice, exact in integers, with the least epsilon found for which

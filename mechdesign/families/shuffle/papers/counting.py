@@ -18,10 +18,9 @@ from mechdesign.families.shuffle.papers.choosing import (
 )
 from mechdesign.families.shuffle.tasks import CountProtocol
 
-METHODS = published_methods(ShuffleCounting)
 
 
-def quantities(problem: ShuffleCounting, solution: Solution[Any]) -> dict[str, Any]:
+def count_quantities(problem: ShuffleCounting, solution: Solution[Any]) -> dict[str, Any]:
     """Return messages, bits and local epsilon, and the errors of two models next to this one.
 
     ``local_rmse`` is randomized response without a shuffler, ``laplace_rmse`` one Laplace number by a trusted
@@ -40,7 +39,7 @@ def quantities(problem: ShuffleCounting, solution: Solution[Any]) -> dict[str, A
     )
 
 
-def simulation(
+def count_simulation(
     problem: ShuffleCounting, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Run the protocol on users of whom a share holds 1, half of them where the problem names none.

@@ -24,7 +24,6 @@ from mechdesign.families.shuffle.papers.choosing import (
 )
 from mechdesign.families.shuffle.tasks import HistogramProtocol
 
-METHODS = published_methods(ShuffleHistogram)
 
 
 SHARE = 0.01
@@ -91,7 +90,7 @@ def fakes_rmse(users: int, epsilon: float, delta: float) -> float:
     return math.inf if np.isnan(variance).all() else math.sqrt(float(np.nanmin(variance)))
 
 
-def quantities(problem: ShuffleHistogram, solution: Solution[Any]) -> dict[str, Any]:
+def histogram_quantities(problem: ShuffleHistogram, solution: Solution[Any]) -> dict[str, Any]:
     """Return messages, bits and local epsilon, and the errors of two models next to this one.
 
     ``local_rmse`` is k-ary randomized response without a shuffler, ``laplace_rmse`` Laplace noise of scale
@@ -118,7 +117,7 @@ def quantities(problem: ShuffleHistogram, solution: Solution[Any]) -> dict[str, 
     return figures
 
 
-def simulation(
+def histogram_simulation(
     problem: ShuffleHistogram, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Run the protocol on users whose categories are normal around the middle, drawn again each time.

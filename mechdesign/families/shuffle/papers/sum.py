@@ -27,7 +27,6 @@ from mechdesign.families.shuffle.papers.choosing import (
 )
 from mechdesign.families.shuffle.sum import ShuffleSum
 
-METHODS = published_methods(ShuffleSum)
 
 
 Array = NDArray[np.float64]
@@ -164,7 +163,7 @@ def unary_rmse(users: int, epsilon: float, delta: float, bits: int = 10) -> floa
     return math.sqrt(users * (flips + float(chances @ rounded(numbers, bits)[1]) / bits**2))
 
 
-def quantities(problem: ShuffleSum, solution: Solution[Any]) -> dict[str, Any]:
+def sum_quantities(problem: ShuffleSum, solution: Solution[Any]) -> dict[str, Any]:
     """Return messages, bits and local epsilon, and the errors of two models next to this one.
 
     ``local_rmse`` is the two-point mechanism of Duchi et al. without a shuffler, at its worst;
@@ -198,7 +197,7 @@ def quantities(problem: ShuffleSum, solution: Solution[Any]) -> dict[str, Any]:
     return figures
 
 
-def simulation(
+def sum_simulation(
     problem: ShuffleSum, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Run the protocol on users whose numbers are normal around 1/2, drawn again each time.
