@@ -47,7 +47,11 @@ EXPORTS = ("OutOfReachError", "shuffled")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.shuffle.amplification import ShuffleAmplification as ShuffleAmplification
-    from mechdesign.families.shuffle.counting import ShuffleCounting as ShuffleCounting
+    from mechdesign.families.shuffle.counts import (
+        ShuffleCounting as ShuffleCounting,
+        ShuffleHistogram as ShuffleHistogram,
+        ShuffleSum as ShuffleSum,
+    )
     from mechdesign.families.shuffle.digits import RSumPURE as RSumPURE, RSumRM as RSumRM
     from mechdesign.families.shuffle.distinct import ShuffleDistinct as ShuffleDistinct
     from mechdesign.families.shuffle.dummies import CntBN as CntBN, HistDump as HistDump
@@ -58,7 +62,6 @@ if TYPE_CHECKING:
         RSumRR as RSumRR,
     )
     from mechdesign.families.shuffle.hashing import MURS as MURS, SOLH as SOLH
-    from mechdesign.families.shuffle.histogram import ShuffleHistogram as ShuffleHistogram
     from mechdesign.families.shuffle.local_budget import ShuffleLocalBudget as ShuffleLocalBudget
     from mechdesign.families.shuffle.messages import BatchShuffler as BatchShuffler
     from mechdesign.families.shuffle.presence import Cnt2M as Cnt2M, HistMM as HistMM
@@ -75,7 +78,6 @@ if TYPE_CHECKING:
     )
     from mechdesign.families.shuffle.shuffled_reports import shuffled as shuffled
     from mechdesign.families.shuffle.sketch import PRHR as PRHR, PUCM as PUCM
-    from mechdesign.families.shuffle.sum import ShuffleSum as ShuffleSum
     from mechdesign.families.shuffle.uniformity import ShuffleUniformity as ShuffleUniformity
     from mechdesign.families.shuffle.uniformity_tests import (
         AUT as AUT,
@@ -89,7 +91,7 @@ else:  # a type checker would take every unknown name for known
             "amplification": "ShuffleAmplification",
             "protocol": "Protocol",
             "messages": "BatchShuffler",
-            "counting": "ShuffleCounting",
+            "counts": "ShuffleCounting ShuffleHistogram ShuffleSum",
             "shuffled_reports": "shuffled",
             "promise": "OutOfReachError",
             "digits": "RSumPURE RSumRM",
@@ -97,7 +99,6 @@ else:  # a type checker would take every unknown name for known
             "dummies": "CntBN HistDump",
             "flips": "CntRR HistFlip HistRR RSumRR",
             "hashing": "MURS SOLH",
-            "histogram": "ShuffleHistogram",
             "local_budget": "ShuffleLocalBudget",
             "presence": "Cnt2M HistMM",
             "pure": "CntPURE",
@@ -106,7 +107,6 @@ else:  # a type checker would take every unknown name for known
             "responses": "HistKR RSumKR",
             "secure": "CntSGM DistinctParity RSumDSG",
             "sketch": "PRHR PUCM",
-            "sum": "ShuffleSum",
             "uniformity": "ShuffleUniformity",
             "uniformity_tests": "AUT PUT UniformityDump",
         },

@@ -12,7 +12,7 @@ from mechdesign.core.fields import frozen_problem
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle import DistinctParity
 from mechdesign.families.shuffle.candidates import Kind, domain
-from mechdesign.families.shuffle.choosing import Categorised, protocol_field, protocol_methods
+from mechdesign.families.shuffle.choosing import Categorised, protocol_field
 
 DISTINCT_KINDS = (
     Kind(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from mechdesign.core.fields import frozen_problem, whole
 from mechdesign.families.shuffle import RangeTree
 from mechdesign.families.shuffle.candidates import Kind, domain
-from mechdesign.families.shuffle.choosing import Categorised, protocol_field, protocol_methods
+from mechdesign.families.shuffle.choosing import Categorised, protocol_field
 from mechdesign.families.shuffle.range_tree import MOST_CATEGORIES
 
 RANGE_KINDS = (

@@ -13,7 +13,7 @@ from mechdesign.core.fields import frozen_problem, real
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle import AUT, PUT, UniformityDump
 from mechdesign.families.shuffle.candidates import Kind, ProtocolSetting, tested_domain
-from mechdesign.families.shuffle.choosing import Categorised, protocol_field, protocol_methods
+from mechdesign.families.shuffle.choosing import Categorised, protocol_field
 from mechdesign.families.shuffle.uniformity_tests import ERROR, LEAST_ERROR
 
 MANY = "a user sends messages for every category, for next to no gain"

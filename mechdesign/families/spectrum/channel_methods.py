@@ -419,9 +419,7 @@ def allocation_by_integer_program(
     if result.stated is not None and math.isfinite(result.stated):
         notes["stated_bound"] = result.stated
     parts = max(4, PARTS * CROWD // max(CROWD, _largest_crowd(channel)))
-    bound, best = bound_of_many(
-        channel, best, TARGET * abs(best.value), nodes=NODES_OF_SEARCH, parts=parts
-    )
+    bound, best = bound_of_many(channel, best, TARGET * abs(best.value), nodes=NODES_OF_SEARCH, parts=parts)
     radii = channel.allowed(best.radii, best.level)
     if "stated_bound" in notes:
         notes["stated_gap"] = notes["stated_bound"] - channel.utility(radii, best.level)

@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.solution import Solution
-from mechdesign.families.shuffle.counting import ShuffleCounting
+from mechdesign.families.shuffle.counts import ShuffleCounting
 from mechdesign.families.shuffle.papers.choosing import (
     figures_of,
     measured,
     ones_and_zeros,
-    published_methods,
     require_users,
 )
 from mechdesign.families.shuffle.tasks import CountProtocol
-
 
 
 def count_quantities(problem: ShuffleCounting, solution: Solution[Any]) -> dict[str, Any]:

@@ -14,17 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.solution import Solution
-from mechdesign.families.shuffle.histogram import ShuffleHistogram
+from mechdesign.families.shuffle.counts import ShuffleHistogram
 from mechdesign.families.shuffle.papers.choosing import (
     figures_of,
     measured,
     normal_categories,
-    published_methods,
     require_users,
 )
 from mechdesign.families.shuffle.tasks import HistogramProtocol
-
-
 
 SHARE = 0.01
 """Fake messages a user that the survey's experiments let the shufflers of MURS add."""

@@ -16,18 +16,15 @@ from numpy.typing import NDArray
 from mechdesign.core.solution import Solution
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import Protocol, RSumDSG, RSumKR, RSumRM, RSumRR
+from mechdesign.families.shuffle.counts import ShuffleSum
 from mechdesign.families.shuffle.papers.choosing import (
     figures_of,
     fitting,
     measured,
     multiple,
     normal_numbers,
-    published_methods,
     require_users,
 )
-from mechdesign.families.shuffle.sum import ShuffleSum
-
-
 
 Array = NDArray[np.float64]
 

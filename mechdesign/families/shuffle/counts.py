@@ -1,0 +1,268 @@
+"""The problem ``shuffle-counting``: how many users hold a 1, from shuffled messages.
+
+``COUNT_KINDS`` lists its protocols, with exact noise and, where their papers have constants, with those.
+
+The problem ``shuffle-sum``: the sum of numbers in [0, 1], from shuffled messages.
+
+``SUM_KINDS`` lists its protocols, with exact noise and, where their papers have constants, with those.
+
+The problem ``shuffle-histogram``: how many users hold each category, from shuffled messages.
+
+``HISTOGRAM_KINDS`` lists its protocols, each with exact noise and with that of its paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from mechdesign.core.fields import frozen_problem, real, whole
+from mechdesign.families.shuffle import (
+    MURS,
+    PRHR,
+    PUCM,
+    SOLH,
+    Cnt2M,
+    CntBN,
+    CntPURE,
+    CntRR,
+    CntSGM,
+    HistDump,
+    HistFlip,
+    HistKR,
+    HistMM,
+    HistRR,
+    Protocol,
+    RSumDSG,
+    RSumKR,
+    RSumPURE,
+    RSumRM,
+    RSumRR,
+)
+from mechdesign.families.shuffle.candidates import (
+    FOR_PURE,
+    Kind,
+    ProtocolSetting,
+    domain,
+    steps,
+    with_published,
+)
+from mechdesign.families.shuffle.choosing import (
+    Categorised,
+    Limited,
+    LocallyLimited,
+    protocol_field,
+)
+from mechdesign.families.shuffle.sketch import MOST_SEED
+from mechdesign.families.shuffle.tasks import MOST_STEPS, CountProtocol
+
+COUNT_KINDS = (
+    *with_published("cnt-rr", CntRR, "randomized response: one bit a user",
+                    "randomized response with the paper's constants", local=True),
+    *with_published("cnt-2m", Cnt2M, "presence: up to two messages a user, 0 counted as 0",
+                    "presence with the paper's constants"),
+    *with_published("cnt-bn", CntBN, "true bits among fair coins",
+                    "true bits among fair coins with the paper's constants", flexible=True),
+    Kind("cnt-sgm", CntSGM, "discrete Laplace noise in a secure sum by split-mix", flexible=True),
+    Kind("cnt-pure", CntPURE, "bits with rare noise about the middle: delta is 0", local=True, flexible=True,
+         by_name=FOR_PURE),
+)  # fmt: skip
+
+
+@frozen_problem()
+class ShuffleCounting(LocallyLimited):
+    r"""The protocol that counts ones with the least error, at its worst or with a known share of ones.
+
+    ::
+
+        minimize    max over data of  sqrt E (count's estimate - count)^2
+        over        the protocols of the list, each with the least noise that its divergence is proven for
+        subject to  (epsilon, delta) for the shuffled messages of any honest users,
+                    messages of a user <= max_messages, their bits <= max_bits, delta = 0 where pure,
+                    a user's own messages local_cap-private
+
+    Notes
+    -----
+    Source: the survey's section 4.1; docs/families/shuffle_protocols.md for the proofs.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> solution = md.solve(md.ShuffleCounting(users=10_000, epsilon=1.0, delta=1e-6))
+    >>> solution.variables["protocol"], round(solution.value, 2)
+    ('cnt-sgm', 1.36)
+    >>> single = md.solve(md.ShuffleCounting(users=10_000, epsilon=1.0, delta=1e-6, max_messages=1))
+    >>> single.variables["protocol"], round(single.value, 2)
+    ('cnt-rr', 5.86)
+    """
+
+    name: ClassVar[str] = "shuffle-counting"
+    example: ClassVar[Mapping[str, Any]] = {"users": 10000, "epsilon": 1.0, "delta": 1e-06}
+    value_name: ClassVar[str] = "root mean squared error of the count"
+    summary: ClassVar[str] = "protocol that counts ones from shuffled messages with the least error"
+    kinds = COUNT_KINDS
+    share: ClassVar[str] = "share of the users who hold 1"
+
+    protocol: str = protocol_field(
+        '``"best"``, ``"cnt-rr"``, ``"cnt-2m"``, ``"cnt-bn"``, ``"cnt-sgm"`` or ``"cnt-pure"``.', COUNT_KINDS
+    )
+    ones: float | None = real(
+        "The share of users who hold 1, where it is known: the error is then that for such data.",
+        low=0.0,
+        high=1.0,
+        default=None,
+    )
+
+    def error_of(self, protocol: Protocol) -> float:
+        """Return the worst error over all data, or the error with ``ones`` ones."""
+        if self.ones is None or not isinstance(protocol, CountProtocol):
+            return protocol.rmse
+        return protocol.rmse_at(self.ones)
+
+    def messages_of(self, protocol: Protocol) -> float:
+        """Return the expected messages of a user: the most over all data, or with ``ones`` ones."""
+        if self.ones is None or not isinstance(protocol, CountProtocol):
+            return protocol.mean_messages
+        return protocol.messages_at(self.ones)
+
+
+SUM_KINDS = (
+    Kind("rsum-kr", RSumKR, "k-ary randomized response: one rounded number a user", steps, local=True),
+    Kind("rsum-kr-published", RSumKR, "k-ary randomized response with the paper's constants", steps),
+    Kind("rsum-rm", RSumRM, "two or more digits, each a k-ary randomized response", steps, flexible=True),
+    Kind("rsum-rm-published", RSumRM, "three digits with the paper's constants", steps),
+    *with_published("rsum-rr", RSumRR, "unary bits, each a randomized response",
+                    "unary bits with the paper's constants", steps, flexible=True),
+    Kind("rsum-dsg", RSumDSG, "discrete Laplace noise in a secure sum by split-mix", steps,
+         flexible=True),
+    Kind("rsum-pure", RSumPURE, "binary digits with rare noise: delta is 0", steps, flexible=True,
+         by_name=FOR_PURE),
+)  # fmt: skip
+
+
+@frozen_problem()
+class ShuffleSum(Limited):
+    r"""The protocol that adds up numbers in [0, 1] with the least error, at its worst over all data.
+
+    ::
+
+        minimize    max over data of  sqrt E (sum's estimate - sum)^2
+        over        the protocols of the list, each with the least noise that its divergence is proven for
+        subject to  (epsilon, delta) for the shuffled messages of any honest users,
+                    messages of a user <= max_messages, their bits <= max_bits, delta = 0 where pure
+
+    Notes
+    -----
+    Source: the survey's section 4.3; docs/families/shuffle_protocols.md for the proofs.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> solution = md.solve(md.ShuffleSum(users=100_000, epsilon=1.0, delta=1e-6))
+    >>> solution.variables["protocol"], round(solution.value, 2)
+    ('rsum-dsg', 1.5)
+    """
+
+    name: ClassVar[str] = "shuffle-sum"
+    example: ClassVar[Mapping[str, Any]] = {"users": 1000, "epsilon": 1.0, "delta": 1e-06}
+    value_name: ClassVar[str] = "root mean squared error of the sum"
+    summary: ClassVar[str] = "protocol that adds up numbers from shuffled messages with the least error"
+    kinds = SUM_KINDS
+    share: ClassVar[str] = "mean of the numbers in [0, 1]"
+
+    protocol: str = protocol_field(
+        '``"best"``, ``"rsum-kr"``, ``"rsum-rm"``, ``"rsum-rr"``, ``"rsum-dsg"`` or ``"rsum-pure"``.',
+        SUM_KINDS,
+    )
+    precision: int | None = whole(
+        "The steps from 0 to 1 to which numbers are rounded; chosen for each protocol where it is left out.",
+        low=1,
+        high=MOST_STEPS,
+        default=None,
+    )
+
+    @property
+    def case(self) -> ProtocolSetting:
+        """Requirements that protocols must fit."""
+        return replace(super().case, size=self.precision or 0)
+
+
+FAKES = "its shufflers have to add messages, not only to mix"
+
+HISTOGRAM_KINDS = (
+    *with_published("hist-kr", HistKR, "k-ary randomized response: one category a user",
+                    "k-ary randomized response with the paper's constants", domain, local=True),
+    *with_published("solh", SOLH, "a separate hash function per user and a response on its buckets",
+                    "hashing with the paper's constants", domain, local=True),
+    *with_published("murs", MURS, "hashing, and one fake message of the shufflers for 100 users",
+                    "hashing and fake messages with the paper's constant", domain, local=True,
+                    by_name=FAKES),
+    *with_published("hist-dump", HistDump, "true categories among uniform dummies",
+                    "true categories among dummies with the paper's constants", domain, flexible=True),
+    *with_published("hist-mm", HistMM, "presence in every category, small counts taken for 0",
+                    "presence in every category with the paper's constants", domain),
+    *with_published("hist-rr", HistRR,
+                    "attribute fragments: a flipped bit for each category, each shuffled by itself",
+                    "attribute fragments with the constants of cnt-rr for half of epsilon", domain),
+    *with_published("hist-flip", HistFlip, "flipped indicator vectors, the user's and fakes",
+                    "flipped indicator vectors with the paper's constants", domain, flexible=True),
+    *with_published("prhr", PRHR, "entries of Hadamard codewords among random ones",
+                    "entries of Hadamard codewords with the paper's constants", domain, flexible=True),
+    *with_published("pucm", PUCM, "buckets of public hash functions, the least one counts",
+                    "buckets of public hash functions with the paper's constants", domain, flexible=True),
+)  # fmt: skip
+
+
+@frozen_problem()
+class ShuffleHistogram(Categorised, LocallyLimited):
+    r"""The protocol that counts the users of each category with the least error of an empty one.
+
+    ::
+
+        minimize    sqrt E (estimate - 0)^2  of a category that no user holds; the worst over all counts where
+                    small counts are taken for 0
+        over        the protocols of the list, each with the least noise that its divergence is proven for
+        subject to  (epsilon, delta) for the shuffled messages of any honest users,
+                    messages of a user <= max_messages, their bits <= max_bits, delta = 0 where pure,
+                    a user's own messages local_cap-private
+
+    Notes
+    -----
+    Source: the survey's section 4.2; docs/families/shuffle_protocols.md for the proofs.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> problem = md.ShuffleHistogram(users=100_000, categories=50, epsilon=1.0, delta=1e-6, max_messages=1)
+    >>> solution = md.solve(problem)
+    >>> solution.variables["protocol"], round(solution.value, 1)
+    ('hist-kr', 6.7)
+    """
+
+    name: ClassVar[str] = "shuffle-histogram"
+    example: ClassVar[Mapping[str, Any]] = {"users": 10000, "categories": 20, "epsilon": 1.0, "delta": 1e-06}
+    value_name: ClassVar[str] = "root mean squared error of a count"
+    summary: ClassVar[str] = "protocol that counts categories from shuffled messages with the least error"
+    kinds = HISTOGRAM_KINDS
+    share: ClassVar[str] = "share of a category"
+
+    protocol: str = protocol_field(
+        '``"best"``, ``"hist-kr"``, ``"solh"``, ``"murs"`` (only by name: its shufflers add '
+        'messages), ``"hist-dump"``, ``"hist-mm"``, ``"hist-rr"``, ``"hist-flip"``, ``"prhr"`` or '
+        '``"pucm"``.',
+        HISTOGRAM_KINDS,
+    )
+    seed: int | None = whole(
+        "From 0 to 2**62, of the public hash functions of ``pucm``. By default every mechanism that "
+        "is built draws its own: the error is that over their draw. Give one only for a repeatable "
+        "build.",
+        low=0,
+        high=MOST_SEED,
+        default=None,
+    )
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """The seed, where it was given."""
+        return {} if self.seed is None else {"seed": self.seed}
