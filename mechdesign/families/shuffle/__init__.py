@@ -47,13 +47,17 @@ EXPORTS = ("OutOfReachError", "shuffled")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.shuffle.amplification import ShuffleAmplification as ShuffleAmplification
+    from mechdesign.families.shuffle.categories import (
+        ShuffleDistinct as ShuffleDistinct,
+        ShuffleRange as ShuffleRange,
+        ShuffleUniformity as ShuffleUniformity,
+    )
     from mechdesign.families.shuffle.counts import (
         ShuffleCounting as ShuffleCounting,
         ShuffleHistogram as ShuffleHistogram,
         ShuffleSum as ShuffleSum,
     )
     from mechdesign.families.shuffle.digits import RSumPURE as RSumPURE, RSumRM as RSumRM
-    from mechdesign.families.shuffle.distinct import ShuffleDistinct as ShuffleDistinct
     from mechdesign.families.shuffle.dummies import CntBN as CntBN, HistDump as HistDump
     from mechdesign.families.shuffle.flips import (
         CntRR as CntRR,
@@ -68,7 +72,6 @@ if TYPE_CHECKING:
     from mechdesign.families.shuffle.promise import OutOfReachError as OutOfReachError
     from mechdesign.families.shuffle.protocol import Protocol as Protocol
     from mechdesign.families.shuffle.pure import CntPURE as CntPURE
-    from mechdesign.families.shuffle.range import ShuffleRange as ShuffleRange
     from mechdesign.families.shuffle.range_tree import RangeTree as RangeTree
     from mechdesign.families.shuffle.responses import HistKR as HistKR, RSumKR as RSumKR
     from mechdesign.families.shuffle.secure import (
@@ -78,7 +81,6 @@ if TYPE_CHECKING:
     )
     from mechdesign.families.shuffle.shuffled_reports import shuffled as shuffled
     from mechdesign.families.shuffle.sketch import PRHR as PRHR, PUCM as PUCM
-    from mechdesign.families.shuffle.uniformity import ShuffleUniformity as ShuffleUniformity
     from mechdesign.families.shuffle.uniformity_tests import (
         AUT as AUT,
         PUT as PUT,
@@ -95,19 +97,17 @@ else:  # a type checker would take every unknown name for known
             "shuffled_reports": "shuffled",
             "promise": "OutOfReachError",
             "digits": "RSumPURE RSumRM",
-            "distinct": "ShuffleDistinct",
             "dummies": "CntBN HistDump",
             "flips": "CntRR HistFlip HistRR RSumRR",
             "hashing": "MURS SOLH",
             "local_budget": "ShuffleLocalBudget",
             "presence": "Cnt2M HistMM",
             "pure": "CntPURE",
-            "range": "ShuffleRange",
+            "categories": "ShuffleDistinct ShuffleRange ShuffleUniformity",
             "range_tree": "RangeTree",
             "responses": "HistKR RSumKR",
             "secure": "CntSGM DistinctParity RSumDSG",
             "sketch": "PRHR PUCM",
-            "uniformity": "ShuffleUniformity",
             "uniformity_tests": "AUT PUT UniformityDump",
         },
     )
