@@ -23,8 +23,7 @@ import numpy as np
 import mechdesign as md
 from mechdesign.core.text import table
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.candidates import fitted
-from mechdesign.families.shuffle.choosing import Choosing
+from mechdesign.families.shuffle.choosing import Choosing, fitted
 from mechdesign.families.shuffle.counts import ShuffleCounting, ShuffleHistogram, ShuffleSum
 from mechdesign.families.shuffle.papers.choosing import normal_categories, normal_numbers, ones_and_zeros
 from mechdesign.families.shuffle.papers.sum import normal_rmse

@@ -20,8 +20,14 @@ from typing import Any, ClassVar
 from mechdesign.core.fields import frozen_problem, real, whole
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle import AUT, PUT, DistinctParity, RangeTree, UniformityDump
-from mechdesign.families.shuffle.candidates import Kind, ProtocolSetting, domain, tested_domain
-from mechdesign.families.shuffle.choosing import Categorised, protocol_field
+from mechdesign.families.shuffle.choosing import (
+    Categorised,
+    Kind,
+    ProtocolSetting,
+    domain,
+    protocol_field,
+    tested_domain,
+)
 from mechdesign.families.shuffle.range_tree import MOST_CATEGORIES
 from mechdesign.families.shuffle.uniformity_tests import ERROR, LEAST_ERROR
 

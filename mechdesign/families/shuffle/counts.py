@@ -40,19 +40,17 @@ from mechdesign.families.shuffle import (
     RSumRM,
     RSumRR,
 )
-from mechdesign.families.shuffle.candidates import (
-    FOR_PURE,
-    Kind,
-    ProtocolSetting,
-    domain,
-    steps,
-    with_published,
-)
 from mechdesign.families.shuffle.choosing import (
+    FOR_PURE,
     Categorised,
+    Kind,
     Limited,
     LocallyLimited,
+    ProtocolSetting,
+    domain,
     protocol_field,
+    steps,
+    with_published,
 )
 from mechdesign.families.shuffle.sketch import MOST_SEED
 from mechdesign.families.shuffle.tasks import MOST_STEPS, CountProtocol

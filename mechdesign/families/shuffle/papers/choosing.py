@@ -18,8 +18,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Method
 from mechdesign.core.solution import Solution
 from mechdesign.families.shuffle import Protocol
-from mechdesign.families.shuffle.candidates import fitted, most_bits
-from mechdesign.families.shuffle.choosing import Choosing, protocol_method
+from mechdesign.families.shuffle.choosing import Choosing, fitted, most_bits, protocol_method
 from mechdesign.families.shuffle.range_tree import most_parts
 from mechdesign.families.shuffle.uniformity_tests import found_distance
 
