@@ -1,14 +1,6 @@
-"""The problem ``shuffle-range``: how many users hold a category from one to another, from shuffled messages.
+"""Problems about categories beyond their counts: of ranges, of how many are held, whether they are uniform.
 
-``RANGE_KINDS`` lists its protocols.
-
-The problem ``shuffle-distinct``: how many categories are held by anybody, from shuffled messages.
-
-``DISTINCT_KINDS`` lists its protocols.
-
-The problem ``shuffle-uniformity``: whether the categories of users are uniform, from shuffled messages.
-
-``UNIFORMITY_KINDS`` lists its protocols.
+Each has a table of its protocols.
 """
 
 from __future__ import annotations
@@ -26,6 +18,7 @@ from mechdesign.families.shuffle.choosing import (
     ProtocolSetting,
     domain,
     protocol_field,
+    protocol_methods,
     tested_domain,
 )
 from mechdesign.families.shuffle.range_tree import MOST_CATEGORIES
@@ -213,3 +206,11 @@ class ShuffleUniformity(Categorised):
     def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str]:
         """Return the least distance from uniform, in total variation, that is surely found."""
         return solution.value, "distance from uniform that is surely found", "total variation"
+
+
+METHODS = tuple(
+    method
+    for problem in (ShuffleRange, ShuffleDistinct, ShuffleUniformity)
+    for method in protocol_methods(problem)
+)
+"""For each problem the best protocol, then each of its kinds."""

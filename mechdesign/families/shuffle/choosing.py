@@ -31,7 +31,7 @@ from mechdesign.families.shuffle.promise import (
     LARGEST_EPSILON,
     LEAST_DELTA,
     LEAST_EPSILON,
-    USERS_LIMIT as MOST_USERS,
+    USERS_LIMIT,
     OutOfReachError,
     Promise,
     checked_delta,
@@ -232,7 +232,7 @@ class Choosing(Problem[Protocol]):
     share: ClassVar[str]
     """What the error is one of when it is divided by the number of users."""
 
-    users: int = whole("From 2 to 1e9; their number is public.", low=2, high=MOST_USERS)
+    users: int = whole("From 2 to 1e9; their number is public.", low=2, high=USERS_LIMIT)
     epsilon: float = real("From 2**-20 to 40.", low=LEAST_EPSILON, high=LARGEST_EPSILON)
     delta: float = checked(
         "From 1e-30 to below 1.",

@@ -1,14 +1,6 @@
-"""The problem ``shuffle-counting``: how many users hold a 1, from shuffled messages.
+"""Problems of counts from shuffled messages: of ones, of numbers in [0, 1] (a sum), of every category.
 
-``COUNT_KINDS`` lists its protocols, with exact noise and, where their papers have constants, with those.
-
-The problem ``shuffle-sum``: the sum of numbers in [0, 1], from shuffled messages.
-
-``SUM_KINDS`` lists its protocols, with exact noise and, where their papers have constants, with those.
-
-The problem ``shuffle-histogram``: how many users hold each category, from shuffled messages.
-
-``HISTOGRAM_KINDS`` lists its protocols, each with exact noise and with that of its paper.
+Each has a table of its protocols, with exact noise and, where their papers have constants, with those.
 """
 
 from __future__ import annotations
@@ -49,6 +41,7 @@ from mechdesign.families.shuffle.choosing import (
     ProtocolSetting,
     domain,
     protocol_field,
+    protocol_methods,
     steps,
     with_published,
 )
@@ -264,3 +257,11 @@ class ShuffleHistogram(Categorised, LocallyLimited):
     def drawn(self) -> dict[str, Any]:
         """The seed, where it was given."""
         return {} if self.seed is None else {"seed": self.seed}
+
+
+METHODS = tuple(
+    method
+    for problem in (ShuffleCounting, ShuffleSum, ShuffleHistogram)
+    for method in protocol_methods(problem)
+)
+"""For each problem the best protocol, then each of its kinds."""

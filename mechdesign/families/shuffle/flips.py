@@ -213,9 +213,9 @@ class UnaryFlips(Flips):
             steps = min(steps, MOST_BITS, allowed.max_messages or steps)
         advanced = promise.epsilon / math.sqrt(8.0 * steps * math.log(2.0 / promise.delta))
         flips = []
-        for epsilon, part in ((promise.epsilon / steps, steps), (advanced, 2 * steps)):
+        for epsilon, divisor in ((promise.epsilon / steps, steps), (advanced, 2 * steps)):
             with suppress(ParameterError):  # a part that is too small for a promise of its own
-                bit = changed(promise, epsilon=min(epsilon, promise.epsilon), delta=promise.delta / part)
+                bit = changed(promise, epsilon=min(epsilon, promise.epsilon), delta=promise.delta / divisor)
                 flips.append(BitFlips.printed(bit, 2, Allowed()).flip)
         if not flips:
             raise OutOfReachError(f"epsilon is too small for {steps} bits", remedy="give a smaller precision")

@@ -32,7 +32,7 @@ from mechdesign.families.shuffle.noise import (
     part,
     response_ends,
 )
-from mechdesign.families.shuffle.promise import USERS_LIMIT as MOST_USERS, OutOfReachError, Promise
+from mechdesign.families.shuffle.promise import USERS_LIMIT, OutOfReachError, Promise
 from mechdesign.families.shuffle.responses import least_other, most_other, responses
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramEstimate, HistogramProtocol
 
@@ -209,7 +209,7 @@ class FakeResponses(HashedResponses):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        self.check("fakes", 1, MOST_USERS)
+        self.check("fakes", 1, USERS_LIMIT)
         self.check("shufflers", 1, MOST_SHUFFLERS)
 
     @classmethod

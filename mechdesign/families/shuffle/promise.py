@@ -93,13 +93,13 @@ def foreseen(
     """
     seen: dict[Number, float] = {}
 
-    def enough(number: Number) -> bool:
-        if number not in seen:
-            seen[number] = curve(number)
-        return seen[number] <= level
+    def enough(place: Number) -> bool:
+        if place not in seen:
+            seen[place] = curve(place)
+        return seen[place] <= level
 
-    for number in near:
-        enough(number)
+    for known in near:
+        enough(known)
     for turn in range(MOST_ROUNDS):
         guess = _crossing(seen, level, rising, turn < ROUNDS)
         if guess is None:

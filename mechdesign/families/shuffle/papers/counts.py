@@ -1,21 +1,15 @@
-"""Counting protocols next to their papers: with their constants, by other means, and on drawn data.
+"""Protocols for counts, sums and histograms next to their papers: their constants, other means, drawn data.
 
-Protocols for sums next to their papers: with their constants, by other means, and on drawn data.
-
-Errors are also computed for numbers that are normal around 1/2, and for protocols by the formulas of their
-papers.
-
-Protocols for histograms next to their papers: with their constants, by other means, and on drawn data.
-
-Errors of hashing are also computed by the formulas of its paper, with ideal hash functions. The protocols
-that run here draw from a family of exactly pairwise equal collisions, which has at most as many buckets as
-its prime; the paper's formula takes more buckets than categories when users are many.
+Errors of sums are also computed for numbers that are normal around 1/2, and for protocols by the formulas of
+their papers. Those of hashing are computed by the formulas of its paper as well, with ideal hash functions:
+the protocols that run here draw from a family of exactly pairwise equal collisions, which has at most as many
+buckets as its prime; the paper's formula takes more buckets than categories when users are many.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +18,7 @@ from numpy.typing import NDArray
 from mechdesign.core.solution import Solution
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import Protocol, RSumDSG, RSumKR, RSumRM, RSumRR
+from mechdesign.families.shuffle.choosing import Choosing
 from mechdesign.families.shuffle.counts import ShuffleCounting, ShuffleHistogram, ShuffleSum
 from mechdesign.families.shuffle.papers.choosing import (
     figures_of,
@@ -33,6 +28,7 @@ from mechdesign.families.shuffle.papers.choosing import (
     normal_categories,
     normal_numbers,
     ones_and_zeros,
+    published_methods,
     require_users,
 )
 from mechdesign.families.shuffle.tasks import CountProtocol, HistogramProtocol
@@ -373,3 +369,29 @@ def histogram_simulation(
         squares = protocol.squares_at(normal_counts(users, problem.categories))
         errors["predicted_rmse"] = math.sqrt(float(squares.mean()))
     return errors
+
+
+METHODS = tuple(
+    method
+    for problem in (ShuffleCounting, ShuffleSum, ShuffleHistogram)
+    for method in published_methods(problem)
+)
+
+OF_PROBLEM: Mapping[str, tuple[Callable[..., dict[str, Any]], Callable[..., dict[str, float]]]] = {
+    "shuffle-counting": (count_quantities, count_simulation),
+    "shuffle-sum": (sum_quantities, sum_simulation),
+    "shuffle-histogram": (histogram_quantities, histogram_simulation),
+}
+"""The quantities and the simulation of a problem, by its name."""
+
+
+def quantities(problem: Choosing, solution: Solution[Any]) -> dict[str, Any]:
+    """Return messages, bits and local epsilon, and the errors of other models next to this one."""
+    return OF_PROBLEM[problem.name][0](problem, solution)
+
+
+def simulation(
+    problem: Choosing, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
+) -> dict[str, float]:
+    """Run the protocol on drawn data: the error, and the error that is predicted for such data."""
+    return OF_PROBLEM[problem.name][1](problem, solution, users, repetitions, rng)
