@@ -206,11 +206,3 @@ class ShuffleUniformity(Categorised):
     def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str]:
         """Return the least distance from uniform, in total variation, that is surely found."""
         return solution.value, "distance from uniform that is surely found", "total variation"
-
-
-METHODS = tuple(
-    method
-    for problem in (ShuffleRange, ShuffleDistinct, ShuffleUniformity)
-    for method in protocol_methods(problem)
-)
-"""For each problem the best protocol, then each of its kinds."""

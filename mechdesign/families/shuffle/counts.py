@@ -257,11 +257,3 @@ class ShuffleHistogram(Categorised, LocallyLimited):
     def drawn(self) -> dict[str, Any]:
         """The seed, where it was given."""
         return {} if self.seed is None else {"seed": self.seed}
-
-
-METHODS = tuple(
-    method
-    for problem in (ShuffleCounting, ShuffleSum, ShuffleHistogram)
-    for method in protocol_methods(problem)
-)
-"""For each problem the best protocol, then each of its kinds."""

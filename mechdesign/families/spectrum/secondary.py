@@ -26,7 +26,6 @@ from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.tables import Block, Source
 from mechdesign.exact.randomness import Rng
-from mechdesign.families.spectrum import SpectrumUser
 from mechdesign.families.spectrum.geometry import positive, positive_root, rounded_up
 from mechdesign.families.spectrum.queries import MOST_QUERIES, NUMBERS, finite_columns
 from mechdesign.show.figure import Figure, Panel
