@@ -47,15 +47,13 @@ EXPORTS = ("OutOfReachError", "shuffled")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mechdesign.families.shuffle.amplification import ShuffleAmplification as ShuffleAmplification
-    from mechdesign.families.shuffle.categories import (
-        ShuffleDistinct as ShuffleDistinct,
-        ShuffleRange as ShuffleRange,
-        ShuffleUniformity as ShuffleUniformity,
-    )
     from mechdesign.families.shuffle.counts import (
         ShuffleCounting as ShuffleCounting,
+        ShuffleDistinct as ShuffleDistinct,
         ShuffleHistogram as ShuffleHistogram,
+        ShuffleRange as ShuffleRange,
         ShuffleSum as ShuffleSum,
+        ShuffleUniformity as ShuffleUniformity,
     )
     from mechdesign.families.shuffle.digits import RSumPURE as RSumPURE, RSumRM as RSumRM
     from mechdesign.families.shuffle.dummies import CntBN as CntBN, HistDump as HistDump
@@ -93,7 +91,7 @@ else:  # a type checker would take every unknown name for known
             "amplification": "ShuffleAmplification",
             "protocol": "Protocol",
             "messages": "BatchShuffler",
-            "counts": "ShuffleCounting ShuffleHistogram ShuffleSum",
+            "counts": "ShuffleCounting ShuffleDistinct ShuffleHistogram ShuffleRange ShuffleSum ShuffleUniformity",
             "shuffled_reports": "shuffled",
             "promise": "OutOfReachError",
             "digits": "RSumPURE RSumRM",
@@ -103,7 +101,6 @@ else:  # a type checker would take every unknown name for known
             "local_budget": "ShuffleLocalBudget",
             "presence": "Cnt2M HistMM",
             "pure": "CntPURE",
-            "categories": "ShuffleDistinct ShuffleRange ShuffleUniformity",
             "range_tree": "RangeTree",
             "responses": "HistKR RSumKR",
             "secure": "CntSGM DistinctParity RSumDSG",
