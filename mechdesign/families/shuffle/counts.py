@@ -1,10 +1,8 @@
-"""Problems of counts from shuffled messages: of ones, of numbers in [0, 1] (a sum), of every category.
+"""Problems of counts from shuffled messages, each with a table of its protocols.
 
-Each has a table of its protocols, with exact noise and, where their papers have constants, with those.
-
-Problems about categories beyond their counts: of ranges, of how many are held, whether they are uniform.
-
-Each has a table of its protocols.
+Counts of ones, of numbers in [0, 1] (a sum), of every category and of ranges of categories; how many
+categories are held by anybody; whether categories are uniform. Protocols have exact noise and, where their
+papers have constants, those as well.
 """
 
 from __future__ import annotations
@@ -51,6 +49,7 @@ from mechdesign.families.shuffle.choosing import (
     ProtocolSetting,
     domain,
     protocol_field,
+    protocol_methods,
     steps,
     tested_domain,
     with_published,
@@ -453,3 +452,18 @@ class ShuffleUniformity(Categorised):
     def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str]:
         """Return the least distance from uniform, in total variation, that is surely found."""
         return solution.value, "distance from uniform that is surely found", "total variation"
+
+
+METHODS = tuple(
+    method
+    for problem in (
+        ShuffleCounting,
+        ShuffleSum,
+        ShuffleHistogram,
+        ShuffleRange,
+        ShuffleDistinct,
+        ShuffleUniformity,
+    )
+    for method in protocol_methods(problem)
+)
+"""For each problem the best protocol, then each of its kinds."""

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.core.errors import MethodError
 from mechdesign.core.solution import Solution
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import Protocol, RSumDSG, RSumKR, RSumRM, RSumRR
 from mechdesign.families.shuffle.choosing import Choosing
 from mechdesign.families.shuffle.counts import ShuffleCounting, ShuffleHistogram, ShuffleSum
+from mechdesign.families.shuffle.papers import choosing
 from mechdesign.families.shuffle.papers.choosing import (
     figures_of,
     fitting,
@@ -387,11 +389,16 @@ OF_PROBLEM: Mapping[str, tuple[Callable[..., dict[str, Any]], Callable[..., dict
 
 def quantities(problem: Choosing, solution: Solution[Any]) -> dict[str, Any]:
     """Return messages, bits and local epsilon, and the errors of other models next to this one."""
-    return OF_PROBLEM[problem.name][0](problem, solution)
+    own = OF_PROBLEM.get(problem.name)
+    return choosing.quantities(problem, solution) if own is None else own[0](problem, solution)
 
 
 def simulation(
     problem: Choosing, solution: Solution[Any], users: int, repetitions: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Run the protocol on drawn data: the error, and the error that is predicted for such data."""
+    if problem.name not in OF_PROBLEM:
+        raise MethodError(
+            problem.name, "no simulation is defined for this problem", "drop the table 'simulation'"
+        )
     return OF_PROBLEM[problem.name][1](problem, solution, users, repetitions, rng)
