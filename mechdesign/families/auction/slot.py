@@ -383,7 +383,7 @@ def two_phases(problem: AuctionSlot) -> Outcome:
     return outcome(problem, award, "greedy", "two-phase greedy", bound)
 
 
-def why_not_greedy(problem: AuctionSlot) -> str | None:
+def why_not_two_phases(problem: AuctionSlot) -> str | None:
     """Return why the slot is too large for the greedy rule, or None."""
     return None if problem.slot.obstacle() else greedy.too_much_work(problem.slot) or None
 
@@ -420,5 +420,5 @@ METHODS = (
     Method("milp", AuctionSlot, "numeric", "integer program with Vickrey-Clarke-Groves payments",
            milp, lambda problem: vcg.too_many_entries(problem.slot) or None),
     Method("greedy", AuctionSlot, "heuristic",
-           "two-phase greedy with critical payments: truthful in bids and tasks", two_phases, why_not_greedy),
+           "two-phase greedy with critical payments: truthful in bids and tasks", two_phases, why_not_two_phases),
 )  # fmt: skip

@@ -91,7 +91,9 @@ else:  # a type checker would take every unknown name for known
             "amplification": "ShuffleAmplification",
             "protocol": "Protocol",
             "messages": "BatchShuffler",
-            "counts": "ShuffleCounting ShuffleDistinct ShuffleHistogram ShuffleRange ShuffleSum ShuffleUniformity",
+            "counts": (
+                "ShuffleCounting ShuffleDistinct ShuffleHistogram ShuffleRange ShuffleSum ShuffleUniformity"
+            ),
             "shuffled_reports": "shuffled",
             "promise": "OutOfReachError",
             "digits": "RSumPURE RSumRM",
