@@ -83,7 +83,7 @@ def test_a_problem_has_a_stable_name_a_sense_and_a_summary(name):
 
 @pytest.mark.parametrize("name", sorted(problem_classes()))
 def test_a_problem_has_a_folder_of_its_own_named_after_it(name):
-    """``mean-interval`` lives in ``mean/interval.py``, or in a file with others; what they share is beside it."""
+    """``mean-interval`` lives in ``mean/interval.py``, or in one file with others of its family."""
     problem = problem_classes()[name]
     family = problem.__module__.split(".")[2]
     folder = name.removeprefix(f"{family}-").replace("-", "_")

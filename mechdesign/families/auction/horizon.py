@@ -93,10 +93,10 @@ def draw_instance(
         [min(needed(epsilon, alpha, delta, value_range), ENDLESS) for alpha, delta in slot]
         for slot in goals.tolist()
     ]
-    wanted = np.array(rows, dtype=np.int64)
-    needs = np.minimum(wanted, able.sum(axis=1))
+    requests = np.array(rows, dtype=np.int64)
+    needs = np.minimum(requests, able.sum(axis=1))
     costs = bids[:, :, 0] + bids[:, :, 1] * epsilon
-    return Instance(bids, costs, able, wanted, needs, goals)
+    return Instance(bids, costs, able, requests, needs, goals)
 
 
 GENERATORS = ("fixed", "redrawn")
@@ -220,10 +220,10 @@ class AuctionHorizon(Problem[OnlineAuction]):
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
         """Return coverage and participation, counted, and optimality of the cost."""
         missing = self.residuals(solution.variables)
-        found = [
+        certificates = [
             Certificate(name, amount == 0, True, {"missing": int(amount)}) for name, amount in missing.items()
         ]
-        return (*found, self.optimality(solution, unproven={"value": solution.value}))
+        return (*certificates, self.optimality(solution, unproven={"value": solution.value}))
 
     def mechanism(self, solution: Solution[Any]) -> OnlineAuction:
         """Return the auction that decides such slots one after the other; it needs what the first one did."""

@@ -43,17 +43,17 @@ from mechdesign.show.figure import Figure
 
 def task_names_of(tasks: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the tasks, checked."""
-    given: object = tasks
-    if not isinstance(given, (list, tuple)) or not given:
+    names: object = tasks
+    if not isinstance(names, (list, tuple)) or not names:
         raise ParameterError("tasks", "expected a list of at least one name")
-    for name in given:
+    for name in names:
         if not isinstance(name, str) or not name or not name.isprintable() or set(name) & set(" ;,"):
             raise ParameterError(
                 "tasks", f"{text_of(name)} is not a name", "use a string without spaces, ';' and ','"
             )
-    if len(set(given)) != len(given):
+    if len(set(names)) != len(names):
         raise ParameterError("tasks", "a name appears twice", "names must differ")
-    return tuple(given)
+    return tuple(names)
 
 
 def user_names(bids: Mapping[str, Bid]) -> list[str]:
@@ -151,12 +151,12 @@ class OnlineAuction(Mechanism):
         self.participation = in_range("participation", participation, 0.0, 1.0, high_open=True)
         self.tradeoff = checked_positive("tradeoff", tradeoff)
         self.reserve = checked_reserve(reserve)
-        given = [1] * len(self.tasks) if periods is None else list(periods)
-        if len(given) != len(self.tasks):
+        lengths = [1] * len(self.tasks) if periods is None else list(periods)
+        if len(lengths) != len(self.tasks):
             raise ParameterError(
-                "periods", f"{len(given)} for {counted(len(self.tasks), 'task')}", "give one each"
+                "periods", f"{len(lengths)} for {counted(len(self.tasks), 'task')}", "give one each"
             )
-        self.periods = tuple(integer("periods", period, 1) for period in given)
+        self.periods = tuple(integer("periods", period, 1) for period in lengths)
         self.rule = all_rules()[one_of("rule", rule, tuple(all_rules()))]
         self.policy = one_of("policy", policy, POLICIES)
         self.owed = one_of("owed", owed, OWED)
@@ -405,7 +405,6 @@ class OnlineAuction(Mechanism):
     # The file
 
     def content(self) -> dict[str, Any]:
-        """Return everything it runs on as plain JSON values."""
         return {
             "tasks": list(self.tasks),
             "requirements": self.requirements.tolist(),
@@ -421,5 +420,4 @@ class OnlineAuction(Mechanism):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build it from :meth:`content`."""
         return cls(**content)

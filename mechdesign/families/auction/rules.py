@@ -119,7 +119,7 @@ def individual_rationality(
 
 
 def search_misreports(
-    asked: Asked,
+    outcome_of: Asked,
     truths: Sequence[Report],
     reports: Callable[[int], Iterable[Report]],
     users: Iterable[int],
@@ -133,7 +133,7 @@ def search_misreports(
 
     Parameters
     ----------
-    asked : callable
+    outcome_of : callable
         The rule, see :data:`Asked`.
     truths : sequence of (price, tasks)
         The true report of each user; its price is its cost.
@@ -149,14 +149,14 @@ def search_misreports(
     tried, best = 0, None
     for user in users:
         cost = truths[user][0]
-        honest = asked_honestly = _utility(asked(user, truths[user]), cost)
+        honest = asked_honestly = _utility(outcome_of(user, truths[user]), cost)
         if payments is not None:
             honest = _utility(payments.get(user), cost)
             if asked_honestly > honest and (best is None or asked_honestly - honest > best.gained):
                 best = Misreport(user, truths[user], honest, asked_honestly - honest)
         for report in reports(user):
             tried += 1
-            gained = _utility(asked(user, report), cost) - honest
+            gained = _utility(outcome_of(user, report), cost) - honest
             if gained > 0 and (best is None or gained > best.gained):
                 best = Misreport(user, report, honest, gained)
     return DeviationSearch(tried, exhaustive, best)
@@ -184,9 +184,9 @@ def task_subsets(tasks: tuple[int, ...], rng: np.random.Generator | None = None)
         yield tuple(other for other in tasks if other != task)
         yield (task,)
     for _ in range(MOST_SUBSETS - 1 - 2 * len(tasks)):
-        kept = generator.random(len(tasks)) < generator.random()
-        if kept.any():
-            yield tuple(task for task, keep in zip(tasks, kept.tolist(), strict=True) if keep)
+        inside = generator.random(len(tasks)) < generator.random()
+        if inside.any():
+            yield tuple(task for task, keep in zip(tasks, inside.tolist(), strict=True) if keep)
 
 
 def truthfulness(
@@ -212,14 +212,14 @@ def truthfulness(
     if search.best is None:
         note += f"; {argument}" if argument else "; no proof"
         return Certificate("truthfulness", True, bool(argument) or search.exhaustive, figures, {}, note)
-    found = search.best
-    figures["worst_gain"] = float(found.gained * unit)
+    best = search.best
+    figures["worst_gain"] = float(best.gained * unit)
     witness = {
-        "user": found.user,
-        "reported_cost": float(found.report[0] * unit),
-        "reported_tasks": list(found.report[1]),
-        "honest_utility": float(found.honest * unit),
-        "gain": float(found.gained * unit),
+        "user": best.user,
+        "reported_cost": float(best.report[0] * unit),
+        "reported_tasks": list(best.report[1]),
+        "honest_utility": float(best.honest * unit),
+        "gain": float(best.gained * unit),
     }
     return Certificate("truthfulness", False, True, figures, witness, note)
 

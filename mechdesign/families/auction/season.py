@@ -344,7 +344,7 @@ class Season:
         member = self.members.get(name)
         return 0 if member is None else member.idle
 
-    def record(self, decision: Decision, online: Sequence[str], asked: Sequence[int]) -> None:
+    def record(self, decision: Decision, online: Sequence[str], prices: Sequence[int]) -> None:
         """Take up a decision: q <- max(q - x, 0) + D for all who took part; the others have left.
 
         Parameters
@@ -352,13 +352,13 @@ class Season:
         decision : Decision
         online : sequence of str
             Who took part.
-        asked : sequence of int
+        prices : sequence of int
             What each of them asked, in units of money.
         """
         one, share = self.share.denominator, self.share.numerator
         winners = set(decision.winners)
         members = {}
-        for name, price in zip(online, asked, strict=True):
+        for name, price in zip(online, prices, strict=True):
             member = self.members.get(name, Member())
             won = name in winners
             members[name] = Member(

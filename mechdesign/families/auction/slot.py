@@ -250,16 +250,16 @@ class AuctionSlot(Problem[OnlineAuction]):
         for user, payment in zip(winners, np.asarray(solution.variables["payments"]).tolist(), strict=True):
             paid[user] = Fraction(payment)
         costs = [price * UNIT for price in self.slot.prices]
-        found = [
+        certificates = [
             coverage(self.slot.able, self.requirements, winners),
             individual_rationality(costs, paid, winners),
         ]
         if solution.realisation in all_rules():
             rule = all_rules()[solution.realisation]
             search = misreports(rule, self.slot, {user: paid[user] / UNIT for user in winners})
-            found.append(truthfulness(search, rule.argument, UNIT, rule.aside))
+            certificates.append(truthfulness(search, rule.argument, UNIT, rule.aside))
         return (
-            *found,
+            *certificates,
             self.optimality(
                 solution, scale=0.0, slack=self.tolerance(winners), unproven={"value": solution.value}
             ),
@@ -420,5 +420,6 @@ METHODS = (
     Method("milp", AuctionSlot, "numeric", "integer program with Vickrey-Clarke-Groves payments",
            milp, lambda problem: vcg.too_many_entries(problem.slot) or None),
     Method("greedy", AuctionSlot, "heuristic",
-           "two-phase greedy with critical payments: truthful in bids and tasks", two_phases, why_not_two_phases),
+           "two-phase greedy with critical payments: truthful in bids and tasks",
+           two_phases, why_not_two_phases),
 )  # fmt: skip

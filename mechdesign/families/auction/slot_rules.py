@@ -188,21 +188,21 @@ def bid_prices(
     """
     top, bottom = epsilon.numerator, epsilon.denominator
     inverse = UNIT.denominator
-    found = []
+    prices = []
     for sensing, privacy in bids.tolist():
         first, first_part = sensing.as_integer_ratio()
         second, second_part = privacy.as_integer_ratio()
         second, second_part = second * top, second_part * bottom
         above = (first * second_part + second * first_part) * inverse
-        found.append(-((-above) // (first_part * second_part)))
-    if found and max(found) > MOST_UNITS:
-        user = found.index(max(found))
+        prices.append(-((-above) // (first_part * second_part)))
+    if prices and max(prices) > MOST_UNITS:
+        user = prices.index(max(prices))
         raise ParameterError(
             "bids",
             f"{called(user, names)} costs more than {MOST_MONEY} at this epsilon",
             "use a larger unit of money",
         )
-    return tuple(found)
+    return tuple(prices)
 
 
 def called(user: int, names: Sequence[str] | None) -> str:
@@ -239,7 +239,7 @@ def checked_tasks(value: Any, users: int, tasks: int) -> tuple[tuple[int, ...], 
         raise ParameterError(
             "tasks", f"expected a list of task numbers for each of {users} users, got {size}"
         )
-    found = []
+    rows = []
     for user, given in enumerate(value):
         numbers = wholes(f"tasks: user {user}", given, 1).tolist()
         if not numbers:
@@ -253,8 +253,8 @@ def checked_tasks(value: Any, users: int, tasks: int) -> tuple[tuple[int, ...], 
                 )
         if len(set(numbers)) != len(numbers):
             raise ParameterError("tasks", f"user {user} names a task twice", "name it once")
-        found.append(tuple(sorted(numbers)))
-    return tuple(found)
+        rows.append(tuple(sorted(numbers)))
+    return tuple(rows)
 
 
 def checked_requirements(value: Any) -> Wholes:

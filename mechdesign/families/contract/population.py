@@ -284,15 +284,12 @@ class Uniform(Density):
     """Equally likely types: v = 2 theta - low."""
 
     def cdf(self, theta: Array) -> Array:
-        """Return (theta - low) / (high - low)."""
         return (theta - self.low) / (self.high - self.low)
 
     def pdf(self, theta: Array, side: Literal["left", "right"] = "right") -> Array:
-        """Return 1 / (high - low)."""
         return np.full_like(theta, 1.0 / (self.high - self.low))
 
     def quantile(self, share: Array) -> Array:
-        """Return low + q (high - low)."""
         return self.low + share * (self.high - self.low)
 
 
@@ -332,13 +329,11 @@ class TruncatedNormal(Density):
         return np.asarray(np.clip(abs(ndtr(self._sign * self._standard(theta)) - start) / mass, 0.0, 1.0))
 
     def pdf(self, theta: Array, side: Literal["left", "right"] = "right") -> Array:
-        """Return the density."""
         place = self._standard(theta)
         bell: Array = np.exp(-0.5 * place * place) / (math.sqrt(2.0 * math.pi) * self.deviation)
         return bell / self._mass()[1]
 
     def quantile(self, share: Array) -> Array:
-        """Return the quantiles."""
         from scipy.special import ndtri
 
         start, mass = self._mass()
@@ -372,7 +367,6 @@ class Beta(Density):
             return np.asarray(np.exp(logarithm)) / (self.high - self.low)
 
     def quantile(self, share: Array) -> Array:
-        """Return the quantiles."""
         from scipy.special import betaincinv
 
         return self.low + (self.high - self.low) * np.asarray(betaincinv(self.a, self.b, share))
@@ -424,11 +418,9 @@ class Histogram(Density):
         return heights[np.clip(place, 0, len(heights) - 1)]
 
     def quantile(self, share: Array) -> Array:
-        """Return the quantiles."""
         return np.interp(share, self._at_edges(), self.edges)
 
     def pieces(self) -> tuple[Piece, ...]:
-        """Return one convex piece a bin."""
         pairs = zip(self.edges.tolist(), self.edges[1:].tolist(), strict=False)
         return tuple(Piece(low, high, "convex") for low, high in pairs)
 

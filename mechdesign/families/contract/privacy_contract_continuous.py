@@ -318,8 +318,10 @@ class PrivacyContractContinuous(Problem[ContractMenu]):
     def population(self, upper: Array) -> Population:
         """Return the shares of users between neighbouring types, each counted at its upper end."""
         shares = np.diff(self.types.cdf(upper), prepend=0.0)
-        kept = shares > 0
-        return Population(upper[kept], shares[kept], np.full(int(kept.sum()), self.participation_cost))
+        positive = shares > 0
+        return Population(
+            upper[positive], shares[positive], np.full(int(positive.sum()), self.participation_cost)
+        )
 
     # Judging candidates
 

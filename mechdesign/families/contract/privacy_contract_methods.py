@@ -93,12 +93,12 @@ def _most_accurate(problem: PrivacyContract, people: Population, budget: float) 
     # A floor that costs just the budget is settled by the exact rounding, hence "less than", not "at most".
     if left <= 0 or left < limits.low * math.fsum(costs.weights * costs.prices) * (1 - 2.0**-40):
         return None
-    found: Allocation = best_within_budget(costs, noise, left, limits)
-    posted = post_within_budget(rules_of(problem, people), found.epsilon, budget)
+    allocation: Allocation = best_within_budget(costs, noise, left, limits)
+    posted = post_within_budget(rules_of(problem, people), allocation.epsilon, budget)
     if posted is None:
         return None
     share = (problem.population.users / people.users) ** 2
-    bound = share * least_error(costs, noise, left, limits, found.multiplier)
+    bound = share * least_error(costs, noise, left, limits, allocation.multiplier)
     return SizedMenu(len(people.types), posted, problem.error(padded(problem, posted.epsilon)), bound)
 
 
@@ -107,15 +107,15 @@ def _cheapest(problem: PrivacyContract, people: Population) -> SizedMenu | None:
     allowed = problem.error_allowed() * (people.users / problem.population.users) ** 2
     if people.users * least_loss(problem) > allowed:
         return None
-    found = for_error(costs, noise, allowed, limits)
+    allocation = for_error(costs, noise, allowed, limits)
 
     def enough(epsilon: Array) -> bool:
         return problem.error(padded(problem, epsilon)) <= problem.error_allowed()
 
-    posted = post_enough(rules_of(problem, people), found.epsilon, enough)
+    posted = post_enough(rules_of(problem, people), allocation.epsilon, enough)
     if posted is None:
         return None
-    bound = fixed_cost(problem, people) + least_cost(costs, noise, allowed, limits, found.multiplier)
+    bound = fixed_cost(problem, people) + least_cost(costs, noise, allowed, limits, allocation.multiplier)
     return SizedMenu(len(people.types), posted, float(posted.total), bound)
 
 
@@ -188,8 +188,8 @@ def outcome_of(problem: PrivacyContract, posted: Posted, **rest: object) -> Outc
 
 def menu_in_closed_form(problem: PrivacyContract) -> Outcome:
     """Solve exactly: iron, allocate, price, round."""
-    found = [_candidate(problem, problem.population.first(size)) for size in sizes(problem)]
-    menus = [menu for menu in found if menu is not None]
+    candidates = [_candidate(problem, problem.population.first(size)) for size in sizes(problem)]
+    menus = [menu for menu in candidates if menu is not None]
     if not menus:
         return infeasible(problem)
     best = min(menus, key=lambda menu: menu.value)
@@ -357,10 +357,12 @@ def _judged(problem: PrivacyContract, task: Scaled, make_rows: RowMaker, answer:
     if posted is None:
         return infeasible(problem)
     spent = task.budget if task.budget is not None else float(posted.total) / (unit.money * users)
-    given = Multipliers(answer.upper_multipliers, answer.equal_multipliers, answer.price)
+    multipliers = Multipliers(answer.upper_multipliers, answer.equal_multipliers, answer.price)
     private = problem.information == "incomplete"
     noise = in_units(problem.noise_model, unit)
-    bound = weak_duality(task.people, task.rows, noise, task.limits, spent, given, task.allowed, private)
+    bound = weak_duality(
+        task.people, task.rows, noise, task.limits, spent, multipliers, task.allowed, private
+    )
     bound *= users * (unit.error if task.allowed is None else unit.money)
     value = problem.objective({"epsilon": posted.epsilon, "payment": posted.payment})
     proven = value - bound <= problem.optimal_within * value

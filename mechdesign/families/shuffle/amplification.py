@@ -240,7 +240,6 @@ class ShuffleAmplification(Shuffling, Problem[Mechanism]):
         )
 
     def objective(self, variables: Variables) -> float:
-        """Return the central epsilon."""
         return float(variables["central_epsilon"])
 
     def residuals(self, variables: Variables) -> dict[str, float]:

@@ -318,7 +318,6 @@ class Choosing(Problem[Protocol]):
 
     @property
     def planned_users(self) -> int:
-        """The users that a protocol is made for."""
         return self.users
 
     def planned_error(self, solution: Solution[Any]) -> tuple[float, str, str]:
@@ -414,12 +413,10 @@ class Limited(Choosing):
 
     @property
     def wants_pure(self) -> bool:
-        """Whether delta is to be 0."""
         return self.pure
 
     @property
     def case(self) -> ProtocolSetting:
-        """Requirements that protocols must fit."""
         return replace(super().case, max_bits=self.max_bits, pure=self.pure)
 
 
@@ -444,7 +441,6 @@ class LocallyLimited(Limited):
 
     @property
     def case(self) -> ProtocolSetting:
-        """Requirements that protocols must fit."""
         return replace(super().case, local_cap=self.local_cap)
 
 
@@ -465,7 +461,6 @@ class Categorised(Choosing):
 
     @property
     def case(self) -> ProtocolSetting:
-        """Requirements that protocols must fit."""
         names = None if self.labels is None else tuple(self.labels)
         return replace(super().case, size=self.categories, labels=names)
 

@@ -186,7 +186,6 @@ class ShuffleSum(Limited):
 
     @property
     def case(self) -> ProtocolSetting:
-        """Requirements that protocols must fit."""
         return replace(super().case, size=self.precision or 0)
 
 
@@ -441,7 +440,6 @@ class ShuffleUniformity(Categorised):
 
     @property
     def case(self) -> ProtocolSetting:
-        """Requirements that protocols must fit."""
         return replace(super().case, error=self.error)
 
     @property

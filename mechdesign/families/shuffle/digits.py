@@ -173,7 +173,6 @@ class DigitResponses(Noise):
 
     @property
     def most_messages(self) -> int:
-        """One per level."""
         return len(self.levels)
 
     @property
@@ -194,7 +193,6 @@ class DigitResponses(Noise):
         return np.concatenate(parts)
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [levels_part(self.sizes, self.others, self.scales)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
@@ -255,7 +253,6 @@ class RSumRM(SumProtocol):
         return self.noise.rmse
 
     def _encode_piece(self, values: Array, source: BitSource) -> Messages:
-        """Return for each level the responses of all users."""
         scaled = values * self.precision
         whole = np.minimum(np.floor(scaled), self.precision - 1)  # 1 has the largest digits, and one step up
         up = source.integers(len(values)) < ((scaled - whole) * TOTAL).astype(np.int64)
@@ -474,7 +471,6 @@ class PureDigits(Noise):
 
     @property
     def most_messages(self) -> int:
-        """The bits of all digits."""
         return sum(digit.length for digit in self.digits)
 
     @property
@@ -483,11 +479,9 @@ class PureDigits(Noise):
         return (2 * len(self.digits),)
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [digit.part_of(place) for place, digit in enumerate(self.digits)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return for each digit the bits of all users."""
         return np.concatenate(
             [digit.encode(values >> place & 1, source) + 2 * place for place, digit in enumerate(self.digits)]
         )
@@ -537,7 +531,6 @@ class RSumPURE(PureProtocol, SumProtocol):
 
     @property
     def _tally_size(self) -> int:
-        """The ones, and all bits, of each digit."""
         return 2 * len(self.noise.digits)
 
     def _tally(self, messages: Messages) -> NDArray[np.int64]:

@@ -115,7 +115,6 @@ class Dummies(Noise):
 
     @property
     def least_messages(self) -> int:
-        """The true value."""
         return 1
 
     @property
@@ -125,20 +124,16 @@ class Dummies(Noise):
 
     @property
     def mean_messages(self) -> float:
-        """One and the expected number of dummies."""
         return 1.0 + self.trials * float(self.chance)
 
     @property
     def dummy_messages(self) -> tuple[Group, ...]:
-        """The dummies."""
         return (Group.bits(self.promise.users * self.trials, self.chance),)
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [dummies_part({"shift": 0}, self.trials, self.dummy, self.size)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return for each user the value, then the dummies."""
         return with_dummies(values, self.trials, self.dummy, self.size, source).reshape(-1, 1)
 
 
@@ -169,11 +164,9 @@ class Coins(Dummies):
         return {"trials": self.trials, "coin": self.dummy}
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [dummies_part({"shift": 0}, self.trials, self.dummy, 0)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return for each user the bit, then the coins."""
         return with_dummies(values, self.trials, self.dummy, 0, source).reshape(-1, 1)
 
 
@@ -388,7 +381,6 @@ class Rows(Noise):
 
     @property
     def dummy_messages(self) -> tuple[Group, ...]:
-        """The dummies of each row."""
         trials = self.promise.users * self.trials
         return tuple(Group.bits(trials, size * self.chance) for size in self.sizes)
 
@@ -404,17 +396,14 @@ class Rows(Noise):
 
     @property
     def least_messages(self) -> int:
-        """The own ones."""
         return self.rows
 
     @property
     def most_messages(self) -> int:
-        """The own ones and all dummies."""
         return self.rows * (1 + self.trials)
 
     @property
     def mean_messages(self) -> float:
-        """The own ones and the expected number of dummies."""
         return self.rows + self.trials * float(sum(self.sizes) * self.chance)
 
     @property
@@ -427,7 +416,6 @@ class Rows(Noise):
         """Return the steps from the value to its entry in a row, as plain values."""
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [
             dummies_part(self.own_of(row), self.trials, self.cell * size, size, start)
             for row, (size, start) in enumerate(zip(self.sizes, self.starts.tolist(), strict=True))
@@ -449,7 +437,6 @@ class RowsProtocol(HistogramProtocol):
 
     @property
     def _tally_size(self) -> int:
-        """One sum for each cell."""
         return sum(self.noise.sizes)
 
     def _require_rows(self, sums: NDArray[np.int64]) -> None:
@@ -461,3 +448,24 @@ class RowsProtocol(HistogramProtocol):
                     f"row {row} has {count}, and {self.promise.users} users send more",
                     "give those of all users",
                 )
+
+
+@frozen_value()
+class BitRows(Rows):
+    """A bit for each category, and ``trials`` times a fair coin: 1 with cell / 2**62, and as often 0."""
+
+    changed = 2
+    proof = "the bits of two categories, each among the honest users' fair coins"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Two values for each category."""
+        return (2,) * self.size
+
+    def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
+        own: NDArray[np.int64] = (values == row).astype(np.int64)
+        return own
+
+    def own_of(self, row: int) -> Steps:
+        """Return the user's cell of a row, as plain values."""
+        return {"equal": row}

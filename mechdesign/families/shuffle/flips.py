@@ -1,6 +1,6 @@
-"""Flips: bits that are flipped now and then; one of a count, unary ones of a sum.
+"""Flips: bits that are flipped now and then; one of a count, unary ones of a sum, vectors of a histogram.
 
-Indicator vectors of flipped bits: each bit shuffled by itself, or vectors whole, with some of nobody.
+Indicator vectors are shuffled bit by bit, or whole, with some of nobody.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from mechdesign.families.shuffle.noise import (
     flips_part,
     least_weight,
     part,
+    require_sent,
 )
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_within, remedy
 from mechdesign.families.shuffle.tasks import (
@@ -56,9 +57,6 @@ MOST_BITS = 1 << 10
 
 FINEST = 128
 """No more bits are tried when the precision is left open."""
-
-MOST_MESSAGES = 1 << 27
-"""More messages of all users together are refused: they would not fit into memory."""
 
 
 @frozen_value()
@@ -139,11 +137,9 @@ class BitFlips(Flips):
         return float_up(log_ratio(TOTAL - self.flip, self.flip))
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [flips_part(1, "below", False, self.flip)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return the flipped bits."""
         return (values ^ flags(len(values), self.flip, source)).reshape(-1, 1)
 
 
@@ -231,7 +227,6 @@ class UnaryFlips(Flips):
 
     @property
     def most_messages(self) -> int:
-        """One bit a step."""
         return self.size - 1
 
     @property
@@ -240,7 +235,6 @@ class UnaryFlips(Flips):
         return (2,)
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [flips_part(self.size - 1, "below", False, self.flip)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
@@ -281,7 +275,6 @@ class RSumRR(SumProtocol):
         return math.sqrt(self.promise.users * (flips + 1.0 / (4.0 * steps * steps)))
 
     def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
-        """Return the unbiased sum."""
         users, q = self.promise.users, self.noise.chance
         value = float((int(sums[0]) - users * self.precision * q) / (1 - 2 * q) / self.precision)
         flips = Group.bits(users * self.precision, q).cumulants()[1:]
@@ -304,15 +297,6 @@ def require_bits(steps: int) -> None:
     """Raise OutOfReachError for more bits of a user than are taken."""
     if steps > MOST_BITS:
         raise OutOfReachError(f"it is for at most {MOST_BITS} steps", remedy="give a smaller precision")
-
-
-def require_sent(messages: float) -> None:
-    """Raise OutOfReachError for more messages of all users than fit into memory."""
-    if messages > MOST_MESSAGES:
-        raise OutOfReachError(
-            f"it sends {messages:.10g} messages in all, at most {MOST_MESSAGES}",
-            remedy="give fewer users or categories",
-        )
 
 
 WORD = 32
@@ -374,7 +358,6 @@ class VectorFlips(Flips):
 
     @property
     def most_messages(self) -> int:
-        """A bit for each category."""
         return self.size
 
     @property
@@ -383,7 +366,6 @@ class VectorFlips(Flips):
         return (2 * self.size,)
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [flips_part(self.size, "equal", True, self.flip)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
@@ -430,7 +412,6 @@ class HistRR(HistogramProtocol):
 
     @property
     def _tally_size(self) -> int:
-        """The zeros and the ones of each category."""
         return 2 * self.labels.size
 
     def variance_of(self, count: Array) -> Array:
@@ -467,7 +448,7 @@ class FakeVectors(Flips):
         quarter, fakes = TOTAL // 4, 1  # more flips lose more than they hide
         while fakes <= most:
             build = partial(cls, promise, size, fakes=fakes)
-            flip = least_within(partial(_delta_of, build), promise.delta, 1, quarter)
+            flip = least_within(lambda weight, of=build: of(weight).least_delta, promise.delta, 1, quarter)
             if flip is not None:
                 return build(flip)
             fakes = min(2 * fakes, most) if fakes < most else most + 1
@@ -530,7 +511,6 @@ class FakeVectors(Flips):
         return (1 << WORD,) * (self.words - 1) + (1 << rest,)
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         shape = {"size": self.size, "vectors": 1 + self.fakes, "words": self.words}
         return [part("vectors", **shape, flip=whole_hex(self.flip))]
 
@@ -575,7 +555,6 @@ class HistFlip(HistogramProtocol):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The words of a vector."""
         return tuple(f"word_{place}" for place in range(self.noise.words))
 
     def variance_of(self, count: Array) -> Array:
@@ -599,11 +578,6 @@ class HistFlip(HistogramProtocol):
         value = (sums - messages * q) / (1.0 - 2.0 * q)
         law = two_kinds(messages, 1 - chance, chance)
         return self.counts(value, messages, CountLimits(sums, value, self.promise.users, law))
-
-
-def _delta_of(build: Any, flip: int) -> float:
-    delta: float = build(flip).least_delta
-    return delta
 
 
 def _require_cells(categories: int) -> None:

@@ -151,7 +151,6 @@ class HashedResponses(Noise):
         return self.family.seeds, self.buckets
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         shape = {"prime": self.family.prime, "buckets": self.buckets}
         return [part("hashed", **shape, **response_ends(self.buckets, self.other))]
 
@@ -184,7 +183,6 @@ class SOLH(HistogramProtocol):
     _hiding: ClassVar[NoiseClass] = HashedResponses
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of unbiased counts of categories that ``count`` users hold."""
         return self.noise.variance_of(count)
 
     def _tally(self, messages: Messages) -> NDArray[np.int64]:
@@ -278,14 +276,12 @@ class FakeResponses(HashedResponses):
     proof = "blanket of fair coins of users and shufflers that fit one of two categories"
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of unbiased counts of categories that ``count`` users hold."""
         (p, q), fit = self.fits, 1.0 / self.buckets
         result: Array = super().variance_of(count) + self.all_fakes * fit * (1.0 - fit) / (p - q) ** 2
         return result
 
     @property
     def fitting_fakes(self) -> tuple[Group, ...]:
-        """The fakes that fit a category."""
         return (Group.bits(self.all_fakes, Fraction(1, self.buckets)),)
 
     def added(self, messages: Messages, fakes: int, source: BitSource) -> Messages:
@@ -335,7 +331,6 @@ class MURS(SOLH):
 
     @property
     def _message_range(self) -> tuple[int, int]:
-        """One message of each user, and the fakes."""
         return (self.promise.users + self.noise.all_fakes,) * 2
 
     def with_fakes(self, messages: Messages, rng: Rng) -> Messages:

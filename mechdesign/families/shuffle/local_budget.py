@@ -176,7 +176,6 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
         return case_of(self.setting)
 
     def objective(self, variables: Variables) -> float:
-        """Return the local epsilon."""
         return float(variables["local_epsilon"])
 
     def residuals(self, variables: Variables) -> dict[str, float]:
@@ -193,7 +192,6 @@ class ShuffleLocalBudget(Shuffling, Problem[Shuffled]):
 
     @property
     def planned_users(self) -> int:
-        """Number of users who report."""
         return self.users
 
     def why_no_mechanism(self) -> str | None:

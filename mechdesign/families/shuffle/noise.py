@@ -425,3 +425,16 @@ def too_few(
 def listed_wholes(name: str, numbers: Sequence[int]) -> tuple[int, ...]:
     """Return the numbers of a list as plain ones."""
     return tuple(wholes(name, list(numbers), 1).tolist())
+
+
+MOST_MESSAGES = 1 << 27
+"""More messages of all users together are refused: they would not fit into memory."""
+
+
+def require_sent(messages: float) -> None:
+    """Raise OutOfReachError for more messages of all users than fit into memory."""
+    if messages > MOST_MESSAGES:
+        raise OutOfReachError(
+            f"it sends {messages:.10g} messages in all, at most {MOST_MESSAGES}",
+            remedy="give fewer users or categories",
+        )

@@ -224,12 +224,12 @@ def profile(users: int, randomizer: Randomizer, tail: float) -> Callable[[float]
     (True, 0.0)
     """
     local, count = max(randomizer.epsilon, LEAST_LOCAL), min(users, MOST_USERS)
-    found: list[Callable[[float], float]] = [Divergence(count, kary_law(local, 2), tail)]
+    divergences: list[Callable[[float], float]] = [Divergence(count, kary_law(local, 2), tail)]
     if randomizer.size > 2:
-        found.append(Divergence(count, kary_law(local, randomizer.size), tail))
+        divergences.append(Divergence(count, kary_law(local, randomizer.size), tail))
 
     def bound(epsilon: float) -> float:
-        return 0.0 if epsilon >= local else min(one(epsilon) for one in found)
+        return 0.0 if epsilon >= local else min(one(epsilon) for one in divergences)
 
     return bound
 
@@ -259,9 +259,9 @@ def proven(users: int, randomizer: Randomizer, epsilon: float, delta: float) -> 
     if epsilon >= randomizer.epsilon:
         return 0.0, "each report by itself"
     best, text = 1.0, "nothing"
-    for source, found in delta_bounds(min(users, MOST_USERS), randomizer, epsilon, delta):
-        if found < best:
-            best, text = found, source
+    for source, bound in delta_bounds(min(users, MOST_USERS), randomizer, epsilon, delta):
+        if bound < best:
+            best, text = bound, source
         if best <= delta:
             break
     return best, text
@@ -283,15 +283,15 @@ def largest_local(users: int, epsilon: float, delta: float) -> float:
     >>> round(largest_local(1_000_000, 0.5, 1e-9), 3)
     8.341
     """
-    wanted = delta * (1.0 - MARGIN)
+    target = delta * (1.0 - MARGIN)
 
     def bound(local: float) -> float:
-        return proven(users, Randomizer(local), epsilon, wanted)[0]
+        return proven(users, Randomizer(local), epsilon, target)[0]
 
     start, end = epsilon, LARGEST_LOCAL
     step = 0.5
     while start + step < end:  # from below: what is far too large takes longer to look at
-        if bound(start + step) > wanted:
+        if bound(start + step) > target:
             end = start + step
             break
         start, step = start + step, 2.0 * step
@@ -304,7 +304,7 @@ def largest_local(users: int, epsilon: float, delta: float) -> float:
         return low, high
 
     near = end if end < LARGEST_LOCAL else (start + end) / 2.0
-    return foreseen(search, bound, wanted, (start, near), rising=True)[0] * (1.0 - 4.0 * UNIT)
+    return foreseen(search, bound, target, (start, near), rising=True)[0] * (1.0 - 4.0 * UNIT)
 
 
 USERS_LIMIT = 1_000_000_000
@@ -541,3 +541,12 @@ def remedy(promise: Promise, possible: Callable[[Promise], bool], digits: int = 
         more = "many more users, or " if 2 * promise.users < USERS_LIMIT else ""
         return f"give {more}a much larger epsilon"
     return "no number of users and no epsilon would do"
+
+
+def half_of(promise: Promise) -> Promise:
+    """Return the guarantee for each of two counts."""
+    if promise.epsilon < 2.0 * LEAST_EPSILON or promise.delta < 2.0 * LEAST_DELTA:
+        raise ParameterError(
+            "epsilon", "half of it, or of delta, is too small for a count", "give larger ones"
+        )
+    return changed(promise, epsilon=promise.epsilon / 2.0, delta=promise.delta / 2.0)

@@ -354,7 +354,6 @@ class Protocol(ProtocolClient):
     # Files
 
     def content(self) -> dict[str, Any]:
-        """Return the guarantee and what the clients run on."""
         promise = {**self.promise.as_dict(), "calibration": self.calibration}
         return {**promise, **self.setting(), **self.parameters()}
 

@@ -328,11 +328,9 @@ class PureNoise(Noise):
 
     @property
     def most_messages(self) -> int:
-        """The bits."""
         return self.length
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [self.part_of(0)]
 
     def part_of(self, place: int) -> Steps:
@@ -341,7 +339,6 @@ class PureNoise(Noise):
         return part("pure", length=self.length, row=row, place=place)
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return each user's bits."""
         ends = np.cumsum(np.array(self.weights[:-1], dtype=np.int64))
         ones = np.searchsorted(ends, source.integers(len(values)), side="right")
         ones = np.where(values == 1, self.length - ones, ones)

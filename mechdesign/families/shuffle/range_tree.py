@@ -163,7 +163,6 @@ class RangeEstimate(ListedEstimate):
         return f"{text}{more}\n{sent}{self._noted()}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the cumulative counts as plain values."""
         low, high = self.interval()
         return {
             "names": list(self.names),
@@ -299,7 +298,6 @@ class RangeTree(RowsProtocol):
     _hiding = TreeRows
 
     def variance_of(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the largest variance of a range."""
         return np.full(len(count), most_parts(self.noise.rows) * self.noise.cell_variance)
 
     @property

@@ -23,8 +23,8 @@ from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import CountLimits, Group, Listed, NoiseLimits, Sum, two_kinds
-from mechdesign.families.shuffle.flips import MOST_FLIP, require_sent
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, flags, part
+from mechdesign.families.shuffle.flips import MOST_FLIP
+from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, chance, flags, part, require_sent
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, least_passing, remedy
 from mechdesign.families.shuffle.secure_sums import (
     DEEPEST,
@@ -172,7 +172,6 @@ class SecureNoise(Noise):
 
     @property
     def proof(self) -> str:
-        """Name of the proof of the guarantee, in a few words."""
         mixing = "distance of mixed shares" if self.is_computed else "theorem of split-mix"
         return f"discrete Laplace noise; {mixing} and total variation of the tables"
 
@@ -202,7 +201,6 @@ class SecureNoise(Noise):
 
     @property
     def most_messages(self) -> int:
-        """The shares."""
         return self.shares
 
     @property
@@ -211,7 +209,6 @@ class SecureNoise(Noise):
         return (self.modulus,)
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [self.shares_part(0)]
 
     def shares_part(self, categories: int) -> Steps:
@@ -276,7 +273,6 @@ class SecureProtocol(TotalProtocol):
 
     @property
     def _ring(self) -> int:
-        """The number q of the ring Z_q."""
         return self.noise.modulus
 
     @property
@@ -285,7 +281,6 @@ class SecureProtocol(TotalProtocol):
         return math.sqrt(self.noise.deviation**2 + self.rounded / 4.0) / self.precision
 
     def _tally(self, messages: Messages) -> NDArray[np.int64]:
-        """Return the sum in Z_q."""
         return ring_sums(messages[:, 0], self.noise.modulus)
 
     def _estimate_of(self, sums: NDArray[np.int64], messages: int) -> TotalEstimate:
@@ -472,7 +467,6 @@ class Parities(Noise):
         return (2 * self.size,)
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [part("parities", size=self.size, shares=self.shares, flip=whole_hex(self.flip))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
@@ -530,7 +524,6 @@ class DistinctParity(HistogramProtocol):
     _halves: ClassVar[bool] = True
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of the estimate when users hold ``count`` categories."""
         p, d = self.noise.odd, float(self.labels.size)
         result: Array = (count / 4.0 + (d - count) * p * (1.0 - p)) / self.noise.gain**2
         return result
@@ -548,7 +541,6 @@ class DistinctParity(HistogramProtocol):
 
     @property
     def _tally_size(self) -> int:
-        """The shares that are 1, and all shares, of each category."""
         return 2 * self.labels.size
 
     def _tally(self, messages: Messages) -> NDArray[np.int64]:

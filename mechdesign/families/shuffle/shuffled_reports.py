@@ -156,7 +156,6 @@ class Shuffled(CollectingMechanism):
         return self.local.randomize(answers, *args, **options)
 
     def aggregator(self) -> Counter:
-        """Return an empty counter of reports."""
         return self.local.aggregator()
 
     @rng_alone
@@ -173,24 +172,20 @@ class Shuffled(CollectingMechanism):
         return self.local.bare_codes()
 
     def _is_value(self, text: str) -> bool:
-        """Whether a text can be an answer in a data file, for the local mechanism."""
         return self.local._is_value(text)
 
     def _require_missing(self, rule: str) -> None:
-        """Raise ParameterError when the local mechanism has no category for missing values."""
         self.local._require_missing(rule)
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
-        """Return the mechanism for these columns of a file and their ranges."""
-        made = type(self)(self.local.for_data(intake, ranges), self.promise)
-        return made.replaced(about=self.about)
+        mechanism = type(self)(self.local.for_data(intake, ranges), self.promise)
+        return mechanism.replaced(about=self.about)
 
     def with_about(self, about: About) -> Self:
         """Return the same with what is said about its survey: reports are those of the local mechanism."""
         return self.replaced(about=about, local=self.local.with_about(about))
 
     def stream(self) -> str:
-        """Return the stream of the local mechanism."""
         return self.local.stream()
 
     def recipe(self) -> Recipe:

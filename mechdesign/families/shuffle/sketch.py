@@ -424,13 +424,11 @@ class Codewords(Dummies):
         return (full,) * (self.numbers - 1) + (1 << self.digits * rest,)
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         numbers = {"entries": self.entries, "digits": self.digits, "each": self.packed}
         widths = [(most - 1).bit_length() for most in self.alphabets]
         return [part("entries", **numbers, widths=widths, trials=self.trials, weight=whole_hex(self.dummy))]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
-        """Return the user's messages, then the dummies."""
         count = int(bits(len(values) * self.trials, self.dummy, source).sum())
         messages = np.empty((len(values) + count, self.numbers), dtype=np.int64)
         for place, size in enumerate(self.alphabets):  # powers of two
@@ -475,11 +473,9 @@ class PRHR(HistogramProtocol):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The numbers with the entries."""
         return tuple(f"entries_{place}" for place in range(self.noise.numbers))
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of a category that ``count`` users hold."""
         fit = float(self.noise.fit)
         messages = self.promise.users * self.mean_messages - count
         result: Array = messages * fit / (1.0 - fit)

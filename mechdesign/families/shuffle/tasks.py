@@ -67,12 +67,10 @@ class TotalEstimate(Estimated):
     notes: tuple[str, ...] = ()
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the ends of the confidence interval of this level in (0, 1)."""
         low, high = self._ends(level)
         return float(low), float(high)
 
     def tidy(self, level: float = 0.95) -> Columns:
-        """Return the estimate as columns with one row; see :meth:`Tidy.tidy`."""
         return tidy_columns(
             self.question, [self.quantity], self.value, self.standard_error, self.interval(level)
         )
@@ -97,7 +95,6 @@ class TotalEstimate(Estimated):
         return f"{figures}, 95% [{low}, {high}], {sent}{self._noted()}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the estimate as plain values."""
         low, high = self.interval()
         return json_object(
             {
@@ -175,7 +172,6 @@ class HistogramEstimate(ListedEstimate):
         return f"{text}{more}\n{sent}{self._noted()}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the estimate as plain values."""
         low, high = self.interval()
         return json_object(
             {
@@ -226,11 +222,9 @@ class TotalProtocol(Protocol):
 
     @property
     def _tally_size(self) -> int:
-        """One sum."""
         return 1
 
     def _tally(self, messages: Messages) -> NDArray[np.int64]:
-        """Return the sum of the messages."""
         return np.array([int(messages.sum())], dtype=np.int64)
 
     def total(
@@ -275,7 +269,6 @@ class CountProtocol(TotalProtocol):
     def calibrated(
         cls, promise: Promise, max_messages: int | None = None, local_cap: float | None = None
     ) -> Self:
-        """Return the one with about the least noise whose divergence is proven to be small enough."""
         allowed = Allowed(max_messages, local_cap)
         return cls._of(cls._hiding.fitting(promise, 2, allowed), "exact")._keeping(allowed)
 
@@ -370,7 +363,6 @@ class SumProtocol(TotalProtocol):
         return cls(noise.promise, calibration, noise.size - 1, **noise.parameters())
 
     def setting(self) -> dict[str, Any]:
-        """Return the precision."""
         return {"precision": self.precision}
 
     def _read_values(self, values: Any) -> Array:
@@ -445,7 +437,6 @@ class HistogramProtocol(Protocol):
         *,
         local_cap: float | None = None,
     ) -> Self:
-        """Return the one with about the least noise whose divergence is proven to be small enough."""
         return cls._made("exact", promise, categories, Allowed(max_messages, local_cap), labels)
 
     @classmethod
@@ -485,22 +476,18 @@ class HistogramProtocol(Protocol):
         return {"categories": self.labels.size, "labels": names}
 
     def _is_value(self, text: str) -> bool:
-        """Whether a text is one of the categories."""
         return text in self.labels.shown()
 
     def _read_values(self, values: Any) -> NDArray[np.int64]:
-        """Return the numbers of users' categories."""
         read = self.labels.encode(values, "values")
         self._require_users(len(read))
         return read
 
     @property
     def _tally_size(self) -> int:
-        """One sum for each category."""
         return self.labels.size
 
     def _tally(self, messages: Messages) -> NDArray[np.int64]:
-        """Return the count of each message."""
         return np.bincount(messages[:, 0], minlength=self._tally_size).astype(np.int64)
 
     def forecast(self, users: int | None = None) -> Forecast:

@@ -1,12 +1,8 @@
-"""Tests of uniformity: what they say, what distance from uniform they find, and the test by collisions.
+"""Tests of uniformity: what they say, what distance from uniform they find, and three protocols.
 
-``UniformityDump`` counts collisions among true categories and uniform dummies; the tests with a bit for each
-category are in ``uniformity_bits``.
-
-AUT and PUT: uniformity from the noisy count of every category, each with noise of its own.
-
-Every user sends for each category whether it is the own one, hidden as ``cnt-bn`` (AUT) or ``cnt-sgm`` (PUT)
-hide a bit. With noise n_j that is symmetric, independent and of known moments, the noisy counts give
+``UniformityDump`` counts collisions among true categories and uniform dummies. With AUT and PUT every user
+sends for each category whether it is the own one, hidden as ``cnt-bn`` (AUT) or ``cnt-sgm`` (PUT) hide a bit.
+With noise n_j that is symmetric, independent and of known moments, the noisy counts give
 
     P = (sum_j (c_j + n_j - n/d)^2 + n^2/d - n - sum_j v_j) / 2,    v_j = Var n_j,
 
@@ -30,17 +26,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.recipes import Steps
-from mechdesign.core.errors import ParameterError
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.text import TextInNotebooks, counted, json_object
 from mechdesign.core.validation import in_range, integer
-from mechdesign.core.values import changed, frozen_value, value_field
+from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BitSource
-from mechdesign.families.shuffle.dummies import Dummies, Rows, RowsProtocol
-from mechdesign.families.shuffle.flips import require_sent
-from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
-from mechdesign.families.shuffle.promise import LEAST_DELTA, LEAST_EPSILON, OutOfReachError, Promise, remedy
+from mechdesign.families.shuffle.dummies import BitRows, Dummies, RowsProtocol
+from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, require_sent
+from mechdesign.families.shuffle.promise import (
+    OutOfReachError,
+    Promise,
+    half_of,
+    remedy,
+)
 from mechdesign.families.shuffle.secure import SecureNoise
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramProtocol
 from mechdesign.show.figure import Figure, Panel
@@ -196,18 +195,18 @@ def least_distance(
     """
     d, n = float(categories), float(users)
 
-    def found(distance: float) -> bool:
+    def enough(distance: float) -> bool:
         e = 4.0 * distance**2 / d
         spread = n * n * (1.0 / d + e) / 2.0 + n**3 * (e / d + e**1.5) + extra(e)
         gap = n * (n - 1.0) / 2.0 * e - allowed
         return gap > 0.0 and gap * gap >= spread * (2.0 / error - 1.0)
 
-    if not found(1.0):
+    if not enough(1.0):
         return math.inf
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = (low + high) / 2.0
-        low, high = (low, middle) if found(middle) else (middle, high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 
 
@@ -411,28 +410,6 @@ class UniformityBits(UniformityProtocol):
         return self.verdict(pairs, expected, variance, messages)
 
 
-@frozen_value()
-class BitRows(Rows):
-    """A bit for each category, and ``trials`` times a fair coin: 1 with cell / 2**62, and as often 0."""
-
-    changed = 2
-    proof = "the bits of two categories, each among the honest users' fair coins"
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Two values for each category."""
-        return (2,) * self.size
-
-    def own_cell(self, values: NDArray[np.int64], row: int) -> NDArray[np.int64]:
-        """Return the bits of a category."""
-        own: NDArray[np.int64] = (values == row).astype(np.int64)
-        return own
-
-    def own_of(self, row: int) -> Steps:
-        """Return the user's cell of a row, as plain values."""
-        return {"equal": row}
-
-
 class AUT(UniformityBits, RowsProtocol):
     """Every user sends for each category a bit, and ``trials`` times a fair coin with some chance.
 
@@ -510,7 +487,7 @@ class SecureCounts(Noise):
     @cached_property
     def each(self) -> SecureNoise:
         """The noise of each count."""
-        return SecureNoise(_half(self.promise), 2, *self.parameters().values())
+        return SecureNoise(half_of(self.promise), 2, *self.parameters().values())
 
     @classmethod
     def fitting(cls, promise: Promise, size: int, allowed: Allowed) -> Self:
@@ -518,7 +495,7 @@ class SecureCounts(Noise):
         most = None if allowed.max_messages is None else allowed.max_messages // size
         if most is not None and most < 1:
             raise OutOfReachError(f"it needs at least {size} messages per user", remedy="allow as many")
-        each = SecureNoise.fitting(_half(promise), 2, Allowed(most))
+        each = SecureNoise.fitting(half_of(promise), 2, Allowed(most))
         return cls(promise, size, *each.parameters().values())
 
     @property
@@ -533,12 +510,10 @@ class SecureCounts(Noise):
 
     @property
     def proof(self) -> str:
-        """Name of the proof of the certificate."""
         return f"two counts, each with half of epsilon: {self.each.proof}"
 
     @property
     def most_messages(self) -> int:
-        """The shares of each category."""
         return self.size * self.shares
 
     @property
@@ -547,7 +522,6 @@ class SecureCounts(Noise):
         return (self.size, self.modulus)
 
     def client_parts(self) -> list[Steps]:
-        """Return the parts of a client that make the same messages."""
         return [self.each.shares_part(self.size)]
 
     def encode(self, values: NDArray[np.int64], source: BitSource) -> Messages:
@@ -616,7 +590,6 @@ class PUT(UniformityBits):
 
     @property
     def _ring(self) -> int:
-        """The number of elements of the ring."""
         return self.noise.modulus
 
     def _noisy_counts(self, sums: NDArray[np.int64]) -> tuple[Array, Array, Array]:
@@ -626,12 +599,3 @@ class PUT(UniformityBits):
         counts = np.array([float(self.noise.each.centred(total)) for total in sums[:size].tolist()])
         noise, square = self._largest_noise
         return counts, np.full(size, noise), np.full(size, square)
-
-
-def _half(promise: Promise) -> Promise:
-    """Return the guarantee for each of two counts."""
-    if promise.epsilon < 2.0 * LEAST_EPSILON or promise.delta < 2.0 * LEAST_DELTA:
-        raise ParameterError(
-            "epsilon", "half of it, or of delta, is too small for a count", "give larger ones"
-        )
-    return changed(promise, epsilon=promise.epsilon / 2.0, delta=promise.delta / 2.0)

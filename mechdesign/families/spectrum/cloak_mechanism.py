@@ -408,7 +408,6 @@ class SpectrumCloak(Mechanism):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values."""
         return cls(**content)
 
 

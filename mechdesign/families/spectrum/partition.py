@@ -371,7 +371,6 @@ class SpectrumPartition(Problem[Mechanism]):
         return np.asarray(allowed)
 
     def objective(self, variables: Variables) -> float:
-        """Return the expected loss."""
         sets = np.asarray(variables["sets"], dtype=np.bool_)
         lost = losses(sets, *self.shape, self.reach)
         return math.fsum((self.masses[:, None] * np.asarray(variables["channel"]) * lost).ravel().tolist())
@@ -410,7 +409,6 @@ class SpectrumPartition(Problem[Mechanism]):
         return max(0.0, float(np.maximum(over, 0.0).sum(axis=1).max(initial=0.0)) - self.delta)
 
     def among(self) -> str:
-        """Return among which partitions or channels an optimum is one."""
         return f"all partitions into {sets_of(self)}" if self.notion == "partition" else channels_over(self)
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:

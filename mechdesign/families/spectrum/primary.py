@@ -243,7 +243,6 @@ class SpectrumPrimary(Problem[Mechanism]):
         return self.revenue(level) - self.privacy_cost / level if level > 0 else -math.inf
 
     def objective(self, variables: Variables) -> float:
-        """Return the utility."""
         return self.utility(float(variables["privacy"]))
 
     def objective_scale(self) -> float:

@@ -1,8 +1,8 @@
 """A secondary user of spectrum: how much location privacy it takes, and what turns its place into a query.
 
 The problem ``spectrum-secondary`` has three methods, a cubic, bisection, and the concave program of the
-thesis; the answer of the conic solver gets a bound of its own. The mechanism ``spectrum-user`` draws the place
-that a user's device tells a database.
+thesis; the answer of the conic solver gets a bound of its own. The mechanism ``spectrum-user`` draws the
+place that a user's device tells a database.
 """
 
 from __future__ import annotations
@@ -100,17 +100,17 @@ class SpectrumUser(Mechanism):
         """Return the query of one user for one channel, with a new report of its place."""
         return self.queries([{"user": user, "channel": channel, "x": x, "y": y}], rng)[0]
 
-    def queries(self, asked: Iterable[Mapping[str, Any]], rng: Rng = None) -> list[dict[str, Any]]:
+    def queries(self, requests: Iterable[Mapping[str, Any]], rng: Rng = None) -> list[dict[str, Any]]:
         """Return queries with one report for each user and place, whatever channels it asks for.
 
         Parameters
         ----------
-        asked : iterable of {user, channel, x, y} or with {radius}
+        requests : iterable of {user, channel, x, y} or with {radius}
             True places.
         rng : int or numpy Generator, optional
             For repeatable simulations; the system's random bits by default.
         """
-        rows = list(asked)
+        rows = list(requests)
         keys = [(str(row["user"]), float(row["x"]), float(row["y"])) for row in rows]
         places = list(dict.fromkeys(keys))
         reports = self.noise.randomize([[x, y] for _, x, y in places], self.seeded(rng)).tolist()
@@ -278,7 +278,6 @@ class SpectrumSecondary(Problem[SpectrumUser]):
         return self.privacy_cost / level**2 - 2.0 * math.pi * self.price * (level + self.radius)
 
     def objective(self, variables: Variables) -> float:
-        """Return the utility."""
         return self.utility(float(variables["privacy"]))
 
     def objective_scale(self) -> float:
