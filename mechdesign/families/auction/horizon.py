@@ -57,7 +57,7 @@ class Instance:
     costs : (slots, users) array
         sensing + privacy * epsilon.
     able : (slots, users, tasks) array of bool
-    wanted : (slots, tasks) int array
+    requests : (slots, tasks) int array
         What the accuracy of each task takes.
     needs : (slots, tasks) int array
         The same, but never more than the able users.
@@ -68,7 +68,7 @@ class Instance:
     bids: NDArray[np.float64]
     costs: NDArray[np.float64]
     able: NDArray[np.bool_]
-    wanted: NDArray[np.int64]
+    requests: NDArray[np.int64]
     needs: NDArray[np.int64]
     goals: NDArray[np.float64]
 

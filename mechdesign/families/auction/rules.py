@@ -32,8 +32,8 @@ Money = int | Fraction
 Report = tuple[int, tuple[int, ...]]
 """A price and the tasks that a user says to be able to do."""
 
-Asked = Callable[[int, Report], Money | None]
-"""``asked(user, report)`` is what the rule pays the user for a report; None if it does not win."""
+Payment = Callable[[int, Report], Money | None]
+"""``payment(user, report)`` is what the rule pays the user for a report; None if it does not win."""
 
 MOST_SUBSETS = 64
 """With more subsets of a user's tasks than this, some of them are tried."""
@@ -119,7 +119,7 @@ def individual_rationality(
 
 
 def search_misreports(
-    outcome_of: Asked,
+    outcome_of: Payment,
     truths: Sequence[Report],
     reports: Callable[[int], Iterable[Report]],
     users: Iterable[int],
@@ -134,7 +134,7 @@ def search_misreports(
     Parameters
     ----------
     outcome_of : callable
-        The rule, see :data:`Asked`.
+        The rule, see :data:`Payment`.
     truths : sequence of (price, tasks)
         The true report of each user; its price is its cost.
     reports : callable
@@ -308,7 +308,7 @@ class Rule:
             raise MethodError(f"rule '{self.name}'", "has no answer for this slot", "use rule 'greedy'")
         return award
 
-    def asked(self, slot: Slot) -> Asked:
+    def payment_rule(self, slot: Slot) -> Payment:
         """Return the rule as the audit asks it: what a user gets for a report while the others stay."""
 
         def paid(user: int, report: Report) -> Money | None:
@@ -400,7 +400,12 @@ def misreports(rule: Rule, slot: Slot, payments: Mapping[int, Money] | None = No
     if small:
         users = range(slot.users)
         return search_misreports(
-            rule.asked(slot), truths, lambda user: _all_reports(slot, user), users, rule.by_ratio, payments
+            rule.payment_rule(slot),
+            truths,
+            lambda user: _all_reports(slot, user),
+            users,
+            rule.by_ratio,
+            payments,
         )
     rng = np.random.default_rng(slot.users)
     count, each = SLOW if rule.slow(slot) or slot.able.size > LARGE else SAMPLED
@@ -412,7 +417,7 @@ def misreports(rule: Rule, slot: Slot, payments: Mapping[int, Money] | None = No
     some = [*winners, *others[: count - len(winners)]]
     near = [int(amount) for amount in payments.values()]
     return search_misreports(
-        rule.asked(slot),
+        rule.payment_rule(slot),
         truths,
         lambda user: _some_reports(slot, user, each, near or [0], rng),
         some,

@@ -56,7 +56,7 @@ class Member:
         Slots since it last won.
     slots, won : int
         How many slots it took part in, and how many of them it won.
-    asked : int
+    price : int
         What it asked in the last slot, in units of money.
     """
 
@@ -64,7 +64,7 @@ class Member:
     idle: int = 0
     slots: int = 0
     won: int = 0
-    asked: int = 0
+    price: int = 0
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def _members_of(entries: Any, decisions: list[Decision], share: Fraction, versio
         )
         member = Member(*counts)
         _require(1 <= member.slots <= len(decisions), f"user {text_of(name)} took part in too many slots")
-        _require(member.asked <= MOST_UNITS, f"user {text_of(name)} asked for more than any user may")
+        _require(member.price <= MOST_UNITS, f"user {text_of(name)} asked for more than any user may")
         again = user_counts(won.get(name, []), member.slots, len(decisions), share)
         there = (member.backlog, member.idle, member.won)
         _require(there == again, f"the counts of user {text_of(name)} are not those of the decisions")
@@ -510,8 +510,8 @@ def price_limits(
     Examples
     --------
     >>> from mechdesign.families.auction.season import Member
-    >>> asked = {"ann": 5 << 30, "bob": 3 << 30, "cat": 1 << 30}
-    >>> members = {name: Member(asked=price) for name, price in asked.items()}
+    >>> prices = {"ann": 5 << 30, "bob": 3 << 30, "cat": 1 << 30}
+    >>> members = {name: Member(price=price) for name, price in prices.items()}
     >>> season = Season("", Fraction(1, 5), members)
     >>> [float(price) for price in price_limits(season, ["ann", "bob", "cat", "new"], "highest", None)]
     [3.0, 5.0, 5.0, 5.0]
@@ -520,7 +520,7 @@ def price_limits(
     """
     if owed == "reserve":
         return None
-    prices = sorted(member.asked for member in season.members.values())
+    prices = sorted(member.price for member in season.members.values())
     limits = []
     for name in names:
         member = season.members.get(name)
@@ -530,7 +530,7 @@ def price_limits(
             continue
         place = count - 1 if owed == "highest" else count // 2
         price = prices[place]
-        if member is not None and member.asked <= price:
+        if member is not None and member.price <= price:
             price = prices[place + 1]  # its own is left out
         limits.append((price if reserve is None else min(price, reserve)) * UNIT)
     return limits

@@ -201,7 +201,7 @@ def waiting_figures(
     """
     costs = np.linspace(0.0, 10.0 / tradeoff if reserve is None else reserve, 61)
     waits = [wait(float(cost)) for cost in costs]
-    there = [(cost, found) for cost, found in zip(costs.tolist(), waits, strict=True) if found is not None]
+    there = [(cost, slots) for cost, slots in zip(costs.tolist(), waits, strict=True) if slots is not None]
     if not there:
         return []
     x, y = zip(*there, strict=True)

@@ -240,8 +240,8 @@ def checked_tasks(value: Any, users: int, tasks: int) -> tuple[tuple[int, ...], 
             "tasks", f"expected a list of task numbers for each of {users} users, got {size}"
         )
     rows = []
-    for user, given in enumerate(value):
-        numbers = wholes(f"tasks: user {user}", given, 1).tolist()
+    for user, own in enumerate(value):
+        numbers = wholes(f"tasks: user {user}", own, 1).tolist()
         if not numbers:
             raise ParameterError("tasks", f"user {user} has none", "name one at least, or leave the user out")
         for number in numbers:

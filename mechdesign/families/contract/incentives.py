@@ -114,7 +114,7 @@ class MenuNumbers:
         """Return the utility of the type with its own item."""
         return self.value(person, person) - self.cost[person] if self.buys(person) else 0
 
-    def shown(self, amount: int) -> float:
+    def amount_as_float(self, amount: int) -> float:
         """Return an amount of utility as the nearest float."""
         return as_float(Fraction(amount, self.unit))
 
@@ -159,13 +159,17 @@ def _individual_rationality(menu: MenuNumbers) -> Certificate:
     """Certify that every type gets at least 0; the witness is the type that gets the least."""
     utilities = [menu.utility(person) for person in range(len(menu.types))]
     worst = min(range(len(utilities)), key=utilities.__getitem__)
-    witness = {"type": worst, "theta": menu.shown_types[worst], "utility": menu.shown(utilities[worst])}
+    witness = {
+        "type": worst,
+        "theta": menu.shown_types[worst],
+        "utility": menu.amount_as_float(utilities[worst]),
+    }
     holds = utilities[worst] >= 0
     return Certificate(
         "individual_rationality",
         holds,
         True,
-        {"least_utility": menu.shown(utilities[worst])},
+        {"least_utility": menu.amount_as_float(utilities[worst])},
         {} if holds else witness,
     )
 
@@ -204,10 +208,10 @@ def incentive_compatibility(menu: MenuNumbers) -> Certificate:
             "theta": menu.shown_types[where],
             "own_item": where,
             "better_item": better,
-            "gain": menu.shown(worst),
+            "gain": menu.amount_as_float(worst),
         }
     return Certificate(
-        "incentive_compatibility", worst <= 0, True, {"worst_gain": menu.shown(worst)}, witness
+        "incentive_compatibility", worst <= 0, True, {"worst_gain": menu.amount_as_float(worst)}, witness
     )
 
 

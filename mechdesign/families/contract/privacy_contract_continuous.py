@@ -91,13 +91,13 @@ def nodes(density: Density, size: int, least_share: float = LEAST_SHARE) -> Arra
     places = np.unique(np.concatenate([density.quantile(shares), spaced, breaks]))
     lowest = max(density.low, LEAST_TYPE * density.high)
     inside = places[(places > lowest) & (places < density.high)]
-    kept = [density.low]
+    ends = [density.low]
     reached, below = 0.0, density.cdf(inside).tolist()
     for theta, share in zip(inside.tolist(), below, strict=True):
         if reached + least_share <= share <= 1.0 - least_share:
-            kept.append(theta)
+            ends.append(theta)
             reached = share
-    return np.array([*kept, density.high])
+    return np.array([*ends, density.high])
 
 
 def minorant(density: Density, size: int = NODES) -> Costs:

@@ -269,12 +269,12 @@ class Choosing(Problem[Protocol]):
         return ProtocolSetting(self.promise, self.max_messages)
 
     @property
-    def drawn(self) -> dict[str, Any]:
+    def public_parameters(self) -> dict[str, Any]:
         """Parameters that were given, of those that protocols otherwise draw when they are built."""
         return {}
 
     @property
-    def asked(self) -> list[Kind]:
+    def requested_kinds(self) -> list[Kind]:
         """The kinds that are asked for, each with exact noise."""
         kinds = [kind for kind in self.kinds if not kind.is_published]
         if self.protocol == BEST:
@@ -287,7 +287,7 @@ class Choosing(Problem[Protocol]):
 
     def candidates(self) -> dict[str, Protocol | Reason]:
         """Return for each kind that is asked for its protocol, or why there is none."""
-        return {kind.name: fitted(kind, self.case) for kind in self.asked}
+        return {kind.name: fitted(kind, self.case) for kind in self.requested_kinds}
 
     def built(self, variables: Variables) -> Protocol:
         """Return the protocol that the variables describe."""
@@ -297,9 +297,9 @@ class Choosing(Problem[Protocol]):
         if name not in known:
             raise ParameterError("protocol", f"{text_of(name)} is none of {', '.join(known)}")
         parameters.update(self.setting)
-        random_parameters = known[name].drawn
+        random_parameters = known[name].random_parameters
         parameters.update(
-            {public: value for public, value in self.drawn.items() if public in random_parameters}
+            {public: value for public, value in self.public_parameters.items() if public in random_parameters}
         )
         return known[name](self.case.promise, parameters.pop("calibration"), **parameters)
 
@@ -380,7 +380,9 @@ def variables_of(protocol: Protocol) -> dict[str, Any]:
     """Return the variables that describe a protocol, but for what is drawn when it is built."""
     variables = {"protocol": protocol.type, "calibration": protocol.calibration}
     steps = protocol.setting().get("precision")
-    chosen = {name: value for name, value in protocol.parameters().items() if name not in protocol.drawn}
+    chosen = {
+        name: value for name, value in protocol.parameters().items() if name not in protocol.random_parameters
+    }
     return {**variables, **({} if steps is None else {"precision": steps}), **chosen}
 
 

@@ -264,7 +264,7 @@ class ShuffleHistogram(Categorised, LocallyLimited):
     )
 
     @property
-    def drawn(self) -> dict[str, Any]:
+    def public_parameters(self) -> dict[str, Any]:
         """The seed, where it was given."""
         return {} if self.seed is None else {"seed": self.seed}
 

@@ -391,11 +391,11 @@ class BatchShuffler(Mechanism):
             raise DataError(
                 "messages", f"expected a row each, at most {MOST_IN_BATCH} of them", "split the batch"
             )
-        places = self.kept(len(messages_array), self.source(rng, "release"))
+        places = self.released_places(len(messages_array), self.source(rng, "release"))
         rows = messages_array[places]
         return rows[np.lexsort(rows.T[::-1])] if rows.ndim == 2 else np.sort(rows)
 
-    def kept(self, count: int, source: BitSource) -> NDArray[np.int64]:
+    def released_places(self, count: int, source: BitSource) -> NDArray[np.int64]:
         """Return the places of the released messages, out of ``count`` messages."""
         everything = np.arange(count, dtype=np.int64)
         if self.hide == "nothing":
@@ -481,7 +481,7 @@ class BatchShuffler(Mechanism):
         columns = [np.concatenate(part) if part else np.zeros(0, dtype=np.int64) for part in parts]
         if len(columns[0]) > MOST_IN_BATCH:
             raise DataError("messages", f"more than {MOST_IN_BATCH}", "split the batch")
-        places = self.kept(len(columns[0]), self.source(settings["seed"], "release"))
+        places = self.released_places(len(columns[0]), self.source(settings["seed"], "release"))
         settings.count("batch withheld", int(not len(places)))
         order = (
             np.lexsort([column[places].astype(str) for column in columns[::-1]]) if len(places) else places

@@ -107,27 +107,27 @@ def foreseen(
         place, doubt = guess
         supposed = _Supposed(place, rising)
         last, beyond = search(supposed)
-        asked = supposed.asked
-        unknown = beyond in asked and beyond not in seen
+        numbers = supposed.numbers
+        unknown = beyond in numbers and beyond not in seen
         # The number that is enough is looked at last: callers look at it again.
-        if beyond != last and beyond in asked and enough(beyond):
+        if beyond != last and beyond in numbers and enough(beyond):
             continue
         if unknown and doubt > abs(beyond - last):
             continue
-        if last not in asked or enough(last):
+        if last not in numbers or enough(last):
             return last, beyond
     return search(enough)
 
 
 class _Supposed:
-    """Answers as if the curve had the level at a place; what it was asked about is kept."""
+    """Answers as if the curve had the level at a place, and the numbers that they are about."""
 
     def __init__(self, place: float, rising: bool) -> None:
         self.place, self.rising = place, rising
-        self.asked: set[float] = set()
+        self.numbers: set[float] = set()
 
     def __call__(self, number: float) -> bool:
-        self.asked.add(number)
+        self.numbers.add(number)
         return (number <= self.place) == self.rising
 
 

@@ -140,7 +140,7 @@ class PUCM(RowsProtocol):
     """
 
     type: ClassVar[str] = "pucm"
-    drawn: ClassVar[tuple[str, ...]] = ("seed",)
+    random_parameters: ClassVar[tuple[str, ...]] = ("seed",)
 
     noise: SketchRows
     _hiding = SketchRows

@@ -106,32 +106,32 @@ class _Sums(NamedTuple):
     integral: Doubles
 
 
-def _sums(found: WindowTable, width: int, upper: bool) -> _Sums:
+def _sums(window: WindowTable, width: int, upper: bool) -> _Sums:
     """Return the running sums of windows, in tables of this width."""
-    lines = len(found.mode)
+    lines = len(window.mode)
     table = np.zeros((lines, BEFORE + 1 + width + 1))
-    reach = found.rising.shape[1]
+    reach = window.rising.shape[1]
     table[:, BEFORE] = 1.0
-    table[:, BEFORE + 1 : BEFORE + 1 + reach] = found.rising
+    table[:, BEFORE + 1 : BEFORE + 1 + reach] = window.rising
     for step in range(min(BEFORE, reach)):
-        table[:, BEFORE - 1 - step] = found.falling[:, step]
-    table /= found.total[:, None]
+        table[:, BEFORE - 1 - step] = window.falling[:, step]
+    table /= window.total[:, None]
     tails = table[:, ::-1].cumsum(axis=1)[:, ::-1]
     integral = np.zeros_like(tails)
-    last = BEFORE + (found.last - found.mode).astype(np.int64)
-    slack = 0.25 * found.error  # 8 units a term of a sum, where a window has 32
+    last = BEFORE + (window.last - window.mode).astype(np.int64)
+    slack = 0.25 * window.error  # 8 units a term of a sum, where a window has 32
     if upper:
         inside = np.arange(tails.shape[1]) <= last[:, None]
-        tails = tails + found.above[:, None]
+        tails = tails + window.above[:, None]
         inner = np.where(inside, tails, 0.0)
         integral[:, :-1] = inner[:, :0:-1].cumsum(axis=1)[:, ::-1]
-        integral += found.above_mean[:, None]  # E(N - last)_+, and Pr[N > last] is part of it
-        factor = (1.0 + 2.0 * found.error) * (1.0 + slack)
+        integral += window.above_mean[:, None]  # E(N - last)_+, and Pr[N > last] is part of it
+        factor = (1.0 + 2.0 * window.error) * (1.0 + slack)
     else:
         integral[:, :-1] = tails[:, :0:-1].cumsum(axis=1)[:, ::-1]
-        kept = np.maximum(0.0, 1.0 - found.below - found.above)
-        factor = (1.0 - 2.0 * found.error) * kept * (1.0 - slack)
-    return _Sums(found.mode - BEFORE, factor, last + 1, tails, integral)
+        within = np.maximum(0.0, 1.0 - window.below - window.above)
+        factor = (1.0 - 2.0 * window.error) * within * (1.0 - slack)
+    return _Sums(window.mode - BEFORE, factor, last + 1, tails, integral)
 
 
 def excess(

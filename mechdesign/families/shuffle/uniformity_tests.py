@@ -346,12 +346,10 @@ class UniformityDump(UniformityProtocol):
     _hiding = Dummies
 
     def variance_of(self, count: Array) -> Array:
-        """Return the variance of the dummies of a category, whoever holds it."""
         return np.full(len(count), self.noise.variance)
 
     @cached_property
     def rmse(self) -> float:
-        """Objective of its problem: the least total variation distance that is sure to be found."""
         return found_distance(self.promise.users, self.labels.size, self._most_dummies, self.error)
 
     @property

@@ -1,7 +1,7 @@
 """A proven bound for crowded maps: cliques alone, on intervals of radii that are split and merged.
 
 A clique has thresholds of users at most one of whose radii is above its own. Columns, rows and why no
-allocation breaks them are those of ``interval_bound``; of the rows there are only cliques. Their entries are 0
+allocation breaks them are those of ``interval_bound``; of the rows there are only cliques. Entries are 0
 and 1, so that a program of thousands of columns takes tenths of a second, and each round splits hundreds of
 intervals. A split lies on the threshold of a tight row, where the row leaves off. Intervals that no solution
 uses are merged again, so that the program stays small. Many users of one channel get a good allocation first,

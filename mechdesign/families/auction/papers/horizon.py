@@ -163,7 +163,7 @@ def accuracy(
     """
     client, half = noise_of(noise), problem.value_range / 2.0
     instance = problem.instance
-    needs = instance.wanted
+    needs = instance.requests
     missed, allowed, slack = 0, [], []
     for slot in range(problem.slots):
         for task in range(problem.tasks):

@@ -94,7 +94,7 @@ def fitting(problem: Choosing, protocol: Protocol) -> dict[str, Protocol]:
     One with the constants of its paper is compared with such ones, and with those that have no other noise;
     one with exact noise is compared with all.
     """
-    requested = {kind.name: kind for kind in problem.asked}
+    requested = {kind.name: kind for kind in problem.requested_kinds}
     printed = {name for name in requested if f"{name}-published" in {kind.name for kind in problem.kinds}}
     candidates = {}
     for kind in problem.kinds:
