@@ -308,7 +308,7 @@ class Rule:
             raise MethodError(f"rule '{self.name}'", "has no answer for this slot", "use rule 'greedy'")
         return award
 
-    def payment_rule(self, slot: Slot) -> Payment:
+    def payment_of(self, slot: Slot) -> Payment:
         """Return the rule as the audit asks it: what a user gets for a report while the others stay."""
 
         def paid(user: int, report: Report) -> Money | None:
@@ -400,7 +400,7 @@ def misreports(rule: Rule, slot: Slot, payments: Mapping[int, Money] | None = No
     if small:
         users = range(slot.users)
         return search_misreports(
-            rule.payment_rule(slot),
+            rule.payment_of(slot),
             truths,
             lambda user: _all_reports(slot, user),
             users,
@@ -417,7 +417,7 @@ def misreports(rule: Rule, slot: Slot, payments: Mapping[int, Money] | None = No
     some = [*winners, *others[: count - len(winners)]]
     near = [int(amount) for amount in payments.values()]
     return search_misreports(
-        rule.payment_rule(slot),
+        rule.payment_of(slot),
         truths,
         lambda user: _some_reports(slot, user, each, near or [0], rng),
         some,

@@ -114,7 +114,7 @@ class MenuNumbers:
         """Return the utility of the type with its own item."""
         return self.value(person, person) - self.cost[person] if self.buys(person) else 0
 
-    def amount_as_float(self, amount: int) -> float:
+    def as_double(self, amount: int) -> float:
         """Return an amount of utility as the nearest float."""
         return as_float(Fraction(amount, self.unit))
 
@@ -162,14 +162,14 @@ def _individual_rationality(menu: MenuNumbers) -> Certificate:
     witness = {
         "type": worst,
         "theta": menu.shown_types[worst],
-        "utility": menu.amount_as_float(utilities[worst]),
+        "utility": menu.as_double(utilities[worst]),
     }
     holds = utilities[worst] >= 0
     return Certificate(
         "individual_rationality",
         holds,
         True,
-        {"least_utility": menu.amount_as_float(utilities[worst])},
+        {"least_utility": menu.as_double(utilities[worst])},
         {} if holds else witness,
     )
 
@@ -208,10 +208,10 @@ def incentive_compatibility(menu: MenuNumbers) -> Certificate:
             "theta": menu.shown_types[where],
             "own_item": where,
             "better_item": better,
-            "gain": menu.amount_as_float(worst),
+            "gain": menu.as_double(worst),
         }
     return Certificate(
-        "incentive_compatibility", worst <= 0, True, {"worst_gain": menu.amount_as_float(worst)}, witness
+        "incentive_compatibility", worst <= 0, True, {"worst_gain": menu.as_double(worst)}, witness
     )
 
 

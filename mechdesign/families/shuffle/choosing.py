@@ -297,9 +297,9 @@ class Choosing(Problem[Protocol]):
         if name not in known:
             raise ParameterError("protocol", f"{text_of(name)} is none of {', '.join(known)}")
         parameters.update(self.setting)
-        random_parameters = known[name].random_parameters
+        public_seeds = known[name].public_seeds
         parameters.update(
-            {public: value for public, value in self.public_parameters.items() if public in random_parameters}
+            {public: value for public, value in self.public_parameters.items() if public in public_seeds}
         )
         return known[name](self.case.promise, parameters.pop("calibration"), **parameters)
 
@@ -381,7 +381,7 @@ def variables_of(protocol: Protocol) -> dict[str, Any]:
     variables = {"protocol": protocol.type, "calibration": protocol.calibration}
     steps = protocol.setting().get("precision")
     chosen = {
-        name: value for name, value in protocol.parameters().items() if name not in protocol.random_parameters
+        name: value for name, value in protocol.parameters().items() if name not in protocol.public_seeds
     }
     return {**variables, **({} if steps is None else {"precision": steps}), **chosen}
 

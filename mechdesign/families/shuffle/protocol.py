@@ -50,7 +50,7 @@ class Protocol(ProtocolClient):
     quantity: ClassVar[str]
     _value_text: ClassVar[str]
     _message_parts: ClassVar[tuple[str, ...]] = ("message",)
-    random_parameters: ClassVar[tuple[str, ...]] = ()
+    public_seeds: ClassVar[tuple[str, ...]] = ()
     """Public parameters that are drawn again for every mechanism that is built, unless they are given."""
 
     @property

@@ -140,7 +140,7 @@ class PUCM(RowsProtocol):
     """
 
     type: ClassVar[str] = "pucm"
-    random_parameters: ClassVar[tuple[str, ...]] = ("seed",)
+    public_seeds: ClassVar[tuple[str, ...]] = ("seed",)
 
     noise: SketchRows
     _hiding = SketchRows

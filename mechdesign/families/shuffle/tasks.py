@@ -468,7 +468,7 @@ class HistogramProtocol(Protocol):
     @classmethod
     def _of(cls, noise: Noise, calibration: str, labels: Sequence[str] | None, **more: Any) -> Self:
         parameters = {
-            name: value for name, value in noise.parameters().items() if name not in cls.random_parameters
+            name: value for name, value in noise.parameters().items() if name not in cls.public_seeds
         }
         return cls(noise.promise, calibration, noise.size, labels, **parameters, **more)
 
