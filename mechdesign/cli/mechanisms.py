@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mechdesign.collect import Mechanism
     from mechdesign.core.problem import Problem
     from mechdesign.export import ExportCheck
-    from mechdesign.families.shuffle.design import ShuffledDesign
+    from mechdesign.families.shuffle.shuffled_reports import ShuffledDesign
 
 DATA_SET = "CSV with a header line, or Parquet: files, folders, patterns, or - for the standard input"
 

@@ -190,10 +190,9 @@ families.contract.incentives: audit.incentives
 foreign.rappor: audit.rappor
 families.mean.means: collect.means
 families.mean.tally: collect.tally
-families.shuffle.amplification_bounds: audit.shuffled exact.foreseen
 families.shuffle.count_limits: collect.count_limits
 families.shuffle.kary_divergence: audit.shuffle_binary audit.shuffle_lattice
-families.shuffle.promise: collect.promise
+families.shuffle.promise: audit.shuffled collect.promise exact.foreseen
 families.shuffle.shuffled_reports: collect.shuffled
 families.shuffle.sum_divergence: audit.excess audit.shuffle_sums
 families.workload.workload_bound: exact.enclosure families.workload.enclosure

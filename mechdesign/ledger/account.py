@@ -41,7 +41,7 @@ from mechdesign.core.values import changed, frozen_value, value_field
 from mechdesign.exact.binomials import UNIT, binomial_window
 from mechdesign.exact.decimals import delta_number
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
-from mechdesign.families.shuffle.amplification_bounds import profile
+from mechdesign.families.shuffle.promise import profile
 
 Doubles = NDArray[np.float64]
 

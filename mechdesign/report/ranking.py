@@ -37,8 +37,7 @@ from mechdesign.families.mean.discrete import best_shape
 from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.optimal_channel import best_mechanism, best_variance
 from mechdesign.families.mean.variance import WORST_VARIANCES, hybrid_mixing
-from mechdesign.families.shuffle.amplification_bounds import largest_local
-from mechdesign.families.shuffle.promise import Promise
+from mechdesign.families.shuffle.promise import Promise, largest_local
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
 from mechdesign.solvers.elementary import sign_change
 

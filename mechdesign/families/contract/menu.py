@@ -26,8 +26,7 @@ from mechdesign.core.validation import finite_array, in_range, integer, one_of, 
 from mechdesign.core.values import frozen_value, value_field
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import Rng
-from mechdesign.families.contract.incentives import audit_menu
-from mechdesign.families.contract.menu_bound import Sellers, least_menu_error, least_payment
+from mechdesign.families.contract.incentives import Sellers, audit_menu, least_menu_error, least_payment
 from mechdesign.families.contract.menu_tables import (
     ContractAverage,
     items_in_words,
@@ -135,7 +134,6 @@ class ContractMenu(Mechanism):
                 raise CertificateError("contract menu", certificate)
 
     def explained(self) -> tuple[str, ...]:
-        """Return its items in sentences."""
         return *super().explained(), *items_in_words(self.items)
 
     # The items
@@ -379,8 +377,8 @@ class ContractMenu(Mechanism):
         what = "error" if terms.objective == "error" else "payment"
         whose = "all users" if buys.all() else "exactly these types"
         note = f"least {what} when {whose} buy, by weak duality with the prices of the menu"
-        kept = "IR and IC" if terms.information == "incomplete" else "IR, types being known"
-        return Certificate("optimality", True, False, figures, {}, note, f"all menus that keep {kept}")
+        conditions = "IR and IC" if terms.information == "incomplete" else "IR, types being known"
+        return Certificate("optimality", True, False, figures, {}, note, f"all menus that keep {conditions}")
 
     def figures(self) -> list[Figure]:
         """Return the items, and what the types it was designed for choose."""
@@ -400,7 +398,6 @@ class ContractMenu(Mechanism):
         return "\n".join(lines + [f"  {certificate}" for certificate in self.certificates()])
 
     def content(self) -> dict[str, Any]:
-        """Return items and terms as plain values."""
         return {
             "epsilon": self.epsilon.tolist(),
             "payment": self.payment.tolist(),

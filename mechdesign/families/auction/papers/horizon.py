@@ -139,18 +139,18 @@ def simulation(
     for _ in range(repetitions):
         season = replace_parameters(problem, {"users": users, "seed": int(rng.integers(2**31))})
         online = play(season, "online")
-        found = {"online_cost": float(online.costs.mean()), "online_paid": float(online.payments.mean())}
+        figures = {"online_cost": float(online.costs.mean()), "online_paid": float(online.payments.mean())}
         for policy in ("static", "forced") if problem.participation > 0 else ("static",):
             other = play(season, policy)
-            found |= {
+            figures |= {
                 f"{policy}_cost": float(other.costs.mean()),
                 f"{policy}_paid": float(other.payments.mean()),
             }
         for policy in ("online", "static"):
             stayed = play(season, policy, PATIENCE, paying=False)
-            found[f"{policy}_left"] = float(stayed.left[-1]) / users
-        found["least_share"] = float(online.selected.mean(axis=0).min())
-        runs.append(found | accuracy(season, online, rng))
+            figures[f"{policy}_left"] = float(stayed.left[-1]) / users
+        figures["least_share"] = float(online.selected.mean(axis=0).min())
+        runs.append(figures | accuracy(season, online, rng))
     return {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
 
 
@@ -163,13 +163,13 @@ def accuracy(
     """
     client, half = noise_of(noise), problem.value_range / 2.0
     instance = problem.instance
-    asked = instance.wanted
+    needs = instance.requests
     missed, allowed, slack = 0, [], []
     for slot in range(problem.slots):
         for task in range(problem.tasks):
             winners = played.selected[slot] & instance.able[slot, :, task]
             count = int(winners.sum())
-            if count < asked[slot, task]:
+            if count < needs[slot, task]:
                 continue
             alpha, delta = instance.goals[slot, task].tolist()
             values = 2.0 * rng.beta(2.0, 5.0, count) - 1.0
@@ -177,7 +177,7 @@ def accuracy(
             error = half * abs(math.fsum(reports) - math.fsum(values)) / count
             missed += error > alpha
             allowed.append(delta)
-            slack.append(count / asked[slot, task])
+            slack.append(count / needs[slot, task])
     total = len(allowed)
     return {
         "averages": float(total),
