@@ -17,7 +17,7 @@ from mechdesign.core.tables import Block, length
 from mechdesign.core.text import counted
 from mechdesign.data.copies import Copies
 from mechdesign.data.data_set import COUNTS, Opened
-from mechdesign.data.missing import MissingRule
+from mechdesign.data.intake import MissingRule
 from mechdesign.data.outputs import require_output
 from mechdesign.data.reading import FileTable
 from mechdesign.report.counting import (

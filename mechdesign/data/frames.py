@@ -18,7 +18,7 @@ from mechdesign.core.errors import DataError, MissingPackageError, ParameterErro
 from mechdesign.core.tables import ROWS, Block, Coded, Values, is_gap
 
 if TYPE_CHECKING:
-    from mechdesign.data.missing import MissingRule
+    from mechdesign.data.intake import MissingRule
 
 PANDAS = "pandas"
 BACKENDS = (PANDAS, "polars", "pyarrow")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mechdesign.data.missing import MissingRule
+from mechdesign.data.intake import MissingRule
 from mechdesign.data.reading import FileTable
 from mechdesign.data.suffixes import JSON_LINES, PARQUET
 

@@ -19,7 +19,7 @@ from mechdesign.core.errors import DataError, MissingPackageError, RowError
 from mechdesign.core.tables import ROWS, Block, Coded, Values, length
 from mechdesign.data.arrow import longest_text
 from mechdesign.data.copies import Copies
-from mechdesign.data.missing import Mask, MissingRule
+from mechdesign.data.intake import Mask, MissingRule
 from mechdesign.work.bars import ProgressBar
 from mechdesign.work.files import require_name
 

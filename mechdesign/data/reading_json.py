@@ -13,7 +13,7 @@ from mechdesign.core.documents import json_problem, parse_distinct
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.tables import Values
 from mechdesign.data.formats import HEAD, require_text
-from mechdesign.data.missing import Mask
+from mechdesign.data.intake import Mask
 from mechdesign.data.plain_columns import MESSAGE_FORMAT, plain_column
 from mechdesign.data.reading import MOST_BYTES, FileTable, Raw
 

@@ -10,7 +10,7 @@ import numpy as np
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import ROWS, Coded, Values
 from mechdesign.data.arrow import missing_in, numbers_of
-from mechdesign.data.missing import Mask
+from mechdesign.data.intake import Mask
 from mechdesign.data.reading import FileTable, Raw, pyarrow_module, require_short
 
 FREE, EACH = 32 << 20, 1 << 10

@@ -14,7 +14,7 @@ import numpy as np
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.tables import Block, Coded
-from mechdesign.data.missing import MissingRule
+from mechdesign.data.intake import MissingRule
 from mechdesign.data.reader import open_table
 
 LEAST_ROWS = 20

@@ -12,7 +12,7 @@ from mechdesign.collect.server import SavedCounts, new_server
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.tables import Block, Source
 from mechdesign.data.copies import Copies, CountedFile
-from mechdesign.data.missing import MissingRule
+from mechdesign.data.intake import MissingRule
 
 COUNTING = ("analyze", "estimate")
 """The operations that read reports: of protocols, and of mechanisms that collect."""

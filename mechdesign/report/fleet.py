@@ -20,7 +20,7 @@ from mechdesign.collect.server import SavedCounts
 from mechdesign.core.errors import ParameterError
 from mechdesign.data.copies import Copies, CountedFile
 from mechdesign.data.data_set import STANDARD_INPUT
-from mechdesign.data.missing import MissingRule
+from mechdesign.data.intake import MissingRule
 from mechdesign.data.reader import open_table
 from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import Counting, count_one, server_of

@@ -29,7 +29,7 @@ from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import ROWS, Block, Source
 from mechdesign.core.text import range_text
 from mechdesign.data.identifiers import identifiers
-from mechdesign.data.missing import let_lack
+from mechdesign.data.intake import let_lack
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.survey.parts import Answers
 from mechdesign.families.survey.remembered_reports import PURPOSE, RememberedReports
