@@ -28,7 +28,7 @@ def _options(demo: argparse.ArgumentParser) -> None:
 
 def _demo(options: argparse.Namespace) -> int:
     from mechdesign.core.extensions import installed_version
-    from mechdesign.data.folders import whole_folder
+    from mechdesign.data.outputs import whole_folder
     from mechdesign.report.demo.folder import PAGE, can_draw, finish, require_demo_folder
     from mechdesign.report.demo.running import demonstrate
     from mechdesign.report.demo.table import DEMONSTRATIONS

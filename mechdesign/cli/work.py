@@ -188,7 +188,7 @@ class Work:
     def _into_folder(self, paths: Sequence[str]) -> str:
         folder, names = self.options.output, outputs_of(paths)
         require_folder(folder, names, [self.owner, *paths], self.options.force)
-        from mechdesign.data.folders import whole_folder
+        from mechdesign.data.outputs import whole_folder
 
         with whole_folder(folder) as work:
             places = [work / name for name in names]

@@ -14,13 +14,13 @@ from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
 from mechdesign.core.errors import ParameterError
 from mechdesign.data.data_set import data_set
-from mechdesign.data.folders import LIST, require_complete, whole_folder
+from mechdesign.data.outputs import LIST, require_complete, whole_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders are locked on Unix only")
 
 KILLED = """
 import os, signal, sys
-from mechdesign.data.folders import whole_folder
+from mechdesign.data.outputs import whole_folder
 moves, replace = [], os.replace
 def counted(*given):
     moves.append(given)
