@@ -333,8 +333,8 @@ def _sweep(options: argparse.Namespace) -> int:
     from mechdesign.catalog.plotted import plotted_quantities
     from mechdesign.catalog.runs import require_points
     from mechdesign.core.text import counted, table
+    from mechdesign.data.formats import RESULTS, require_suffix
     from mechdesign.data.outputs import require_output
-    from mechdesign.data.suffixes import RESULTS, require_suffix
     from mechdesign.report.results import write_results
     from mechdesign.report.tables import sweep_columns, sweep_json, sweep_table
 

@@ -22,8 +22,8 @@ from mechdesign.core.tables import Block
 from mechdesign.core.text import counted, encode
 from mechdesign.data.copies import require_different
 from mechdesign.data.data_set import data_set, opened_data
+from mechdesign.data.formats import DATA, RESULTS, require_suffix
 from mechdesign.data.outputs import require_output
-from mechdesign.data.suffixes import DATA, RESULTS, require_suffix
 from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import COUNTING
 from mechdesign.report.randomizing import is_folder

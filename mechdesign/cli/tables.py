@@ -30,8 +30,8 @@ def _options(table: argparse.ArgumentParser) -> None:
 def _table(options: argparse.Namespace) -> int:
     from mechdesign.catalog import load_model, model_figures, sweep
     from mechdesign.core.text import counted, encode
+    from mechdesign.data.formats import RESULTS, require_suffix
     from mechdesign.data.outputs import require_output
-    from mechdesign.data.suffixes import RESULTS, require_suffix
     from mechdesign.papers.claims import check_models
     from mechdesign.papers.claims.numbers import source_numbers
     from mechdesign.report.results import write_results

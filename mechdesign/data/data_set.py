@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import IO
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.data.formats import Letters, require_text
+from mechdesign.data.formats import DATA, JSON_LINES, Letters, require_text
 from mechdesign.data.intake import MissingRule
 from mechdesign.data.outputs import require_complete, require_not_in_part
 from mechdesign.data.reader import open_table
 from mechdesign.data.reading import FileTable
-from mechdesign.data.suffixes import DATA, JSON_LINES
 
 STANDARD_INPUT = "-"
 COUNTS = ".json"

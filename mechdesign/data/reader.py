@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from mechdesign.data.formats import JSON_LINES, PARQUET
 from mechdesign.data.intake import MissingRule
 from mechdesign.data.reading import FileTable
-from mechdesign.data.suffixes import JSON_LINES, PARQUET
 
 
 def open_table(

@@ -11,9 +11,9 @@ import numpy as np
 
 from mechdesign.core.errors import MissingPackageError
 from mechdesign.core.tables import Coded, Values
+from mechdesign.data.formats import PARQUET
 from mechdesign.data.intake import MISSING_CATEGORY
 from mechdesign.data.reading import FileTable, pyarrow_module
-from mechdesign.data.suffixes import PARQUET
 from mechdesign.exact.numbers import number_of_text
 from mechdesign.families.survey.question_checks import NO_ANSWER
 

@@ -13,8 +13,8 @@ from mechdesign.collect.collecting import Operation, Settings
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.tables import Block
 from mechdesign.data.data_set import STANDARD_INPUT
+from mechdesign.data.formats import DATA
 from mechdesign.data.outputs import require_output
-from mechdesign.data.suffixes import DATA
 
 SPOOLED = "reports.csv"
 """The name in a folder of the reports of what came on the standard input."""
