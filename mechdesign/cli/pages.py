@@ -119,7 +119,7 @@ def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.
     from mechdesign.collect.reader import rule_for
     from mechdesign.core.errors import MechDesignError
     from mechdesign.data.copies import Copies, require_different
-    from mechdesign.data.reader import open_table
+    from mechdesign.data.data_set import open_table
     from mechdesign.export.messages import with_messages
     from mechdesign.report.page import Estimation
 

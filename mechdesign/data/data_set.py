@@ -1,4 +1,6 @@
-"""Many files as one data set: folders, patterns and the standard input, as the files that they stand for.
+"""Open a data file as a table in blocks, by its name.
+
+Many files as one data set: folders, patterns and the standard input, as the files that they stand for.
 
 What begins with a dot or an underscore in a folder is skipped, as data engines skip it. Anything else in it
 that is not a data file is refused: reports must not be lost because of an ending.
@@ -15,11 +17,59 @@ from pathlib import Path
 from typing import IO
 
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.data.formats import DATA, JSON_LINES, Letters, require_text
+from mechdesign.data.formats import DATA, JSON_LINES, PARQUET, Letters, require_text
 from mechdesign.data.intake import MissingRule
 from mechdesign.data.outputs import require_complete, require_not_in_part
-from mechdesign.data.reader import open_table
 from mechdesign.data.reading import FileTable
+
+
+def open_table(
+    path: str | os.PathLike[str],
+    missing: MissingRule | None = None,
+    name: str | None = None,
+    suffix: str | None = None,
+) -> FileTable:
+    r"""Return the table in a file of CSV, Parquet, or JSON lines (``.jsonl``, ``.ndjson``).
+
+    Parameters
+    ----------
+    path : path
+    missing : MissingRule, optional
+        What to do with rows without a value; they are refused by default.
+    name, suffix : str, optional
+        What errors call it, and which format it has; by default as the path says.
+
+    Raises
+    ------
+    DataError
+        When the file cannot be read, is empty, or is not what its name says.
+    MissingPackageError
+        For Parquet without pyarrow.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> place = Path(tempfile.mkdtemp()) / "ages.csv"
+    >>> _ = place.write_text("age\n31\n47\n")
+    >>> table = open_table(place)
+    >>> table.columns, [block["age"].values.tolist() for block in table.blocks(["age"])]
+    (('age',), [['31', '47']])
+    """
+    rule = MissingRule() if missing is None else missing
+    ending = Path(path).suffix.lower() if suffix is None else suffix
+    if ending in PARQUET:  # what reads the other formats is not imported
+        from mechdesign.data.reading_parquet import ParquetTable
+
+        return ParquetTable(path, rule, name)
+    if ending in JSON_LINES:
+        from mechdesign.data.reading_json import JsonTable
+
+        return JsonTable(path, rule, name)
+    from mechdesign.data.reading_csv import CsvTable
+
+    return CsvTable(path, rule, name)
+
 
 STANDARD_INPUT = "-"
 COUNTS = ".json"

@@ -14,8 +14,8 @@ import numpy as np
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.tables import Block, Coded
+from mechdesign.data.data_set import open_table
 from mechdesign.data.intake import MissingRule
-from mechdesign.data.reader import open_table
 
 LEAST_ROWS = 20
 """In fewer rows the code 0 may be missing by chance."""

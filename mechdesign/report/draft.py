@@ -10,8 +10,8 @@ from typing import Any
 
 from mechdesign.collect.collecting import require_commas, require_data
 from mechdesign.core.errors import DataError, printable
+from mechdesign.data.data_set import open_table
 from mechdesign.data.intake import MissingRule
-from mechdesign.data.reader import open_table
 from mechdesign.report.codebook import DESCRIPTION, read_codebook
 from mechdesign.report.drafted import DraftQuestion, of_types, of_values
 

@@ -14,7 +14,7 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.collect import KaryResponse, load_mechanism
-from mechdesign.data.reader import open_table
+from mechdesign.data.data_set import open_table
 from tests.support.whole_tables import write_columns
 
 NAMES = ["Graz", "Linz", "Wien"]

@@ -14,8 +14,8 @@ from mechdesign.cli import main
 from mechdesign.collect import load_mechanism
 from mechdesign.collect.base import digest
 from mechdesign.core.errors import DataError, MechDesignError
+from mechdesign.data.data_set import open_table
 from mechdesign.data.outputs import require_output
-from mechdesign.data.reader import open_table
 from tests.support.whole_tables import write_columns
 
 NASTY = "harmless\\n  optimality: holds\\u001b[2J\\u202e\\r"

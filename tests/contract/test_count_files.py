@@ -12,7 +12,7 @@ import pytest
 from mechdesign.collect.collecting import Settings
 from mechdesign.core.errors import DataError
 from mechdesign.data.copies import Copies
-from mechdesign.data.reader import open_table
+from mechdesign.data.data_set import open_table
 from mechdesign.families.shuffle import Protocol
 from mechdesign.report.count_file import count_file_of, load_counts, merged
 from mechdesign.report.counting import count_one, counting_operation, server_of

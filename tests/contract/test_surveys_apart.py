@@ -10,7 +10,7 @@ import pytest
 
 from mechdesign.collect.collecting import Settings, mark_in
 from mechdesign.core.errors import DataError, MethodError
-from mechdesign.data.reader import open_table
+from mechdesign.data.data_set import open_table
 from mechdesign.export import Receiver, export
 from mechdesign.export.clients import sheet
 from mechdesign.families.shuffle import Protocol

@@ -13,8 +13,8 @@ import pytest
 from mechdesign.core.errors import DataError, MissingPackageError
 from mechdesign.core.tables import ROWS, Coded
 from mechdesign.data import reading_csv
+from mechdesign.data.data_set import open_table
 from mechdesign.data.intake import MissingRule
-from mechdesign.data.reader import open_table
 from mechdesign.data.writing import MANY, RUNS, write_blocks
 from mechdesign.work.bars import ProgressBar
 from tests.support.whole_tables import read_column, write_columns

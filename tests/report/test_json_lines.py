@@ -10,7 +10,7 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.core.errors import DataError
-from mechdesign.data.reader import open_table
+from mechdesign.data.data_set import open_table
 from mechdesign.export import vectors
 from tests.support.clients import CLIENTS
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mechdesign.core.errors import DataError
-from mechdesign.data.reader import open_table
+from mechdesign.data.data_set import open_table
 from tests.support.whole_tables import read_column
 
 pyarrow = pytest.importorskip("pyarrow", reason="needs the extra mechdesign[parquet]")

@@ -19,8 +19,8 @@ from mechdesign.cli import main
 from mechdesign.collect import KaryResponse
 from mechdesign.core.documents import json_problem, parse_json
 from mechdesign.data import data_set, formats
+from mechdesign.data.data_set import open_table
 from mechdesign.data.formats import FORMATS
-from mechdesign.data.reader import open_table
 from tests.meta.test_shown import MECHANISMS
 
 HEAD = data_set.HEAD

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mechdesign.core.errors import DataError
-from mechdesign.data.reader import open_table
+from mechdesign.data.data_set import open_table
 from mechdesign.data.writing import write_blocks
 
 

@@ -18,8 +18,8 @@ from mechdesign.collect.collecting import operation_of
 from mechdesign.core.compare import Comparison, compare
 from mechdesign.core.solution import Solution
 from mechdesign.core.tables import length
+from mechdesign.data.data_set import open_table
 from mechdesign.data.intake import Intake
-from mechdesign.data.reader import open_table
 from mechdesign.data.writing import write_blocks
 from mechdesign.report.demo.data import data_file
 from mechdesign.report.demo.table import Demonstration, DemoQuestion, DemoStep
