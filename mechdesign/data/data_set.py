@@ -59,7 +59,7 @@ def open_table(
     rule = MissingRule() if missing is None else missing
     ending = Path(path).suffix.lower() if suffix is None else suffix
     if ending in PARQUET:  # what reads the other formats is not imported
-        from mechdesign.data.reading_parquet import ParquetTable
+        from mechdesign.data.arrow import ParquetTable
 
         return ParquetTable(path, rule, name)
     if ending in JSON_LINES:
