@@ -63,7 +63,7 @@ def open_table(
 
         return ParquetTable(path, rule, name)
     if ending in JSON_LINES:
-        from mechdesign.data.reading_json import JsonTable
+        from mechdesign.data.json_lines import JsonTable
 
         return JsonTable(path, rule, name)
     from mechdesign.data.reading_csv import CsvTable

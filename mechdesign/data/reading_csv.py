@@ -19,7 +19,7 @@ from mechdesign.data.arrow import numbers_of
 from mechdesign.data.formats import HEAD, require_one_header, require_text
 from mechdesign.data.formulas import Unmarking
 from mechdesign.data.intake import Mask
-from mechdesign.data.plain_columns import texts
+from mechdesign.data.json_lines import texts
 from mechdesign.data.reading import FileTable, Raw, require_short
 
 BYTES = 1 << 20

@@ -126,7 +126,7 @@ def test_files_are_read_without_what_only_other_commands_need(tmp_path, suffix):
     write_blocks(data, [{"answer": answers}])
     unused = ("pyarrow.compute", "pyarrow.dataset", "scipy", "tomllib", "tempfile", "mechdesign.report.fleet")
     unused += ("mechdesign.work.cluster", "mechdesign.work.parallel", "mechdesign.show.figure", *HEAVY[:4])
-    unused += ("mechdesign.collect.repair", "mechdesign.data.reading_json", "mechdesign.report.results")
+    unused += ("mechdesign.collect.repair", "mechdesign.data.json_lines", "mechdesign.report.results")
     other = {"csv": "parquet", "parquet": "csv"}[suffix]
     shown = SHOWN.replace(repr(HEAVY), repr((*unused, f"mechdesign.report.reading_{other}")))
     for arguments in (["randomize", saved, data, "-o", reports], ["estimate", saved, reports]):
