@@ -66,7 +66,7 @@ def open_table(
         from mechdesign.data.json_lines import JsonTable
 
         return JsonTable(path, rule, name)
-    from mechdesign.data.reading_csv import CsvTable
+    from mechdesign.data.csv_files import CsvTable
 
     return CsvTable(path, rule, name)
 

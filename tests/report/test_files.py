@@ -12,7 +12,7 @@ import pytest
 
 from mechdesign.core.errors import DataError, MissingPackageError
 from mechdesign.core.tables import ROWS, Coded
-from mechdesign.data import reading_csv
+from mechdesign.data import csv_files as reading_csv
 from mechdesign.data.data_set import open_table
 from mechdesign.data.intake import MissingRule
 from mechdesign.data.writing import MANY, RUNS, write_blocks

@@ -12,9 +12,9 @@ from hypothesis import example, given, settings, strategies as st
 
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Coded
-from mechdesign.data import reading_csv
+from mechdesign.data import csv_files as reading_csv
+from mechdesign.data.csv_files import escaped_formula, unescaped_formula
 from mechdesign.data.data_set import open_table
-from mechdesign.data.formulas import escaped_formula, unescaped_formula
 from tests.support.whole_tables import read_column, write_columns
 
 LETTERS = "=+-@＝＋－＠\t\r\n ' \" ; , | 1 a \u00a0 \u200b \ufeff \u201c . e".replace(" ", "") + " "
