@@ -9,8 +9,8 @@ from typing import Any
 from mechdesign.collect import Mechanism
 from mechdesign.core.errors import ParameterError, printable
 from mechdesign.core.text import counted
+from mechdesign.data.frames import Columns, Tidy, with_question
 from mechdesign.data.outputs import require_output
-from mechdesign.data.tidy import Columns, Tidy, with_question
 
 
 class ResultOutput:

@@ -29,9 +29,8 @@ from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Coded, Source, Values
 from mechdesign.core.text import counted, json_object, table
 from mechdesign.core.values import EstimateT_co
-from mechdesign.data.frames import is_table
+from mechdesign.data.frames import Columns, Tidy, is_table
 from mechdesign.data.intake import MISSING_CATEGORY
-from mechdesign.data.tidy import Columns, Tidy
 from mechdesign.exact.randomness import BitSource, Rng, bit_source
 from mechdesign.exact.texts import to_error
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import counted, json_object, table
-from mechdesign.data.tidy import Columns, Tidy, cross_layout, stacked, with_question
+from mechdesign.data.frames import Columns, Tidy, cross_layout, stacked, with_question
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import table_figures
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import printable
 from mechdesign.core.text import counted, json_object, listed, table
-from mechdesign.data.tidy import Columns, Tidy, tidy_columns
+from mechdesign.data.frames import Columns, Tidy, tidy_columns
 from mechdesign.exact.texts import to_error
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
 from mechdesign.core.tables import Block
 from mechdesign.core.text import counted, encode
-from mechdesign.data.tidy import Columns
+from mechdesign.data.frames import Columns
 from mechdesign.data.writing import write_blocks
 from mechdesign.work.files import whole_file
 

@@ -14,7 +14,7 @@ from mechdesign.core.errors import printable
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import methods_of
 from mechdesign.core.text import counted, encode
-from mechdesign.data.tidy import Columns, one_cell, stacked
+from mechdesign.data.frames import Columns, one_cell, stacked
 
 SHOWN_ROWS = 12
 SHOWN_COLUMNS = 10

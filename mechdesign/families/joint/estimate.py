@@ -20,7 +20,7 @@ from mechdesign.collect.intervals import Limits, tail_of
 from mechdesign.core.errors import EstimationError, ParameterError
 from mechdesign.core.text import counted, json_object, table
 from mechdesign.core.validation import integer, one_of
-from mechdesign.data.tidy import Columns, tidy_columns
+from mechdesign.data.frames import Columns, tidy_columns
 from mechdesign.exact.texts import to_error
 from mechdesign.families.joint.likelihood import EffectMoments, Likelihood
 from mechdesign.families.joint.limits import BitMoments, ShareLimits

@@ -32,7 +32,7 @@ from mechdesign.collect.frequency_limits import AverageLimits, cumulants, few_us
 from mechdesign.collect.oracle import Moments, Oracle
 from mechdesign.core.errors import EstimationError
 from mechdesign.core.text import counted, json_object, listed, table
-from mechdesign.data.tidy import Columns, tidy_columns
+from mechdesign.data.frames import Columns, tidy_columns
 from mechdesign.exact.numbers import frozen
 from mechdesign.exact.texts import to_error
 from mechdesign.show.figure import Figure

@@ -14,7 +14,7 @@ from mechdesign.core.errors import UnknownNameError, suggestion
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted, table
 from mechdesign.core.values import changed
-from mechdesign.data.tidy import TIDY, Columns, Tidy
+from mechdesign.data.frames import TIDY, Columns, Tidy
 from mechdesign.families.survey.figures import Axes, cross_figures
 from mechdesign.families.survey.requested_results import Wanted
 from mechdesign.show.figure import Figure

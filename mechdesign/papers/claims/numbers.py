@@ -11,7 +11,7 @@ from mechdesign.catalog.curves import CurvePoints, own_value
 from mechdesign.catalog.figure_table import METHOD, FigureTable
 from mechdesign.catalog.model import Model
 from mechdesign.core.text import encode
-from mechdesign.data.tidy import Columns, one_cell
+from mechdesign.data.frames import Columns, one_cell
 from mechdesign.papers.claims.check import ClaimResult, ModelCheck
 from mechdesign.papers.claims.claim import COMPARISONS, entries, kind_of
 from mechdesign.papers.claims.judge import Series

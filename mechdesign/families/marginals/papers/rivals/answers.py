@@ -15,7 +15,7 @@ from mechdesign.collect.cross_table import CrossTable, CrossTables
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import json_object, listed, table
 from mechdesign.core.validation import in_range
-from mechdesign.data.tidy import Columns, tidy_columns
+from mechdesign.data.frames import Columns, tidy_columns
 from mechdesign.families.marginals.papers.rivals.base import (
     Array,
     Codes,
