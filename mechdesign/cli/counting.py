@@ -62,10 +62,10 @@ def _count(options: argparse.Namespace) -> int:
     from mechdesign.collect import load_mechanism
     from mechdesign.collect.reader import report_rule
     from mechdesign.core.errors import MechDesignError
-    from mechdesign.data.copies import require_different
     from mechdesign.data.data_set import data_set, opened_data
     from mechdesign.data.formats import MECHANISM, require_suffix
     from mechdesign.data.outputs import require_output
+    from mechdesign.data.reading import require_different
     from mechdesign.export.messages import with_messages
     from mechdesign.report.count_file import count_file_of
     from mechdesign.report.counting import counting_operation
@@ -93,10 +93,10 @@ def _count(options: argparse.Namespace) -> int:
 
 def _merge(options: argparse.Namespace) -> int:
     from mechdesign.collect import load_mechanism
-    from mechdesign.data.copies import require_different
     from mechdesign.data.data_set import count_set
     from mechdesign.data.formats import MECHANISM, require_suffix
     from mechdesign.data.outputs import require_output
+    from mechdesign.data.reading import require_different
     from mechdesign.report.count_file import merged
 
     require_suffix(options.output, MECHANISM)

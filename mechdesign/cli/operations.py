@@ -20,10 +20,10 @@ from mechdesign.collect.reader import rule_for
 from mechdesign.core.errors import MechDesignError
 from mechdesign.core.tables import Block
 from mechdesign.core.text import counted, encode
-from mechdesign.data.copies import require_different
 from mechdesign.data.data_set import data_set, opened_data
 from mechdesign.data.formats import DATA, RESULTS, require_suffix
 from mechdesign.data.outputs import require_output
+from mechdesign.data.reading import require_different
 from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import COUNTING
 from mechdesign.report.randomizing import is_folder

@@ -118,8 +118,8 @@ def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.
     from mechdesign.collect.collecting import operation_of
     from mechdesign.collect.reader import rule_for
     from mechdesign.core.errors import MechDesignError
-    from mechdesign.data.copies import Copies, require_different
     from mechdesign.data.data_set import open_table
+    from mechdesign.data.reading import Copies, require_different
     from mechdesign.export.messages import with_messages
     from mechdesign.report.page import Estimation
 

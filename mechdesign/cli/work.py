@@ -15,11 +15,10 @@ from mechdesign.collect.server import SavedCounts
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, length
 from mechdesign.core.text import counted
-from mechdesign.data.copies import Copies
 from mechdesign.data.data_set import COUNTS, Opened
 from mechdesign.data.intake import MissingRule
 from mechdesign.data.outputs import require_output
-from mechdesign.data.reading import FileTable
+from mechdesign.data.reading import Copies, FileTable
 from mechdesign.report.counting import (
     COUNTING,
     Counting,

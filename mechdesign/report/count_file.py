@@ -18,7 +18,7 @@ from mechdesign.collect.base import Mechanism, mechanism_of, read, written
 from mechdesign.collect.server import SavedCounts, new_server
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, unread
-from mechdesign.data.copies import Copies, CountedFile
+from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.work.files import read_text, whole_file
 
 FORMAT = "mechdesign-counts"

@@ -11,8 +11,8 @@ from mechdesign.collect.collecting import Operation, Settings, mark_in, operatio
 from mechdesign.collect.server import SavedCounts, new_server
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.core.tables import Block, Source
-from mechdesign.data.copies import Copies, CountedFile
 from mechdesign.data.intake import MissingRule
+from mechdesign.data.reading import Copies, CountedFile
 
 COUNTING = ("analyze", "estimate")
 """The operations that read reports: of protocols, and of mechanisms that collect."""

@@ -18,9 +18,9 @@ from mechdesign.collect.base import Mechanism, mechanism_of
 from mechdesign.collect.collecting import Settings, operation_of
 from mechdesign.collect.server import SavedCounts
 from mechdesign.core.errors import ParameterError
-from mechdesign.data.copies import Copies, CountedFile
 from mechdesign.data.data_set import STANDARD_INPUT, open_table
 from mechdesign.data.intake import MissingRule
+from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import Counting, count_one, server_of
 from mechdesign.report.randomizing import randomize_one, seeded

@@ -11,8 +11,8 @@ import pytest
 
 from mechdesign.collect.collecting import Settings
 from mechdesign.core.errors import DataError
-from mechdesign.data.copies import Copies
 from mechdesign.data.data_set import open_table
+from mechdesign.data.reading import Copies
 from mechdesign.families.shuffle import Protocol
 from mechdesign.report.count_file import count_file_of, load_counts, merged
 from mechdesign.report.counting import count_one, counting_operation, server_of
