@@ -1,9 +1,7 @@
-"""Arrays of pyarrow from and to numpy's, by their buffers.
+"""Arrays of pyarrow from and to numpy's, by their buffers; Parquet files in blocks, by pyarrow.
 
 pyarrow's own ``to_numpy`` and ``array`` import pandas wherever it is installed, which takes as long as
 reading millions of rows.
-
-Parquet files in blocks, by pyarrow.
 """
 
 from __future__ import annotations
@@ -38,24 +36,6 @@ def numbers_of(array: Any) -> NDArray[Any]:
         return np.zeros(len(array), dtype=dtype)
     values: NDArray[Any] = np.frombuffer(array.buffers()[1], dtype=dtype)
     return values[array.offset : array.offset + len(array)]
-
-
-def longest_text(array: Any) -> int:
-    """Return the bytes of the longest text of a column, 0 where there is none.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> longest_text(pyarrow.array(["a", "bcd", None])), longest_text(pyarrow.array([], "string"))
-    (3, 0)
-    """
-    kinds = {"string": np.int32, "large_string": np.int64}
-    if not len(array) or array.null_count or str(array.type) not in kinds:
-        import pyarrow.compute  # takes longer than a short file
-
-        return pyarrow.compute.max(pyarrow.compute.binary_length(array)).as_py() or 0
-    ends = np.frombuffer(array.buffers()[1], dtype=kinds[str(array.type)])
-    return int(np.diff(ends[array.offset : array.offset + len(array) + 1]).max())
 
 
 def missing_in(array: Any) -> NDArray[np.bool_]:

@@ -167,7 +167,7 @@ BYTES = 1 << 20
 HEADER = 1 << 20
 """Characters among which the header has to be."""
 
-READING_CSV_QUOTES = b'""'
+EMPTY_QUOTED = b'""'
 """How an empty value is written that is no blank line."""
 
 LINES = 1 << 16
@@ -229,12 +229,12 @@ class CsvTable(FileTable):
             yield from held
             end = int(filled[-1]) + 1
             piece = values, missing, part
-            yield _cut_reading_csv(piece, 0, end)
-            held = [_cut_reading_csv(piece, end, len(empty))] if end < len(empty) else []
+            yield _rows_between(piece, 0, end)
+            held = [_rows_between(piece, end, len(empty))] if end < len(empty) else []
         rows = self._quoted_at_end(sum(map(_rows_of, held)))
         for piece in held:
             if rows > 0:
-                yield _cut_reading_csv(piece, 0, min(rows, _rows_of(piece)))
+                yield _rows_between(piece, 0, min(rows, _rows_of(piece)))
             rows -= _rows_of(piece)
 
     def _quoted_at_end(self, rows: int) -> int:
@@ -244,9 +244,7 @@ class CsvTable(FileTable):
         with self._errors(), self.path.open("rb") as binary:
             binary.seek(-min(os.path.getsize(self.path), 4 * (rows + 1)), os.SEEK_END)
             lines = binary.read().splitlines()[-rows:]
-        return max(
-            (place for place, line in enumerate(lines, start=1) if line == READING_CSV_QUOTES), default=0
-        )
+        return max((place for place, line in enumerate(lines, start=1) if line == EMPTY_QUOTED), default=0)
 
     def _by_python(self, columns: Sequence[str]) -> Iterator[Raw]:
         size = max(1, os.path.getsize(self.path))
@@ -400,7 +398,7 @@ def _rows_of(piece: Raw) -> int:
     return len(next(iter(piece[1].values())))
 
 
-def _cut_reading_csv(piece: Raw, start: int, stop: int) -> Raw:
+def _rows_between(piece: Raw, start: int, stop: int) -> Raw:
     values, missing, part = piece
     return (
         {name: column[start:stop] for name, column in values.items()},

@@ -1,8 +1,7 @@
-"""Whether two inputs of a command are the same reports under two names: they would count twice in silence.
-
-Data files as tables in blocks: CSV with a header line, and Parquet; memory for one block only.
+"""Data files as tables in blocks, memory for one block only; and whether two of them are the same file.
 
 With pyarrow, its readers are used; without it, CSV is read by Python's own module and Parquet is refused.
+A file that a command gets twice, by two names or as a copy, would count twice in silence: it is refused.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError
 from mechdesign.core.tables import ROWS, Block, Coded, Values, length
-from mechdesign.data.arrow import longest_text
 from mechdesign.data.intake import Mask, MissingRule
 from mechdesign.work.bars import ProgressBar
 from mechdesign.work.files import require_name
@@ -311,6 +309,24 @@ def pyarrow_module(name: str, path: str | os.PathLike[str]) -> Any:
         raise MissingPackageError(
             path, "Parquet needs pyarrow", "install mechdesign[parquet], or use CSV"
         ) from None
+
+
+def longest_text(array: Any) -> int:
+    """Return the bytes of the longest text of a column, 0 where there is none.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> longest_text(pyarrow.array(["a", "bcd", None])), longest_text(pyarrow.array([], "string"))
+    (3, 0)
+    """
+    kinds = {"string": np.int32, "large_string": np.int64}
+    if not len(array) or array.null_count or str(array.type) not in kinds:
+        import pyarrow.compute  # takes longer than a short file
+
+        return pyarrow.compute.max(pyarrow.compute.binary_length(array)).as_py() or 0
+    ends = np.frombuffer(array.buffers()[1], dtype=kinds[str(array.type)])
+    return int(np.diff(ends[array.offset : array.offset + len(array) + 1]).max())
 
 
 def require_short(where: str, column: Any) -> None:
