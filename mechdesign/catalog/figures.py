@@ -20,7 +20,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
 from mechdesign.core.values import changed
-from mechdesign.show import marks
+from mechdesign.show import figure as marks
 from mechdesign.show.figure import Figure, Panel
 
 MOST_METHODS = 7

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.show.figure import Panel, Scale
-from mechdesign.show.marks import Line
+from mechdesign.show.figure import Line, Panel, Scale
 
 Array = NDArray[np.float64]
 

@@ -21,9 +21,8 @@ from xml.sax.saxutils import escape
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
 from mechdesign.show.draw_marks import draw_marks
-from mechdesign.show.figure import Figure, Panel
+from mechdesign.show.figure import Bars, Figure, Heat, Panel
 from mechdesign.show.layout import bar_floor, entries, even_lines, legend_columns, legend_rows, named_places
-from mechdesign.show.marks import Bars, Heat
 from mechdesign.show.style import INK, PANEL, SETTINGS
 from mechdesign.work.files import whole_file
 
@@ -71,7 +70,7 @@ def picture(figure: Figure) -> Picture:
 
     Examples
     --------
-    >>> from mechdesign.show.marks import Line
+    >>> from mechdesign.show.figure import Line
     >>> drawn = picture(Figure("Utility", [Panel("epsilon", "utility", [Line([1, 2], [0.6, 0.8])])]))
     >>> [axes.get_xlabel() for axes in drawn.axes]
     ['epsilon']
@@ -141,7 +140,7 @@ def draw_on(axes: Any, panel: Panel) -> None:
     Examples
     --------
     >>> from matplotlib.figure import Figure as Sheet
-    >>> from mechdesign.show.marks import Line
+    >>> from mechdesign.show.figure import Line
     >>> axes = Sheet().subplots()
     >>> draw_on(axes, Panel("epsilon", "utility", [Line([1, 2], [0.6, 0.8], label="optimum")]))
     >>> axes.get_xlabel(), [text.get_text() for text in axes.get_legend().get_texts()]
@@ -232,7 +231,7 @@ def svg(figure: Figure) -> str:
 
     Examples
     --------
-    >>> from mechdesign.show.marks import Line
+    >>> from mechdesign.show.figure import Line
     >>> text = svg(Figure("Utility", [Panel("epsilon", "utility", [Line([1, 2], [0.6, 0.8])])]))
     >>> text.startswith("<svg"), "<title" in text, "http" in text.replace("http://www.w3.org/", "")
     (True, True, False)

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.show.covered import covered
-from mechdesign.show.figure import Panel, bar_slots, on_bars, styles
-from mechdesign.show.marks import (
+from mechdesign.show.figure import (
     Band,
     Bars,
     Circles,
@@ -18,10 +17,14 @@ from mechdesign.show.marks import (
     Intervals,
     Line,
     Mark,
+    Panel,
     Points,
     Polygon,
     Reference,
     Surface,
+    bar_slots,
+    on_bars,
+    styles,
 )
 from mechdesign.show.style import INK, Style, beneath, style
 

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mechdesign.show.figure import Panel
-from mechdesign.show.marks import Bars, Heat, Intervals, Reference, Surface
+from mechdesign.show.figure import Bars, Heat, Intervals, Panel, Reference, Surface
 
 LEGEND = 80
 """Letters in a line of a legend under one panel."""

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import MechDesignError, printable
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.values import changed
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars, Heat, Intervals, Line, Mark, Points
+from mechdesign.show.figure import Bars, Figure, Heat, Intervals, Line, Mark, Panel, Points
 
 Array = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
-from mechdesign.show import draw, marks
+from mechdesign.show import draw, figure as marks
 from mechdesign.show.covered import covered
 from mechdesign.show.draw_marks import DRAWN, surface_levels
 from mechdesign.show.figure import Figure, Panel

@@ -36,8 +36,7 @@ from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.location.location_audit import LocationAudit
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Circles
+from mechdesign.show.figure import Circles, Figure, Panel
 
 X, Y = "x", "y"
 

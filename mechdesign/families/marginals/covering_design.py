@@ -23,8 +23,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.validation import integer
 from mechdesign.exact.numbers import plain_int as whole_number
 from mechdesign.families.marginals.covering_audit import CoveringAudit, audit_covering, checked_subsets
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Points
+from mechdesign.show.figure import Figure, Panel, Points
 
 
 def schoenheim(points: int, order: int, block: int) -> int:

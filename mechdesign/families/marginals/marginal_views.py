@@ -46,8 +46,7 @@ from mechdesign.families.marginals.view_workload import (
     checked_sizes,
     checked_workload,
 )
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars
+from mechdesign.show.figure import Bars, Figure, Panel
 from mechdesign.show.panels import axis_names
 
 

@@ -52,8 +52,7 @@ from mechdesign.families.response.priors import pattern_information
 from mechdesign.families.response.randomized_response import RandomizedResponse
 
 if TYPE_CHECKING:
-    from mechdesign.show.figure import Figure
-    from mechdesign.show.marks import Line
+    from mechdesign.show.figure import Figure, Line
 
 DENSE_LIMIT = 1024
 """Up to this many answers the channel is a plain (n, n) array; above, a structured KaryChannel."""
@@ -226,8 +225,7 @@ def figures(problem: RandomizedResponse, solution: Solution[Any]) -> list[Figure
 
 
 def _polygon(problem: RandomizedResponse, channel: Array) -> Figure:
-    from mechdesign.show.figure import Figure, Panel
-    from mechdesign.show.marks import Points, Polygon
+    from mechdesign.show.figure import Figure, Panel, Points, Polygon
 
     corners = extreme_points.extreme_points(problem)[:, [0, 1], [0, 1]]
     middle = corners.mean(axis=0)
@@ -264,7 +262,7 @@ def solution_value(weights: Array, channel: Array) -> float:
 
 def _level_line(slope: Array, best: Array, value: float) -> list[Line]:
     """Return the channels in the unit square that are as good as the chosen one; none where all are."""
-    from mechdesign.show.marks import Line
+    from mechdesign.show.figure import Line
 
     if not slope.any():
         return []

@@ -20,8 +20,7 @@ from mechdesign.core.tables import Block, Source, array_of
 from mechdesign.core.validation import in_range, integer, one_of
 from mechdesign.exact.draw.draws import Again, one_below
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line
+from mechdesign.show.figure import Figure, Line, Panel
 
 HIDES = ("nothing", "release", "amount")
 

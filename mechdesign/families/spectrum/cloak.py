@@ -26,8 +26,7 @@ from mechdesign.core.validation import finite_array
 from mechdesign.families.spectrum.cloak_mechanism import SpectrumCloak
 from mechdesign.families.spectrum.numbers import coordinate, positive, rounded_down
 from mechdesign.families.spectrum.tiling import WIDTH
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line, Points
+from mechdesign.show.figure import Figure, Line, Panel, Points
 
 Point = tuple[float, float]
 

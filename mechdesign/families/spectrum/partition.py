@@ -20,8 +20,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.validation import finite_array, in_range, privacy_delta, probability_vector
 from mechdesign.core.values import Matrix, Vector
 from mechdesign.families.spectrum.partition_maps import GENERATORS, MOST_PLACES, candidate_sets, losses
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars, Heat, Points
+from mechdesign.show.figure import Bars, Figure, Heat, Panel, Points
 
 Array = NDArray[np.float64]
 Members = NDArray[np.bool_]

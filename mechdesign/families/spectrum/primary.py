@@ -28,8 +28,7 @@ from mechdesign.core.problem import Outcome, Problem, Sense, Variables, companio
 from mechdesign.core.solution import Solution
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_down
 from mechdesign.families.spectrum.numbers import coordinate, positive, rounded_up
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line, Points
+from mechdesign.show.figure import Figure, Line, Panel, Points
 from mechdesign.solvers.polynomial import evaluated, maximum
 
 Bounds = tuple[Fraction, Fraction]

@@ -15,8 +15,7 @@ from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.families.spectrum import SpectrumUser
 from mechdesign.families.spectrum.numbers import positive, rounded_up
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line, Points
+from mechdesign.show.figure import Figure, Line, Panel, Points
 
 
 @frozen_problem()

@@ -14,8 +14,7 @@ from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.core.errors import printable
 from mechdesign.core.forecast import USERS
 from mechdesign.core.text import counted
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars, Heat, Line, Mark, Polygon
+from mechdesign.show.figure import Bars, Figure, Heat, Line, Mark, Panel, Polygon
 from mechdesign.show.panels import MOST_NAMES, MOST_PANELS, axis_names
 
 if TYPE_CHECKING:
