@@ -26,9 +26,8 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
-from mechdesign.show.draw_marks import draw_marks
+from mechdesign.show.draw_marks import INK, PANEL, SETTINGS, draw_marks
 from mechdesign.show.figure import Bars, Figure, Heat, Intervals, Panel, Reference, Surface
-from mechdesign.show.style import INK, PANEL, SETTINGS
 from mechdesign.work.files import whole_file
 
 if TYPE_CHECKING:

@@ -1,14 +1,19 @@
-"""How each kind of mark is drawn into the axes of matplotlib."""
+"""The one style of all pictures: what tells series apart in colour, in grey, and on light and dark ground.
+
+Which curves of a panel lie under later ones: they are drawn wider, to be seen around them.
+
+How each kind of mark is drawn into the axes of matplotlib.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mechdesign.show.covered import covered
 from mechdesign.show.figure import (
     Band,
     Bars,
@@ -21,12 +26,172 @@ from mechdesign.show.figure import (
     Points,
     Polygon,
     Reference,
+    Scale,
     Surface,
     bar_slots,
     on_bars,
     styles,
 )
-from mechdesign.show.style import INK, Style, beneath, style
+
+INK = "#010203"
+"""The colour of text, axes and level lines; SVG files have ``currentColor`` in its place."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """Look of one series: dash, marker and hatch tell it apart without colors."""
+
+    colour: str
+    dash: Any
+    marker: str
+    hatch: str
+    width: float = 1.8
+    size: float = 5.5
+
+
+STYLES = (
+    Style("#0072b2", "solid", "o", ""),
+    Style("#d55e00", (0, (6, 2)), "s", "///"),
+    Style("#009e73", (0, (2, 1.5)), "^", "..."),
+    Style("#cc79a7", (0, (7, 2, 1.5, 2)), "D", "\\\\\\"),
+    Style("#e69f00", (0, (1, 1)), "v", "xxx"),
+    Style("#56b4e9", (0, (10, 3)), "P", "---"),
+    Style("#8c8c8c", (0, (4, 1.5, 1, 1.5, 1, 1.5)), "X", "+++"),
+)
+"""Okabe and Ito's colours that can be told apart on white and on black, and a grey; see :func:`style`."""
+
+SCALE = "cividis"
+"""Colours of surfaces and cells: even steps of lightness, the same for all readers."""
+
+PANEL = (6.0, 4.0)
+"""Inches of a panel, without its legend."""
+
+SETTINGS: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Helvetica", "Arial"],
+    "font.size": 10.0,
+    "axes.titlesize": 10.5,
+    "axes.labelsize": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.unicode_minus": True,
+    "grid.alpha": 0.22,
+    "grid.linewidth": 0.6,
+    "figure.titlesize": 12.0,
+    "lines.linewidth": Style.width,
+    "lines.markersize": Style.size,
+    "hatch.linewidth": 0.7,
+    "legend.frameon": False,
+    "legend.fontsize": 9.0,
+    "legend.handlelength": 3.2,
+    "xtick.labelsize": 9.0,
+    "ytick.labelsize": 9.0,
+    "image.cmap": SCALE,
+    "text.parse_math": False,
+    "text.usetex": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "mechdesign",
+    **{
+        name: INK
+        for name in (
+            "text.color",
+            "axes.edgecolor",
+            "axes.labelcolor",
+            "axes.titlecolor",
+            "xtick.color",
+            "xtick.labelcolor",
+            "ytick.color",
+            "ytick.labelcolor",
+            "grid.color",
+            "hatch.color",
+        )
+    },
+}
+"""Matplotlib's settings while a picture is drawn; what the user has set otherwise does not matter."""
+
+
+def style(number: int) -> Style:
+    """Return the style of a number: after the seventh colours begin again, with other dashes and markers.
+
+    Examples
+    --------
+    >>> style(0).colour == style(7).colour, style(0).dash == style(7).dash
+    (True, False)
+    """
+    count = len(STYLES)
+    own, other = STYLES[number % count], STYLES[(number + number // count) % count]
+    return Style(own.colour, other.dash, other.marker, other.hatch)
+
+
+def beneath(look: Style, depth: int) -> Style:
+    """Return the style of a curve with ``depth`` others on it: wider, so that its rim is seen around them.
+
+    Examples
+    --------
+    >>> style(0) == beneath(style(0), 0), beneath(style(0), 1).size > style(0).size
+    (True, True)
+    """
+    return replace(look, width=look.width + 2.2 * depth, size=look.size + 4.0 * depth)
+
+
+Array = NDArray[np.float64]
+
+NEAR = 0.01
+"""Points are one on paper when their distance is less than this part of the axis."""
+
+
+def covered(panel: Panel) -> list[int]:
+    """Return for each mark how many curves in a row lie on it; 0 where it is seen.
+
+    A curve lies on an earlier one that has the same points, up to what can be told apart on paper.
+
+    Examples
+    --------
+    >>> first, second = Line([1, 2], [3.0, 4.0]), Line([1, 2], [3.001, 4.0])
+    >>> covered(Panel("x", "y", [first, second, Line([1, 2], [3.0, 9.0])]))
+    [1, 0, 0]
+    """
+    x_range, y_range = _length(panel, "x", panel.x_scale), _length(panel, "y", panel.y_scale)
+    points = [
+        _points(mark, panel, x_range, y_range) if isinstance(mark, Line) else None for mark in panel.marks
+    ]
+    depths = [0] * len(points)
+    for place in reversed(range(len(points))):
+        own = points[place]
+        if own is None:
+            continue
+        above = [
+            depths[later] + 1
+            for later in range(place + 1, len(points))
+            if (other := points[later]) is not None and _is_same(own, other)
+        ]
+        depths[place] = max(above, default=0)
+    return depths
+
+
+def _points(mark: Line, panel: Panel, x_range: float, y_range: float) -> Array:
+    there = np.isfinite(mark.y)
+    x, y = _scaled(mark.x[there], panel.x_scale) / x_range, _scaled(mark.y[there], panel.y_scale) / y_range
+    return np.column_stack([x, y])
+
+
+def _is_same(first: Array, second: Array) -> bool:
+    return first.shape == second.shape and bool((np.abs(first - second) < NEAR).all())
+
+
+def _scaled(values: Array, scale: Scale) -> Array:
+    return np.log(values) if scale == "log" else values
+
+
+def _length(panel: Panel, axis: str, scale: Scale) -> float:
+    """Return the length of an axis in its own units; 1 where all is at one place."""
+    found = [getattr(mark, axis) for mark in panel.marks if isinstance(mark, Line)]
+    values = np.concatenate([numbers[np.isfinite(numbers)] for numbers in found]) if found else np.zeros(0)
+    return float(np.ptp(_scaled(values, scale))) or 1.0 if len(values) else 1.0
+
 
 BARS = 0.8
 """The part of the distance between two places that bars take together."""
@@ -83,7 +248,7 @@ def _line(part: Any, axes: Any, mark: Line, look: Style, slot: Slot) -> None:
     )
 
 
-def _points(part: Any, axes: Any, mark: Points, look: Style, slot: Slot) -> None:
+def _points_draw_marks(part: Any, axes: Any, mark: Points, look: Style, slot: Slot) -> None:
     if mark.faint:
         axes.plot(mark.x, mark.y, FAINT, color=INK, alpha=0.45, markersize=16, label=_label(mark), zorder=3)
         return
@@ -217,7 +382,7 @@ def _reference(part: Any, axes: Any, mark: Reference, look: Style, slot: Slot) -
 
 DRAWN: dict[type[Mark], Callable[[Any, Any, Any, Style, Slot], None]] = {
     Line: _line,
-    Points: _points,
+    Points: _points_draw_marks,
     Band: _band,
     Bars: _bars,
     Intervals: _intervals,
