@@ -1,31 +1,173 @@
-"""A cache of finished work in the user's own folder, so that what was interrupted goes on where it stopped.
+"""A secret key of the user: what carries its seal was written by a program of this user, and by nobody else.
+
+It is in the user's own folder, never next to what it seals: a folder of entries may come from an archive or a
+repository, and what it holds must not run.
+
+What of other packages a value is made of, and a digest of their source: the cache must notice a change.
+
+A cache of finished work in the user's own folder, so that what was interrupted goes on where it stopped.
 
 An entry is found by what it was computed from: the arguments, a digest of the package's own source and of
 the versions of the libraries that it computes with, and one of the source of every other package whose
 classes and functions the arguments hold. Nothing that was computed by other code is ever given back. Entries
 are pickled, and reading a pickle runs code: so each carries a seal that only the user's secret key can make
-(:mod:`mechdesign.work.user_key`), and neither one with another seal nor one that others could have written to
+(:mod:`mechdesign.work.cache`), and neither one with another seal nor one that others could have written to
 is read.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
+import io
 import os
 import pickle
 import re
+import secrets
 import shutil
 import sys
 import time
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.work.files import whole_file
-from mechdesign.work.user_code import MEASURED, pickled_with_owners, source_digest
-from mechdesign.work.user_key import SIZE, is_seal, seal_of
+
+SIZE = 32
+"""Bytes of the key, and of a seal."""
+
+
+def key_path() -> Path:
+    """Return where the key is: a file of the user's state, ``~/.local/state/mechdesign/key``."""
+    usual = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return Path(usual) / "mechdesign" / "key"
+
+
+def seal_of(*parts: bytes) -> bytes | None:
+    """Return the seal of what the parts say, in this order; None where no key can be read or made.
+
+    Examples
+    --------
+    >>> seal_of(b"a", b"bc") == seal_of(b"ab", b"c")
+    False
+    """
+    key = _key(key_path())
+    if key is None:
+        return None
+    text = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    return hmac.new(key, text, hashlib.sha256).digest()
+
+
+def is_seal(seal: bytes, *parts: bytes) -> bool:
+    """Return whether this is the seal of the parts."""
+    own = seal_of(*parts)
+    return own is not None and hmac.compare_digest(own, seal)
+
+
+@cache
+def _key(path: Path) -> bytes | None:
+    """Return the key in a file that is the user's own and private; it is made where there is none."""
+    if not path.exists():
+        with suppress(OSError):  # where nothing can be written there is none
+            _make(path)
+    try:
+        found = path.stat()
+        text = path.read_bytes()
+    except OSError:
+        return None
+    is_own = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o077)
+    return text if is_own and len(text) == SIZE else None
+
+
+def _make(path: Path) -> None:
+    """Write a new key, unless another process has been faster: all have one key."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(secrets.token_bytes(SIZE))
+        _place(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _place(temporary: Path, path: Path) -> None:
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without links
+        if not path.exists():
+            temporary.replace(path)
+
+
+OWN = __name__.partition(".")[0]
+MEASURED = ("numpy", "scipy", "cvxpy", "pulp", "clarabel", "scs", "highspy", "networkx")
+"""The libraries that the package computes with: their versions count, not their source."""
+
+
+class _Pickler(pickle.Pickler):
+    """Notes the top modules of all classes and functions that it meets."""
+
+    def __init__(self, stream: io.BytesIO) -> None:
+        super().__init__(stream, protocol=5)
+        self.owners: set[str] = set()
+
+    def reducer_override(self, value: Any) -> Any:
+        """Note where a class or a function is from, and pickle it as always."""
+        if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
+            self.owners.add((value.__module__ or "builtins").partition(".")[0])
+        return NotImplemented
+
+
+def pickled_with_owners(value: Any) -> tuple[bytes, list[str]]:
+    """Return a value pickled, and the other packages whose classes and functions it holds, in order.
+
+    Not counted are this package, the standard library and the libraries whose versions count anyway.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> pickled_with_owners([Fraction(1, 2), 0.5])[1]
+    []
+    """
+    stream = io.BytesIO()
+    pickler = _Pickler(stream)
+    pickler.dump(value)
+    known = {OWN, *MEASURED, *sys.stdlib_module_names} - {"__main__"}
+    return stream.getvalue(), sorted(pickler.owners - known)
+
+
+@cache
+def source_digest(owner: str) -> str | None:
+    """Return a digest of the source of a package, or of a single file and those next to it.
+
+    None where there is no file, as for what is defined in a notebook.
+
+    Examples
+    --------
+    >>> len(source_digest("mechdesign") or "")
+    16
+    """
+    name = getattr(sys.modules.get(owner), "__file__", None)
+    if name is None:
+        return None
+    place = Path(name).resolve()
+    is_package = place.name.startswith("__init__.")
+    digest = hashlib.sha256()
+    try:
+        for path in sorted(place.parent.rglob("*.py") if is_package else place.parent.glob("*.py")):
+            digest.update(path.relative_to(place.parent).as_posix().encode())
+            digest.update(path.read_bytes())
+        digest.update(place.read_bytes())
+    except OSError:
+        return None
+    return digest.hexdigest()[:16]
+
 
 VARIABLE = "MECHDESIGN_CACHE"
 """The environment variable that names the folder; ``off`` keeps nothing."""

@@ -17,7 +17,7 @@ from mechdesign.catalog import load_model
 from mechdesign.core.errors import MethodError, RowError
 from mechdesign.papers.claims import check_models
 from mechdesign.papers.claims.runs import is_settled
-from mechdesign.work import user_code as foreign, user_key
+from mechdesign.work import cache as foreign, cache as user_key
 from mechdesign.work.cache import Cache, default_cache, key_of
 from mechdesign.work.parallel import Task, run_tasks
 
