@@ -31,8 +31,8 @@ def dask_option(added: argparse.ArgumentParser) -> None:
 
 def run_many(label: str, options: argparse.Namespace, run: Callable[..., list[Any]], *arguments: Any) -> Any:
     """Run many pieces of work as the options say, with a bar, and say how many came from the cache."""
+    from mechdesign.work.bars import Watch
     from mechdesign.work.cache import default_cache
-    from mechdesign.work.watch import Watch
 
     with _cluster(options.dask), Watch(label, is_kept=default_cache() is not None) as watch:
         results = run(*arguments, jobs=options.jobs, fresh=options.fresh, watcher=watch)

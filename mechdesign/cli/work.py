@@ -36,7 +36,7 @@ from mechdesign.report.randomizing import (
     require_folder,
     seeded,
 )
-from mechdesign.work.watch import Watch
+from mechdesign.work.bars import Watch
 
 RANDOMIZE = "randomize"
 

@@ -24,8 +24,8 @@ from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.export.messages import with_messages
 from mechdesign.report.counting import Counting, count_one, server_of
 from mechdesign.report.randomizing import randomize_one, seeded
+from mechdesign.work.bars import Watch
 from mechdesign.work.cluster import merge_pieces, run_pieces
-from mechdesign.work.watch import Watch
 
 
 @dataclass(frozen=True)

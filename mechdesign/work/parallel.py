@@ -106,7 +106,7 @@ class Task:
 
 
 class Watcher(Protocol):
-    """Follows the work; :class:`mechdesign.work.watch.Watch` draws a bar."""
+    """Follows the work; :class:`mechdesign.work.bars.Watch` draws a bar."""
 
     def begin(self, total: int, kept: int) -> None:
         """Take the number of pieces, and of those that were finished before."""

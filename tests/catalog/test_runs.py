@@ -20,8 +20,8 @@ from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.solve import methods_of
 from mechdesign.papers.claims import check_models
+from mechdesign.work.bars import Watch
 from mechdesign.work.parallel import ALONE, Task, run_tasks
-from mechdesign.work.watch import Watch
 from tests.support.failures import assert_each
 from tests.support.processes import started
 

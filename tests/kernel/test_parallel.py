@@ -14,9 +14,9 @@ from mechdesign.catalog import load_model, runs
 from mechdesign.core.errors import ParameterError
 from mechdesign.papers.claims import check_models
 from mechdesign.papers.shown.page import model_results
+from mechdesign.work.bars import Watch
 from mechdesign.work.cache import Cache, code_digest, default_cache, key_of
 from mechdesign.work.parallel import Task, run_tasks
-from mechdesign.work.watch import Watch
 
 
 def square(number: int) -> int:

@@ -31,7 +31,7 @@ def check_models(
         Whether to recompute what the cache holds. It holds what the same models gave with the same code and
         the same versions of the libraries, in the folder that ``MECHDESIGN_CACHE`` names (``off``: none).
     watcher : Watcher, optional
-        Whoever follows the work, such as :class:`mechdesign.work.watch.Watch`.
+        Whoever follows the work, such as :class:`mechdesign.work.bars.Watch`.
 
     Raises
     ------
