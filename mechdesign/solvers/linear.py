@@ -152,7 +152,7 @@ def _warm(
     store: dict[Any, Any],
 ) -> LinearResult | None:
     """Return HiGHS's solution, started where the last program of the series ended, with its proven bound."""
-    from mechdesign.solvers.warm import solve_from
+    from mechdesign.solvers.highs import solve_from
 
     scale = float(np.abs(program.objective).max(initial=0.0)) or 1.0
     found = solve_from(program, scale, algorithm, tolerance, store)

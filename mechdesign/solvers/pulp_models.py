@@ -16,7 +16,7 @@ from typing import Any
 
 from mechdesign.core.errors import failure_text, is_failure
 from mechdesign.core.problem import Status
-from mechdesign.solvers.silent import silent_highs
+from mechdesign.solvers.highs import silent_highs
 
 STATUSES_OF_3: dict[int, Status] = {1: "optimal", 2: "feasible", -1: "infeasible"}
 """``sol_status`` of a solved model in PuLP 3."""

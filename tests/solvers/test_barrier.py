@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
-from mechdesign.solvers.barrier import packed
-from mechdesign.solvers.growing import GrowingProgram
+from mechdesign.solvers.highs import GrowingProgram, packed
 
 
 @pytest.mark.parametrize("exactly", [0, 2])

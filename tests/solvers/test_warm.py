@@ -11,7 +11,7 @@ from mechdesign.catalog import load_model, run_sweep
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.sensitivity import current_starts, kept_starts
 from mechdesign.families.mean import MeanChannel
-from mechdesign.solvers import warm
+from mechdesign.solvers import highs as warm
 from mechdesign.solvers.linear import LinearProgram, solve_linear
 
 RNG = np.random.default_rng(0)

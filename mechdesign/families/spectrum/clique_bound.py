@@ -22,8 +22,8 @@ from mechdesign.families.spectrum.channel_program import Channel
 from mechdesign.families.spectrum.crowding import USEFUL, Crowd
 from mechdesign.families.spectrum.interval_bound import FULL, LOOSE
 from mechdesign.families.spectrum.local_search import RadiiAtLevel
-from mechdesign.solvers.barrier import packed
 from mechdesign.solvers.firstorder import Steps
+from mechdesign.solvers.highs import packed
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]

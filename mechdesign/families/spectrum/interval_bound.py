@@ -19,7 +19,7 @@ from mechdesign.families.spectrum.channel_program import Channel
 from mechdesign.families.spectrum.crowding import NARROW, USED, Crowd, Row, RowTable, Used
 from mechdesign.families.spectrum.local_search import RadiiAtLevel
 from mechdesign.solvers.firstorder import SteppedProgram
-from mechdesign.solvers.growing import GrowingProgram
+from mechdesign.solvers.highs import GrowingProgram
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
