@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from mechdesign.solvers import integer, pulp_models
+from mechdesign.solvers import integer, integer as pulp_models
 from mechdesign.solvers.integer import BinaryProgram, MixedProgram, solve_binary, solve_mixed
 
 
