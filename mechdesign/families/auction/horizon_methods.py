@@ -10,7 +10,7 @@ import numpy as np
 
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.auction.horizon import AuctionHorizon, play
-from mechdesign.solvers.branch import branch
+from mechdesign.solvers.covering import branch
 from mechdesign.solvers.integer import BinaryProgram, solve_binary
 
 
