@@ -38,7 +38,7 @@ from mechdesign.families.contract.privacy_contract_rows import (
     reduced_rows,
     weak_duality,
 )
-from mechdesign.solvers.separable import REGULARIZATIONS, SeparableProgram, SeparableResult, solve_separable
+from mechdesign.solvers.convex import REGULARIZATIONS, SeparableProgram, SeparableResult, solve_separable
 
 Array = NDArray[np.float64]
 RowMaker = Callable[[Population, str, float | None], LinearRows]
