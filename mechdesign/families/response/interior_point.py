@@ -1,7 +1,7 @@
 """Metric privacy on many places: interior points column by column, on the pairs of a spanner.
 
 A private channel has one column a report, each in the same cone, and rows that sum to one; see
-:mod:`mechdesign.solvers.coupled_cones`. Only the pairs of a spanner are written down, twice. First with
+:mod:`mechdesign.solvers.interior`. Only the pairs of a spanner are written down, twice. First with
 lengths a little shorter than the distances, so that every way over them has at most the distance it spans:
 then the channel is private for all pairs. From there on with the distances themselves: fewer constraints are
 a relaxation, so its bound holds for the whole problem. The stretch of the spanner, which is what both
@@ -25,7 +25,7 @@ from mechdesign.core.values import frozen_value
 from mechdesign.families.response.distances import inner_lengths, spanner
 from mechdesign.families.response.linear_program import SIMPLEX_ROWS, polished, row_count, shifted
 from mechdesign.families.response.randomized_response import RandomizedResponse
-from mechdesign.solvers.coupled_cones import CoupledCones
+from mechdesign.solvers.interior import CoupledCones
 
 Array = NDArray[np.float64]
 Edges = NDArray[np.int64]

@@ -12,7 +12,7 @@ import mechdesign as md
 from mechdesign.collect import FiniteChannel
 from mechdesign.families.response import interior_point
 from mechdesign.families.response.distances import ROUNDING, inner_lengths, spanner
-from mechdesign.solvers.coupled_cones import CoupledCones
+from mechdesign.solvers.interior import CoupledCones
 
 
 def city(side: int, epsilon: float, norm: int, seed: int = 1) -> md.RandomizedResponse:
