@@ -40,7 +40,7 @@ from mechdesign.families.mean.variance import WORST_VARIANCES, hybrid_mixing
 from mechdesign.families.shuffle.amplification_bounds import largest_local
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
-from mechdesign.solvers.bisection import sign_change
+from mechdesign.solvers.roots import sign_change
 
 MAX_USERS, MAX_ATTRIBUTES = 10**18, 1_000_000
 

@@ -19,7 +19,7 @@ from mechdesign.exact.exponential import float_down, float_up
 from mechdesign.families.spectrum.allocation import NODES, best_pattern, best_radii
 from mechdesign.families.spectrum.channel import SpectrumChannel, nobody, outcome
 from mechdesign.families.spectrum.channel_program import Channel
-from mechdesign.solvers.polynomial import maximum
+from mechdesign.solvers.roots import maximum
 
 Form = tuple[Fraction, Fraction]
 """alpha + beta L"""

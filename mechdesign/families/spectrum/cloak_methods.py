@@ -10,7 +10,7 @@ import math
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.spectrum.cloak import SpectrumCloakDesign, infeasible, outcome
 from mechdesign.families.spectrum.numbers import positive_root
-from mechdesign.solvers.bisection import sign_change
+from mechdesign.solvers.roots import sign_change
 
 
 def cell_by_conic_program(problem: SpectrumCloakDesign) -> Outcome:

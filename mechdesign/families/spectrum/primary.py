@@ -29,7 +29,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_down
 from mechdesign.families.spectrum.numbers import coordinate, positive, rounded_up
 from mechdesign.show.figure import Figure, Line, Panel, Points
-from mechdesign.solvers.polynomial import evaluated, maximum
+from mechdesign.solvers.roots import evaluated, maximum
 
 Bounds = tuple[Fraction, Fraction]
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.exact.exponential import float_down
 from mechdesign.families.spectrum.primary import SpectrumPrimary, best_mean, infeasible, outcome
-from mechdesign.solvers.bisection import sign_change
+from mechdesign.solvers.roots import sign_change
 
 
 def widening_from_quartic(problem: SpectrumPrimary) -> Outcome:

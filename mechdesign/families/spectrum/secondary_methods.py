@@ -10,7 +10,7 @@ import math
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.families.spectrum.numbers import positive_root
 from mechdesign.families.spectrum.secondary import SpectrumSecondary, outcome
-from mechdesign.solvers.bisection import sign_change
+from mechdesign.solvers.roots import sign_change
 
 
 def level_by_conic_program(problem: SpectrumSecondary) -> Outcome:
