@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.noise import LAPLACE, UNIT_VARIANCE, NumberNoise
 from mechdesign.families.contract.population import Population
-from mechdesign.solvers.isotonic import increasing_blocks
+from mechdesign.solvers.least_squares import increasing_blocks
 
 Array = NDArray[np.float64]
 

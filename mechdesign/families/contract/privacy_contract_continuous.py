@@ -34,7 +34,7 @@ from mechdesign.families.contract.menu_tables import menu_figures
 from mechdesign.families.contract.population import Population, checked_amount, checked_floor, checked_noise
 from mechdesign.families.contract.privacy_contract import best_deviation
 from mechdesign.show.figure import Figure
-from mechdesign.solvers.isotonic import increasing_blocks
+from mechdesign.solvers.least_squares import increasing_blocks
 
 Array = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.families.joint.likelihood import Likelihood
-from mechdesign.solvers.nonnegative import nonnegative_quadratic
+from mechdesign.solvers.least_squares import nonnegative_quadratic
 
 Array = NDArray[np.float64]
 Progress = Callable[[int, float], None]

@@ -5,7 +5,7 @@ Over the table of all attributes, or of a cluster of them where all are too many
     1/2 sum_B m_B |E_B p - y_B|^2 + lambda KL(p || q)
 
 with y_B the average of an effect over the views that have it, m_B one over its variance, q the product of
-the estimated shares of single attributes. :mod:`mechdesign.solvers.entropic` has the dual and the
+the estimated shares of single attributes. :mod:`mechdesign.solvers.least_squares` has the dual and the
 certificate.
 
 Its error is noise and the penalty's bias together. The penalized distribution is the most likely one where
@@ -37,7 +37,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import number_of_text, text_of
 from mechdesign.families.marginals.effects import Observed
-from mechdesign.solvers.entropic import DISTANCE, EntropicFit, entropic_least_squares
+from mechdesign.solvers.least_squares import DISTANCE, EntropicFit, entropic_least_squares
 
 Array = NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from mechdesign.families.joint.distribution import JointDistribution, no_penalty
 from mechdesign.families.joint.distribution_reports import SimulatedReports
 from mechdesign.families.joint.likelihood import climb
 from mechdesign.families.joint.maximum import is_unique
-from mechdesign.solvers.nonnegative import nonnegative_least_squares
+from mechdesign.solvers.least_squares import nonnegative_least_squares
 
 Array = NDArray[np.float64]
 
