@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mechdesign.solvers.firstorder import SteppedProgram
+from mechdesign.solvers.descent import SteppedProgram
 from mechdesign.solvers.highs import GrowingProgram
 
 USERS, LEVELS, ROWS = 30, 4, 80

@@ -30,7 +30,7 @@ from mechdesign.families.marginals.views_of_one_size import (
     why_no_symmetric_views,
     why_not_rule,
 )
-from mechdesign.solvers.reciprocals import allocate
+from mechdesign.solvers.descent import allocate
 
 
 def run_even(problem: MarginalViews) -> Outcome:

@@ -20,7 +20,7 @@ from mechdesign.core.problem import Outcome
 from mechdesign.families.marginals.sets.products import best_products, match_share, product_shares
 from mechdesign.families.marginals.view_candidates import NOTHING
 from mechdesign.families.marginals.view_evaluation import mean_error
-from mechdesign.solvers.reciprocals import ErrorTerms, allocate
+from mechdesign.solvers.descent import ErrorTerms, allocate
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.marginal_views import MarginalViews

@@ -25,7 +25,7 @@ from mechdesign.families.marginals import view_evaluation
 from mechdesign.families.marginals.marginal_views import MOST_CELLS, MarginalViews
 from mechdesign.families.marginals.view_errors import one_report, planned
 from mechdesign.families.marginals.view_workload import View
-from mechdesign.solvers.reciprocals import Array, ErrorTerms
+from mechdesign.solvers.descent import Array, ErrorTerms
 
 ROUNDING = 1e-9
 """Sums that close count as equal; the view is kept."""

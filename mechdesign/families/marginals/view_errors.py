@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.oracle import best_size
 from mechdesign.families.marginals.oracles.best import prefers_response
 from mechdesign.families.marginals.view_workload import View
-from mechdesign.solvers.reciprocals import ErrorTerms
+from mechdesign.solvers.descent import ErrorTerms
 
 ORACLES = ("best", "thesis")
 

@@ -32,7 +32,7 @@ from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, Se
 from mechdesign.families.marginals.sets.products import match_share, product_shares, share_in
 from mechdesign.families.marginals.view_errors import contained, terms_of
 from mechdesign.families.marginals.view_workload import View
-from mechdesign.solvers.reciprocals import ErrorTerms
+from mechdesign.solvers.descent import ErrorTerms
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.marginal_views import MarginalViews

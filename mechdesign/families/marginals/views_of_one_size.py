@@ -30,7 +30,7 @@ from mechdesign.families.marginals.view_candidates import (
 )
 from mechdesign.families.marginals.view_errors import one_report, planned
 from mechdesign.families.marginals.view_evaluation import Wholes, balanced, covering, without_covering
-from mechdesign.solvers.reciprocals import allocate
+from mechdesign.solvers.descent import allocate
 
 
 def run_rule(problem: MarginalViews) -> Outcome:

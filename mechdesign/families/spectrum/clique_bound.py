@@ -22,7 +22,7 @@ from mechdesign.families.spectrum.channel_program import Channel
 from mechdesign.families.spectrum.crowding import USEFUL, Crowd
 from mechdesign.families.spectrum.interval_bound import FULL, LOOSE
 from mechdesign.families.spectrum.local_search import RadiiAtLevel
-from mechdesign.solvers.firstorder import Steps
+from mechdesign.solvers.descent import Steps
 from mechdesign.solvers.highs import packed
 
 Array = NDArray[np.float64]

@@ -18,7 +18,7 @@ from mechdesign.families.spectrum.allocation import least_level
 from mechdesign.families.spectrum.channel_program import Channel
 from mechdesign.families.spectrum.crowding import NARROW, USED, Crowd, Row, RowTable, Used
 from mechdesign.families.spectrum.local_search import RadiiAtLevel
-from mechdesign.solvers.firstorder import SteppedProgram
+from mechdesign.solvers.descent import SteppedProgram
 from mechdesign.solvers.highs import GrowingProgram
 
 Array = NDArray[np.float64]

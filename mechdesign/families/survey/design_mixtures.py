@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.survey.design_information import Ask, single
 from mechdesign.families.survey.design_setting import SurveySetting
+from mechdesign.solvers.descent import ErrorTerms, allocate
 from mechdesign.solvers.linear import LinearProgram, solve_linear
-from mechdesign.solvers.reciprocals import ErrorTerms, allocate
 
 Array = NDArray[np.float64]
 Column = tuple[Ask, ...]

@@ -25,7 +25,7 @@ from mechdesign.families.marginals.sets.products import share_in
 from mechdesign.families.survey import limit_bounds as proofs
 from mechdesign.families.survey.limit import SurveyLimit
 from mechdesign.families.survey.limit_columns import Effects, Part
-from mechdesign.solvers.reciprocals import ErrorTerms, allocate
+from mechdesign.solvers.descent import ErrorTerms, allocate
 
 Array = NDArray[np.float64]
 

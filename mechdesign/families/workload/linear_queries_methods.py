@@ -52,7 +52,7 @@ from mechdesign.families.workload.simple_reports import (
 )
 from mechdesign.families.workload.symmetric_reports import symmetric_reports, why_not_symmetric
 from mechdesign.families.workload.workload_bound import MOST_ENUMERATED
-from mechdesign.solvers.quasi_newton import descend
+from mechdesign.solvers.descent import descend
 
 STEPS = 60
 CLOSE = 1e-6

@@ -24,9 +24,9 @@ from mechdesign.families.workload.patterns import Array, Sets, Translations, col
 from mechdesign.families.workload.pricing import DualPrices, shaken
 from mechdesign.families.workload.query_outcomes import Bound, best_bound, infeasible, outcome, trace_bound
 from mechdesign.families.workload.workload_bound import WorkloadBound
+from mechdesign.solvers.descent import descend
 from mechdesign.solvers.interior import Weighing, minimised
 from mechdesign.solvers.linear import solve_equality_form
-from mechdesign.solvers.quasi_newton import descend
 
 MOST_REPORTS = 1 << 20
 """Reports, translates included: the server keeps a counter for each."""
