@@ -27,8 +27,7 @@ from mechdesign.families.location.lattice_noise import (
     spline_rounding,
 )
 from mechdesign.families.location.location_audit import LocationAudit, audit_rounded
-from mechdesign.families.location.mechanism import LocationMechanism
-from mechdesign.families.location.planar import planar_quantile
+from mechdesign.families.location.mechanism import LocationMechanism, planar_quantile
 
 Array = NDArray[np.float64]
 
