@@ -25,9 +25,13 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, one_of, probability_vector
 from mechdesign.core.values import Matrix, Vector
 from mechdesign.exact.numbers import rounding_allowance
-from mechdesign.families.response import priors
-from mechdesign.families.response.distances import GENERATORS as DISTANCES, distance_matrix
-from mechdesign.families.response.priors import entropy_bits, mutual_information_bits
+from mechdesign.families.response import parameters as priors
+from mechdesign.families.response.parameters import (
+    DISTANCES_GENERATORS as DISTANCES,
+    distance_matrix,
+    entropy_bits,
+    mutual_information_bits,
+)
 
 Array = NDArray[np.float64]
 NamedUtility = Literal["truth", "absolute-loss", "squared-loss", "distance-loss", "mutual-information"]
