@@ -40,7 +40,13 @@ from numpy.typing import NDArray
 from mechdesign.collect.kary import KaryChannel
 from mechdesign.core.problem import Method, Outcome
 from mechdesign.core.solution import Solution
-from mechdesign.families.response import convex_program, extreme_points, interior_point, linear_program, noise
+from mechdesign.families.response import (
+    extended_response as convex_program,
+    extreme_points,
+    interior_point,
+    linear_program,
+    noise,
+)
 from mechdesign.families.response.linear_program import polished
 from mechdesign.families.response.parameters import pattern_information
 from mechdesign.families.response.randomized_response import RandomizedResponse
