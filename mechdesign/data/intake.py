@@ -1,13 +1,12 @@
-"""Where a mechanism's data come from: the columns of a file, and what to do where a value is missing.
+"""What a mechanism takes from a table: its columns, rows without a value, and plain values as columns.
 
-Words and numbers that stand for a missing value in data of other programs, and what to do with them.
-
-Rows without a value: refused, left out, or counted as a category; and how many there were.
+A row without a value is refused, left out, or counted as a category, by a rule that also counts such rows.
+Data of other programs have words and numbers that stand for a missing value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -284,3 +283,40 @@ def _filled(values: Values, mask: Mask | None) -> Values:
     column = values.astype(object)
     column[mask] = MISSING_CATEGORY
     return column
+
+
+LONGEST = 200
+"""Characters beyond which texts are not kept in numpy's arrays of fixed width."""
+
+MESSAGE_FORMAT = "mechdesign-report"
+"""What the message of a client says of itself, as ``format``."""
+
+INTEGERS = range(-(1 << 63), 1 << 63)
+
+
+def texts(values: list[str]) -> NDArray[Any]:
+    """Return texts as an array; numpy's texts have a fixed width and drop trailing NULs, others do not.
+
+    Examples
+    --------
+    >>> texts(["yes", "no"])
+    array(['yes', 'no'], dtype='<U3')
+    """
+    unusual = max(map(len, values), default=0) > LONGEST or any("\0" in value for value in values)
+    return np.array(values, dtype=object if unusual else None)
+
+
+def plain_column(values: Sequence[Any]) -> Values:
+    """Return plain values as integers, numbers or texts; what is missing (None) does not count.
+
+    Examples
+    --------
+    >>> plain_column([3, 1]), plain_column([3, None]), plain_column([3, "x2a"])
+    (array([3, 1]), array([ 3., nan]), array(['3', 'x2a'], dtype='<U3'))
+    """
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int} and None not in values and all(value in INTEGERS for value in values):
+        return np.array(values, dtype=np.int64)
+    if kinds and kinds <= {int, float}:
+        return np.array([np.nan if value is None else float(value) for value in values])
+    return texts(["" if value is None else str(value) for value in values])

@@ -1,7 +1,4 @@
-"""Plain values as columns of a table: what a file of JSON lines, and a message of a client, are read as.
-
-JSON lines in blocks: one object a line, as clients in other languages and servers write them.
-"""
+"""JSON lines in blocks: one object a line, as clients in other languages and servers write them."""
 
 from __future__ import annotations
 
@@ -11,51 +8,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mechdesign.core.documents import json_problem, parse_distinct
 from mechdesign.core.errors import DataError, unread
 from mechdesign.core.tables import Values
 from mechdesign.data.formats import HEAD, require_text
-from mechdesign.data.intake import Mask
+from mechdesign.data.intake import MESSAGE_FORMAT, Mask, plain_column
 from mechdesign.data.reading import MOST_BYTES, FileTable, Raw
-
-LONGEST = 200
-"""Characters beyond which texts are not kept in numpy's arrays of fixed width."""
-
-MESSAGE_FORMAT = "mechdesign-report"
-"""What the message of a client says of itself, as ``format``."""
-
-INTEGERS = range(-(1 << 63), 1 << 63)
-
-
-def texts(values: list[str]) -> NDArray[Any]:
-    """Return texts as an array; numpy's texts have a fixed width and drop trailing NULs, others do not.
-
-    Examples
-    --------
-    >>> texts(["yes", "no"])
-    array(['yes', 'no'], dtype='<U3')
-    """
-    unusual = max(map(len, values), default=0) > LONGEST or any("\0" in value for value in values)
-    return np.array(values, dtype=object if unusual else None)
-
-
-def plain_column(values: Sequence[Any]) -> Values:
-    """Return plain values as integers, numbers or texts; what is missing (None) does not count.
-
-    Examples
-    --------
-    >>> plain_column([3, 1]), plain_column([3, None]), plain_column([3, "x2a"])
-    (array([3, 1]), array([ 3., nan]), array(['3', 'x2a'], dtype='<U3'))
-    """
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {int} and None not in values and all(value in INTEGERS for value in values):
-        return np.array(values, dtype=np.int64)
-    if kinds and kinds <= {int, float}:
-        return np.array([np.nan if value is None else float(value) for value in values])
-    return texts(["" if value is None else str(value) for value in values])
-
 
 LINES = 1 << 16
 """Lines that are collected before they become a piece."""

@@ -13,7 +13,6 @@ import errno
 import json
 import os
 import re
-import shutil
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -112,7 +111,7 @@ def whole_folder(folder: str) -> Iterator[Path]:
         parts = (getattr(error, name).replace(str(work), folder.rstrip("/")) for name in ("where", "what"))
         raise error.changed(**dict(zip(("where", "what"), parts, strict=True))) from None
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        _remove(work)
         if handle is not None:
             os.close(handle)
 
@@ -222,6 +221,13 @@ def _remove_abandoned(target: Path) -> None:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 own = os.fstat(handle)
                 if stat.S_ISDIR(own.st_mode) and own.st_uid == os.geteuid():
-                    shutil.rmtree(work, ignore_errors=True)
+                    _remove(work)
             finally:
                 os.close(handle)
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder and what is in it, as far as that is possible."""
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)

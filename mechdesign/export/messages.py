@@ -17,7 +17,7 @@ from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MechDesignError, MethodError
 from mechdesign.core.tables import MemoryTable
 from mechdesign.core.text import counted
-from mechdesign.data.json_lines import MESSAGE_FORMAT, plain_column
+from mechdesign.data.intake import MESSAGE_FORMAT, plain_column
 from mechdesign.exact.numbers import text_of
 
 if TYPE_CHECKING:

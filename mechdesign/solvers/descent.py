@@ -26,7 +26,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -238,11 +237,13 @@ class SteppedProgram:
         blocks : int
             Largest number of blocks.
         """
+        from scipy.sparse import csr_array
+
         until = time.monotonic() + seconds
         rows, columns, entries = self._entries()
         used = self.open[columns]
         shape = (self.size, len(self.gains))
-        matrix: Any = sparse.csr_array((entries[used], (rows[used], columns[used])), shape=shape)
+        matrix: Any = csr_array((entries[used], (rows[used], columns[used])), shape=shape)
         x = np.where(self.open, _longer(self.values, len(self.gains)), 0.0)
         y = _longer(self.multipliers, self.size)
         steps = Steps(matrix, self.gains, self.groups, self.exactly, self.open)

@@ -278,7 +278,7 @@ def _least_refuted(problem: DeployedHistogram) -> float | None:
     return high
 
 
-def as_deployed(problem: DeployedHistogram) -> Outcome:
+def stated_noise(problem: DeployedHistogram) -> Outcome:
     """Return the stated local epsilon."""
     refuted = _least_refuted(problem)
     return Outcome(
@@ -299,7 +299,7 @@ METHODS = (
     Method("all-data", DeployedHistogram, "numeric",
            "a dominating pair over all data of the others; a bound by attack", all_data),
     Method("as-deployed", DeployedHistogram, "heuristic",
-           "the local epsilon that a system states", as_deployed, not_stated),
+           "the local epsilon that a system states", stated_noise, not_stated),
 )  # fmt: skip
 
 
