@@ -67,11 +67,10 @@ def nonnegative_quadratic(matrix: Array, linear: Array) -> Array:
 
 
 def nonnegative_least_squares(matrix: Array, target: Array) -> Array:
-    """Return an x >= 0 that minimises the length of A x - b, for a matrix with many more columns than rows.
+    """Return an x >= 0 that minimises the length of A x - b, by Lawson and Hanson's algorithm.
 
-    Lawson and Hanson's algorithm with the gradient alone, so that no square matrix of columns is made. At
-    most as many entries are above 0 as the matrix has rows; where the minimiser is not unique, that is one of
-    several.
+    At most as many entries are above 0 as the matrix has rows; where the minimiser is not unique, that is one
+    of several.
 
     Parameters
     ----------
@@ -80,40 +79,12 @@ def nonnegative_least_squares(matrix: Array, target: Array) -> Array:
 
     Examples
     --------
-    >>> nonnegative_least_squares(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]), np.array([3.0, 1.0])).tolist()
+    >>> nonnegative_least_squares(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]), np.array([3.0, 1.0])).round(9).tolist()
     [2.0, 1.0, 0.0]
     """
-    rows, columns = matrix.shape
-    result, inside = np.zeros(columns), np.zeros(columns, dtype=bool)
-    slack = (
-        float(np.finfo(float).eps)
-        * rows
-        * float(np.abs(matrix).sum(axis=0).max())
-        * (1.0 + float(np.abs(target).max()))
-    )
-    for _ in range(10 * rows + 10):
-        gradient = matrix.T @ (target - matrix @ result)
-        gradient[inside] = -np.inf
-        newest = int(np.argmax(gradient))
-        if gradient[newest] <= 100.0 * slack:
-            break
-        inside[newest] = True
-        while inside.any():
-            places = np.flatnonzero(inside)
-            solved = np.linalg.lstsq(matrix[:, places], target, rcond=None)[0]
-            if solved.min() > 0.0:
-                result[:] = 0.0
-                result[places] = solved
-                break
-            falling = solved <= 0.0
-            here = result[places]
-            step = float((here[falling] / np.maximum(here[falling] - solved[falling], 1e-300)).min())
-            here = here + step * (solved - here)
-            gone = falling & (here <= slack)
-            if not gone.any():
-                gone = falling & (here == here[falling].min())
-            result[places] = np.where(gone, 0.0, here)
-            inside[places[gone]] = False
+    from scipy.optimize import nnls
+
+    result: Array = nnls(matrix, target)[0]
     return result
 
 
