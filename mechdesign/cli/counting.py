@@ -88,7 +88,7 @@ def _count(options: argparse.Namespace) -> int:
             raise error.for_shell() from None
     file = count_file_of(found.server, found.files, mechanism)
     file.save(options.output)
-    return _said(options, file, found.missing.said())
+    return _said(options, file, found.missing.note())
 
 
 def _merge(options: argparse.Namespace) -> int:

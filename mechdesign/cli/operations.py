@@ -126,7 +126,7 @@ def execute(
             if error.is_about(*paths, *kept, (output or "-o ").rstrip("/"), "-o ", "--dask"):
                 raise
             raise error.within(options.mechanism).for_shell() from None
-    notes = [missing.said(), *settings.said()]
+    notes = [missing.note(), *settings.said()]
     line = "; ".join(text for text in (said, *notes) if text)
     if line:
         print(line, file=sys.stderr if getattr(options, "json", False) else sys.stdout)

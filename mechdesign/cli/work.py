@@ -133,7 +133,7 @@ class Work:
                 table.needs_rows = len(paths) == 1
                 count_one(server, table, self.settings, self.copies)
                 watch.finished(path)
-        return Counting(server, self.missing, self.copies.found)
+        return Counting(server, self.missing, self.copies.files)
 
     def _counts(self, path: str) -> Any:
         """Return the counts of a file, when they are this mechanism's."""

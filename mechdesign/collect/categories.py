@@ -405,7 +405,7 @@ class OnSimplex(Tidy):
         names, interval = self.estimate.categories, self.estimate.interval()
         projected = self.estimate.projected()
         return interval_figures(
-            title, names, projected, interval, "answer", "share", possible=SHARE, said=UNBIASED
+            title, names, projected, interval, "answer", "share", possible=SHARE, interval_label=UNBIASED
         )
 
     @property

@@ -133,8 +133,8 @@ def coded_texts(codes: NDArray[Any], texts: Sequence[str]) -> Any:
 
     used = Coded(np.array(texts, dtype=object), codes).rows_of_each() > 0
     places = (np.cumsum(used, dtype=np.int32) - np.int32(1)).take(codes)
-    found = [text for text, has_rows in zip(texts, used.tolist(), strict=True) if has_rows]
-    return pyarrow.DictionaryArray.from_arrays(whole_to_arrow(places), texts_to_arrow(found))
+    occurring = [text for text, has_rows in zip(texts, used.tolist(), strict=True) if has_rows]
+    return pyarrow.DictionaryArray.from_arrays(whole_to_arrow(places), texts_to_arrow(occurring))
 
 
 def joined(codes: NDArray[Any], texts: Sequence[str]) -> memoryview:

@@ -1,11 +1,9 @@
-"""Texts that a spreadsheet would take for formulas: made harmless on writing CSV, and restored on reading.
+"""CSV files in blocks, by pyarrow or by Python's own module; and texts that a spreadsheet takes for formulas.
 
 A spreadsheet runs a cell that begins with ``=``, ``+``, ``-`` or ``@`` (or the full-width forms of these,
 and whatever it skips before them) when somebody opens the file: a name that a user chose could read other
 cells, or start programs. Such a text is written with an apostrophe before it, and reading takes one away
 again. Numbers are not texts of this kind, ``-3.5`` stays as it is.
-
-CSV files in blocks: by pyarrow where it is installed, else by Python's own module.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Open a data file as a table in blocks, by its name.
+"""Data files by their names: one as a table in blocks, many as one data set.
 
-Many files as one data set: folders, patterns and the standard input, as the files that they stand for.
+Folders, patterns and the standard input are the files that they stand for.
 
 What begins with a dot or an underscore in a folder is skipped, as data engines skip it. Anything else in it
 that is not a data file is refused: reports must not be lost because of an ending.

@@ -1,6 +1,6 @@
-"""Files that are not tables of text: recognized by their first bytes, with how to convert them.
+"""Formats of files: by the ending of a name, and by the first bytes of what is no table of text.
 
-The names that files for mechanisms, data and results have.
+What is no text is refused, with how to convert it.
 """
 
 from __future__ import annotations

@@ -197,26 +197,26 @@ class MissingRule:
         RowError
             When values are missing and the rule is to refuse them.
         """
-        found = {name: mask for name, mask in missing.items() if mask.any()}
-        if not found:
+        gaps = {name: mask for name, mask in missing.items() if mask.any()}
+        if not gaps:
             return block, None
         if self.rule == "refuse":
-            name = min(found, key=lambda column: int(np.argmax(found[column])))
-            count = int(found[name].sum())
+            name = min(gaps, key=lambda column: int(np.argmax(gaps[column])))
+            count = int(gaps[name].sum())
             more = f" ({count} such rows here)" if count > 1 else ""
-            row, what = int(np.argmax(found[name])), f"is missing{more}"
+            row, what = int(np.argmax(gaps[name])), f"is missing{more}"
             raise RowError(f"column '{name}'", row, what, EMPTY_REPORT if self.reports else self._remedy)
         if self.rule == "category":
-            self.rows += int(_any(found.values()).sum())
-            return {name: _filled(values, found.get(name)) for name, values in block.items()}, None
-        return self._without(block, found)
+            self.rows += int(_any(gaps.values()).sum())
+            return {name: _filled(values, gaps.get(name)) for name, values in block.items()}, None
+        return self._without(block, gaps)
 
     def _without(
-        self, block: Mapping[str, Values], found: Mapping[str, Mask]
+        self, block: Mapping[str, Values], gaps: Mapping[str, Mask]
     ) -> tuple[Block, NDArray[np.int64] | None]:
         """Drop the rows that lack a value which they need; others get the category for missing values."""
-        optional = {name: mask for name, mask in found.items() if name in self.optional}
-        needed = [mask for name, mask in found.items() if name not in optional]
+        optional = {name: mask for name, mask in gaps.items() if name in self.optional}
+        needed = [mask for name, mask in gaps.items() if name not in optional]
         filled = {name: _filled(values, optional.get(name)) for name, values in block.items()}
         if not needed:
             self.filled += int(_any(optional.values()).sum())
@@ -225,8 +225,8 @@ class MissingRule:
         self.rows += int(affected.sum())
         if optional:
             self.filled += int((_any(optional.values()) & ~affected).sum())
-        kept = np.flatnonzero(~affected)
-        return {name: values[kept] for name, values in filled.items()}, kept
+        complete = np.flatnonzero(~affected)
+        return {name: values[complete] for name, values in filled.items()}, complete
 
     @property
     def tally(self) -> tuple[int, int]:
@@ -242,7 +242,7 @@ class MissingRule:
         remedy = "leave such rows out with --missing drop"
         return f"{remedy}, or count them with --missing category" if self.category else remedy
 
-    def said(self) -> str:
+    def note(self) -> str:
         """Return the treatment of rows in a few words; empty when there were none."""
         if self.rule == "category":
             return self._counted(self.rows)

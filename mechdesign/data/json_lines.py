@@ -64,8 +64,10 @@ class JsonTable(FileTable):
                 for row in self._objects(f"{self.name}: line {number}", line):
                     names = list(row) if names is None else names
                     if sorted(row) != sorted(names):
-                        found = f"the columns {', '.join(row)}, not {', '.join(names)}"
-                        raise DataError(f"{self.name}: line {number}", found, "give every row the same ones")
+                        difference = f"the columns {', '.join(row)}, not {', '.join(names)}"
+                        raise DataError(
+                            f"{self.name}: line {number}", difference, "give every row the same ones"
+                        )
                     yield place, row
 
     @contextmanager

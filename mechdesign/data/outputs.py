@@ -1,10 +1,11 @@
-"""Whether an output may be written where something stands: by ``--force``, and never over an input.
+"""Outputs: files where something may stand already, and folders whose files appear together.
 
-A folder whose files appear together, once all of them are written.
+An existing file is replaced by ``--force`` alone, and never if it is an input.
 
-A folder that is not there yet appears by one rename. In one that is there, files are moved one by one; while
-that lasts, a list of them is in the folder, and a command that reads it refuses. A killed process leaves the
-list; the next run that writes the same files removes it.
+A folder's files appear once all of them are written. A folder that is not there yet appears by one rename. In
+one that is there, files are moved one by one; while that lasts, a list of them is in the folder, and a
+command that reads it refuses. A killed process leaves the list; the next run that writes the same files
+removes it.
 """
 
 from __future__ import annotations
@@ -213,8 +214,8 @@ def _remove_abandoned(target: Path) -> None:
     if fcntl is None:
         return
     pattern = re.compile(re.escape(part_prefix(target)) + "[0-9a-f]{16}" + re.escape(PART))
-    found = [path for path in target.parent.iterdir() if pattern.fullmatch(path.name)]
-    for work in found:
+    folders = [path for path in target.parent.iterdir() if pattern.fullmatch(path.name)]
+    for work in folders:
         with suppress(OSError):
             handle = os.open(work, os.O_RDONLY | SAFELY)
             try:
@@ -226,7 +227,7 @@ def _remove_abandoned(target: Path) -> None:
                 os.close(handle)
 
 
-def _remove(folder: str) -> None:
+def _remove(folder: Path) -> None:
     """Remove a folder and what is in it, as far as that is possible."""
     import shutil
 

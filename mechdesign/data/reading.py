@@ -44,28 +44,28 @@ def require_different(paths: Sequence[str], identical: bool) -> None:
     alike: dict[tuple[int, str], list[str]] = {}
     for number, path in enumerate(paths):
         first = places.setdefault(os.path.realpath(path), number)
-        found = _stat(path)
-        if found is not None:
-            first = places.setdefault((found.st_dev, found.st_ino), first)
+        status = _stat(path)
+        if status is not None:
+            first = places.setdefault((status.st_dev, status.st_ino), first)
         if first != number:
             raise ParameterError(path, f"is the same file as {paths[first]}", "name it once")
-        if found is not None and not identical:
-            alike.setdefault((found.st_size, _digest(path, HEAD)), []).append(path)
+        if status is not None and not identical:
+            alike.setdefault((status.st_size, _digest(path, HEAD)), []).append(path)
     for group in alike.values():
         contents: dict[str, str] = {}
         for path in group if len(group) > 1 else []:
             other = contents.setdefault(_digest(path), path)
             if other != path:
-                raise ParameterError(_said(path, other))
+                raise ParameterError(_duplicate_text(path, other))
 
 
 def _stat(path: str) -> os.stat_result | None:
     """Return the status of a regular file; one that cannot be read is refused elsewhere."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
-    return found if stat.S_ISREG(found.st_mode) else None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def _digest(path: str, most: int | None = None) -> str:
@@ -79,7 +79,7 @@ def _digest(path: str, most: int | None = None) -> str:
         return path
 
 
-def _said(path: str, other: str) -> str:
+def _duplicate_text(path: str, other: str) -> str:
     return (
         f"{path}: has the same content as {other}, and would count twice; name one of them, or add "
         f"{OPTION} to count both"
@@ -118,7 +118,7 @@ class Copies:
     def __init__(self, identical: bool = False) -> None:
         self.identical = identical
         self._known: dict[str, str] = {}
-        self.found: list[CountedFile] = []
+        self.files: list[CountedFile] = []
 
     def watched(self, name: str, blocks: Iterator[Block] | Sequence[Block]) -> Iterator[Block]:
         """Yield the blocks of a table.
@@ -148,8 +148,8 @@ class Copies:
         name = f"{file.name} (counted in {inside})" if inside else file.name
         other = self._known.setdefault(file.digest, name)
         if other != name and file.rows and not self.identical:
-            raise DataError(_said(name, other))
-        self.found.append(file)
+            raise DataError(_duplicate_text(name, other))
+        self.files.append(file)
 
 
 def _row_digests(values: Values) -> NDArray[np.uint64]:

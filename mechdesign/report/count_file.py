@@ -176,7 +176,7 @@ def merged(paths: Sequence[str], identical: bool, mechanism: Mechanism | None = 
     server = new_server(own)
     for path, other in found:
         server.take(other.source(path), None)
-    return count_file_of(server, copies.found, own)
+    return count_file_of(server, copies.files, own)
 
 
 def _surveys(*files: CountFile) -> str:

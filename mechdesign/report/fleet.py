@@ -96,7 +96,7 @@ def count_piece(order: Order, path: str, name: str) -> Counts:
     server, table = server_of(order.mechanism, order.owner), order.table(path, name)
     table.needs_rows = order.alone
     count_one(server, table, Settings(order.options), table.copies)
-    return Counts(server.as_json(), server.question, tuple(table.copies.found), table.missing.tally)
+    return Counts(server.as_json(), server.question, tuple(table.copies.files), table.missing.tally)
 
 
 def merge_counts(order: Order, *parts: Counts) -> Counts:
@@ -132,7 +132,7 @@ def count_on(
     server = server_of(order.mechanism, order.owner)
     server.take(SavedCounts("counts", found.document, found.question), Settings())
     missing.add(found.missing)
-    return Counting(server, missing, copies.found)
+    return Counting(server, missing, copies.files)
 
 
 def randomize_piece(
@@ -143,7 +143,7 @@ def randomize_piece(
     settings = seeded(mechanism, Settings(order.options), number)
     chosen = operation_of(mechanism.operations(), operation, order.owner)
     rows, columns = randomize_one(chosen, table, settings, Path(place))
-    return rows, columns, settings.counts, table.missing.tally, table.copies.found[0]
+    return rows, columns, settings.counts, table.missing.tally, table.copies.files[0]
 
 
 def randomize_on(

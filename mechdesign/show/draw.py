@@ -1,6 +1,6 @@
-"""How texts and legends are laid out in a picture: lines of titles, columns of legends, where bars begin.
+"""Draw figures: as objects of matplotlib, into PNG and SVG files, or as SVG text for a page.
 
-Draw figures: as objects of matplotlib, into PNG and SVG files, or as SVG text for a page.
+First the layout: lines of titles, columns of legends, where bars begin.
 
 Matplotlib is optional (``mechdesign[plot]``) and imported on first use. No window is opened and nothing of
 what a program has set up with pyplot is touched.
@@ -79,8 +79,8 @@ def entries(labels: Sequence[str]) -> list[str]:
     >>> entries(["optimum", "bound"]), entries(["a"] * 41)[-1]
     (['optimum', 'bound'], '... 41 in all')
     """
-    said = [_shortened(label, ENTRY) for label in labels[:MOST_ENTRIES]]
-    return said if len(labels) <= MOST_ENTRIES else [*said[:-1], f"... {len(labels)} in all"]
+    texts = [_shortened(label, ENTRY) for label in labels[:MOST_ENTRIES]]
+    return texts if len(labels) <= MOST_ENTRIES else [*texts[:-1], f"... {len(labels)} in all"]
 
 
 def _shortened(text: str, most: int) -> str:
@@ -231,8 +231,8 @@ def _draw_panel(part: Any, panel: Panel) -> None:
     _fill(part, axes, panel)
     handles, labels = axes.get_legend_handles_labels()
     if handles:
-        said = entries(labels)
-        part.legend(handles[: len(said)], said, loc="outside lower center", ncols=legend_columns(panel))
+        texts = entries(labels)
+        part.legend(handles[: len(texts)], texts, loc="outside lower center", ncols=legend_columns(panel))
 
 
 def draw_on(axes: Any, panel: Panel) -> None:
@@ -250,8 +250,8 @@ def draw_on(axes: Any, panel: Panel) -> None:
     _fill(axes.get_figure(root=False), axes, panel)
     handles, labels = axes.get_legend_handles_labels()
     if handles:
-        said = entries(labels)
-        axes.legend(handles[: len(said)], said)
+        texts = entries(labels)
+        axes.legend(handles[: len(texts)], texts)
 
 
 def _fill(part: Any, axes: Any, panel: Panel) -> None:
@@ -349,13 +349,13 @@ def _own(text: str, figure: Figure) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>\s*", "", text, count=1, flags=re.DOTALL)
-    text = TAG.sub(lambda found: NAMED.sub(rf"\g<1>{mark}-", found[0]).replace(INK, "currentColor"), text)
+    text = TAG.sub(lambda tag: NAMED.sub(rf"\g<1>{mark}-", tag[0]).replace(INK, "currentColor"), text)
     head, body = text.split(">", 1)
     head += f' role="img" aria-labelledby="{mark}-title {mark}-desc"'
     head += ' stroke-linejoin="round" stroke-linecap="butt"'
-    said = f'<title id="{mark}-title">{escape(figure.title)}</title>'
-    said += f'<desc id="{mark}-desc">{escape(figure.caption or figure.title)}</desc>'
-    return f"{head}>\n {said}{body}"
+    description = f'<title id="{mark}-title">{escape(figure.title)}</title>'
+    description += f'<desc id="{mark}-desc">{escape(figure.caption or figure.title)}</desc>'
+    return f"{head}>\n {description}{body}"
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:

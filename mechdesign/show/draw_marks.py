@@ -1,8 +1,7 @@
-"""The one style of all pictures: what tells series apart in colour, in grey, and on light and dark ground.
+"""Each kind of mark in the axes of matplotlib, in the one style of all pictures.
 
-Which curves of a panel lie under later ones: they are drawn wider, to be seen around them.
-
-How each kind of mark is drawn into the axes of matplotlib.
+The style tells series apart in colour, in grey, and on light and dark ground. Curves that lie under later
+ones are drawn wider, to be seen around them.
 """
 
 from __future__ import annotations
@@ -188,8 +187,8 @@ def _scaled(values: Array, scale: Scale) -> Array:
 
 def _length(panel: Panel, axis: str, scale: Scale) -> float:
     """Return the length of an axis in its own units; 1 where all is at one place."""
-    found = [getattr(mark, axis) for mark in panel.marks if isinstance(mark, Line)]
-    values = np.concatenate([numbers[np.isfinite(numbers)] for numbers in found]) if found else np.zeros(0)
+    lines = [getattr(mark, axis) for mark in panel.marks if isinstance(mark, Line)]
+    values = np.concatenate([numbers[np.isfinite(numbers)] for numbers in lines]) if lines else np.zeros(0)
     return float(np.ptp(_scaled(values, scale))) or 1.0 if len(values) else 1.0
 
 

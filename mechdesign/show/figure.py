@@ -1,9 +1,10 @@
-"""What a panel of a figure shows: lines, points, bands, bars and the like, as plain checked numbers.
+"""Figures and the marks of their panels, as plain checked numbers, known to no drawing program.
+
+A figure says what a picture shows; it is declared beside what it is of. Its panels have marks: lines, points,
+bands, bars and the like.
 
 A mark says what is shown, never how: colours, dashes and markers follow from ``series``, the number of its
 style, which marks of one thing share. Left out, marks with labels take one style after the other.
-
-The noun *figure*: what a picture shows, declared beside what it is of, and known to no drawing program.
 """
 
 from __future__ import annotations

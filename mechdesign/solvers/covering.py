@@ -12,11 +12,10 @@ takes too many states, a user is taken in one branch and left out in the other, 
 own. Any y will do: it comes from a linear program in floating point and is made whole, so no tolerance of a
 solver is in the proof, only in how long it takes.
 
-Lower bounds of covering programs over zero-one variables by branching, each node's proven by weak duality.
-
-An integer solver's word "optimal" rests on a tree that nobody sees. Here the tree is our own: a node's
-bound is that of :func:`mechdesign.solvers.linear.solve_linear`, which does not trust its solver, and a node
-is empty only where all its free variables together do not cover.
+**Branching** (:func:`branch`): a lower bound of a covering program, each node's proven by weak duality. An
+integer solver's word "optimal" rests on a tree that nobody sees. Here the tree is our own: a node's bound is
+that of :func:`mechdesign.solvers.linear.solve_linear`, which does not trust its solver, and a node is empty
+only where all its free variables together do not cover.
 """
 
 from __future__ import annotations
@@ -143,14 +142,14 @@ class _Tree:
         )
         limit = self.weight - sum(self.weights[user] for user in taken)
         try:
-            found = search.below(tuple(self._needs(taken)), limit, PIECE)
+            others = search.below(tuple(self._needs(taken)), limit, PIECE)
         except TooManyStepsError:
             self._count(PIECE)
             place = min(places, key=lambda place: abs(float(point[place]) - 0.5))
             return taken, free, candidates[place]
         self._count(search.steps)
-        if found is not None:
-            self._take([*taken, *(free[place] for place in found)])
+        if others is not None:
+            self._take([*taken, *(free[place] for place in others)])
         return None
 
     def _needs(self, taken: list[int]) -> list[int]:
@@ -196,8 +195,8 @@ class _CoverSearch:
                 if less != left:
                     self._keep(after, place + 1, less, total + weight, (*users, place), limit)
             states = after
-        found = states.get((0,) * len(needs))
-        return None if found is None else found[1]
+        best = states.get((0,) * len(needs))
+        return None if best is None else best[1]
 
     def _keep(
         self,
@@ -335,9 +334,9 @@ def branch(program: BinaryProgram, incumbent: NDArray[np.bool_], nodes: int = 20
         fraction = np.abs(point - np.rint(point))
         place = int(fraction.argmax())
         if fraction[place] <= 1e-7:
-            text = point > 0.5
-            if (program.rows @ text >= program.limits).all() and _value(program, text) < value:
-                best, value = text, _value(program, text)
+            candidate = point > 0.5
+            if (program.rows @ candidate >= program.limits).all() and _value(program, candidate) < value:
+                best, value = candidate, _value(program, candidate)
             if (low == high).all() or fraction[place] == 0.0:
                 closed = min(closed, bound)
                 continue
@@ -347,12 +346,12 @@ def branch(program: BinaryProgram, incumbent: NDArray[np.bool_], nodes: int = 20
             below[place] = above[place] = end
             if (program.rows @ above < program.limits).any():
                 continue
-            found, other = _relaxed(program, below, above)
+            least, other = _relaxed(program, below, above)
             solved += 1
-            if found >= value - slack:
-                closed = min(closed, found)
+            if least >= value - slack:
+                closed = min(closed, least)
             else:
-                heapq.heappush(waiting, (max(found, bound), next(numbers), below, above, other))
+                heapq.heappush(waiting, (max(least, bound), next(numbers), below, above, other))
     return BranchProof(min(closed, _not_above(program, best)), best, solved)
 
 
@@ -363,8 +362,8 @@ def _value(program: BinaryProgram, point: NDArray[np.bool_]) -> float:
 def _not_above(program: BinaryProgram, point: NDArray[np.bool_]) -> float:
     """Return the cost of a point, rounded down."""
     cost = sum((Fraction(cost) for cost in program.costs[point].tolist()), Fraction(0))
-    found = float(cost)
-    return found if Fraction(found) <= cost else float(np.nextafter(found, -np.inf))
+    number = float(cost)
+    return number if Fraction(number) <= cost else float(np.nextafter(number, -np.inf))
 
 
 def _relaxed(program: BinaryProgram, low: Array, high: Array) -> tuple[float, Array]:

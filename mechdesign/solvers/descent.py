@@ -1,16 +1,14 @@
-"""Quasi-Newton descent (L-BFGS-B) for smooth functions with lower limits; where it stops is not judged.
+"""Methods of descent: quasi-Newton, local ascent, first-order steps, sums of reciprocals over the simplex.
 
-Local ascent under linear constraints: where a method of descent stops that starts at a given point.
+Nothing is claimed about where L-BFGS-B and SLSQP stop.
 
-Large packing programs by a first-order method: steps of a sparse matrix, begun from the last solution.
+**Large packing programs** by steps of a sparse matrix, begun from the last solution: the primal-dual hybrid
+gradient method (Chambolle and Pock 2011), with step sizes from the sums of rows and columns (Pock and
+Chambolle 2011) and restarts from the mean (Applegate et al. 2021). Its multipliers are inexact; whoever asks
+proves a bound of its own from them (weak duality).
 
-The primal-dual hybrid gradient method (Chambolle and Pock 2011), with step sizes from the sums of rows and
-columns (Pock and Chambolle 2011) and restarts from the mean (Applegate et al. 2021). Its multipliers are
-inexact; whoever asks proves a bound of its own from them (weak duality).
-
-Minimise a sum of c_A / (B w)_A over the simplex, with a proven bound: multiplicative steps, then Newton's.
-
-For every w with finite errors and every u of the simplex, f(u) >= f(w)^2 / max_v p_v(w), where p = -grad f.
+**Sums of reciprocals** c_A / (B w)_A over the simplex, minimised by multiplicative steps, then Newton's. For
+every w with finite errors and every u of the simplex, f(u) >= f(w)^2 / max_v p_v(w), where p = -grad f.
 Proof: by Cauchy and Schwarz, f(w)^2 = (sum sqrt(c/I(u)) sqrt(c I(u))/I(w))^2 <= f(u) sum_A c I(u)/I(w)^2, and
 the last sum is sum_v u_v p_v <= max p. There is equality at the optimum, where p_v = f on the support.
 """
@@ -73,7 +71,7 @@ def descend(
             raise StopIteration
 
     limits = None if low is None else Bounds(low, np.full(len(start), np.inf))
-    found = minimize(
+    result = minimize(
         function,
         start,
         jac=True,
@@ -88,7 +86,7 @@ def descend(
             "gtol": 0.0,
         },
     )
-    return np.asarray(found.x, dtype=np.float64)
+    return np.asarray(result.x, dtype=np.float64)
 
 
 def local_maximum(
@@ -129,7 +127,7 @@ def local_maximum(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a trial point outside of its bounds
         descend: Any = minimize  # its stubs know no list of constraints with bounds
-        found = descend(
+        result = descend(
             lambda x: -function(x),
             start,
             jac=lambda x: -slope(x),
@@ -138,7 +136,7 @@ def local_maximum(
             constraints=constraints,
             options={"ftol": 1e-14, "maxiter": 500},
         )
-    return np.clip(np.asarray(found.x, dtype=np.float64), low, high)
+    return np.clip(np.asarray(result.x, dtype=np.float64), low, high)
 
 
 Places = NDArray[np.int64]
@@ -216,8 +214,8 @@ class SteppedProgram:
         places, columns, entries = self._entries()
         left = np.ones(self.size, dtype=bool)
         left[rows] = False
-        kept = left[places]
-        self._parts = [((np.cumsum(left) - 1)[places[kept]], columns[kept], entries[kept])]
+        remaining = left[places]
+        self._parts = [((np.cumsum(left) - 1)[places[remaining]], columns[remaining], entries[remaining])]
         self.multipliers = _longer(self.multipliers, self.size)[left]
         self.size = int(left.sum())
 
@@ -301,8 +299,8 @@ class Steps:
         return float(prices[len(best) :].sum() + best.sum())
 
 
-def _longer(found: Array, size: int) -> Array:
-    return np.concatenate([found, np.zeros(size - len(found))])
+def _longer(numbers: Array, size: int) -> Array:
+    return np.concatenate([numbers, np.zeros(size - len(numbers))])
 
 
 STEPS, MOST_STEPS = 100, 3000
@@ -398,10 +396,10 @@ def allocate(terms: ErrorTerms) -> ProvenShares:
     shares, best = _multiplicative(terms, MOST_STEPS if large else STEPS)
     value = terms.mean(shares)
     if value > best * (1.0 + CLOSE) and not large:
-        found = _newton(terms, shares)
-        best = max(best, error_lower_bound(terms, found))
-        if terms.mean(found) <= value:
-            shares, value = found, terms.mean(found)
+        candidate = _newton(terms, shares)
+        best = max(best, error_lower_bound(terms, candidate))
+        if terms.mean(candidate) <= value:
+            shares, value = candidate, terms.mean(candidate)
     return ProvenShares(shares, value, best)
 
 

@@ -1,18 +1,16 @@
-"""HiGHS without its banner, which goes to the standard output before the solver can be told to be silent.
+"""Linear programs by HiGHS itself: in series, growing, and packing programs without a vertex.
 
-Linear programs in series: HiGHS starts from the basis in which the last one ended.
+**In series**, HiGHS starts from the basis in which the last program ended. The numbers of two programs of a
+series may differ everywhere. A basis that is neither feasible nor dual feasible for the new numbers is still
+near to the best one, and the simplex takes a fraction of its steps.
 
-The numbers of two programs of a series may differ everywhere. A basis that is neither feasible nor dual
-feasible for the new numbers is still near to the best one, and the simplex takes a fraction of its steps.
+**Growing**: HiGHS goes on from its last basis when rows and columns are added.
 
-Linear programs that grow: HiGHS goes on from its last basis when rows and columns are added.
+**Packing programs** by the interior point method, without a vertex: good but inexact multipliers in one
+solve.
 
 Only the solution and the multipliers are taken from HiGHS; whoever asks proves a bound of its own from
 the multipliers (weak duality), as :mod:`mechdesign.solvers.linear` does for a program that stays.
-
-Packing programs by the interior point method of HiGHS, without a vertex: good multipliers in one solve.
-
-The multipliers are inexact; whoever asks proves a bound of its own from them (weak duality).
 """
 
 from __future__ import annotations
@@ -63,7 +61,7 @@ PATIENCE = 20
 
 
 @dataclass(frozen=True)
-class KeptBasis:
+class LastBasis:
     """The basis of the last program, how many rows it was for, and the steps that it took."""
 
     basis: Any
@@ -101,24 +99,24 @@ def solve_from(
     most = PATIENCE * (upper + program.equal_rows.shape[0] + columns)
     solver.setOptionValue("simplex_iteration_limit", most)
     key = (columns, program.equal_rows.shape[0])
-    kept = store.get(key) or store.get(key[1])
-    basis = None if kept is None else _extended(module, kept, columns, upper)
+    last = store.get(key) or store.get(key[1])
+    basis = None if last is None else _extended(module, last, columns, upper)
     if basis is not None:
         solver.setBasis(basis)
-        if kept is not None and len(kept.basis.col_status) < columns:
+        if last is not None and len(last.basis.col_status) < columns:
             solver.setOptionValue("simplex_strategy", PRIMAL)
     solver.setOptionValue("solver", "ipm" if basis is None and algorithm == "interior-point" else "simplex")
     solver.run()
-    found = solver.getSolution()
-    if solver.getModelStatus() != module.HighsModelStatus.kOptimal or not found.dual_valid:
+    optimum = solver.getSolution()
+    if solver.getModelStatus() != module.HighsModelStatus.kOptimal or not optimum.dual_valid:
         store.pop(key, None)
         store.pop(key[1], None)
         return None
     info = solver.getInfo()
     iterations = info.simplex_iteration_count + info.crossover_iteration_count
-    store[key] = store[key[1]] = KeptBasis(solver.getBasis(), upper, max(int(iterations), 0))
-    duals = np.array(found.row_dual)
-    return WarmAnswer(np.array(found.col_value), duals[key[1] :], duals[: key[1]])
+    store[key] = store[key[1]] = LastBasis(solver.getBasis(), upper, max(int(iterations), 0))
+    duals = np.array(optimum.row_dual)
+    return WarmAnswer(np.array(optimum.col_value), duals[key[1] :], duals[: key[1]])
 
 
 def _model(module: Any, program: LinearProgram, scale: float) -> Any:
@@ -141,15 +139,15 @@ def _model(module: Any, program: LinearProgram, scale: float) -> Any:
     return model
 
 
-def _extended(module: Any, kept: KeptBasis, columns: int, upper_rows: int) -> Any:
+def _extended(module: Any, last: LastBasis, columns: int, upper_rows: int) -> Any:
     """Return the basis with columns and rows that were added at the ends; None where there are fewer now."""
-    more = columns - len(kept.basis.col_status)
-    if more < 0 or upper_rows < kept.upper_rows:
+    more = columns - len(last.basis.col_status)
+    if more < 0 or upper_rows < last.upper_rows:
         return None
     basis = module.HighsBasis()
-    basis.col_status = [*kept.basis.col_status, *[module.HighsBasisStatus.kLower] * more]
-    added = [module.HighsBasisStatus.kBasic] * (upper_rows - kept.upper_rows)
-    basis.row_status = [*kept.basis.row_status, *added]
+    basis.col_status = [*last.basis.col_status, *[module.HighsBasisStatus.kLower] * more]
+    added = [module.HighsBasisStatus.kBasic] * (upper_rows - last.upper_rows)
+    basis.row_status = [*last.basis.row_status, *added]
     basis.valid = True
     return basis
 
@@ -237,12 +235,12 @@ class GrowingProgram:
             status = self._solver.getModelStatus()
             if status in (states.kOptimal, states.kTimeLimit):
                 break
-        found = self._solver.getSolution()
-        if status != states.kOptimal or not found.dual_valid:
+        optimum = self._solver.getSolution()
+        if status != states.kOptimal or not optimum.dual_valid:
             return False
-        self.values = np.array(found.col_value)
-        self.multipliers = -np.array(found.row_dual)
-        self.sums = np.array(found.row_value)
+        self.values = np.array(optimum.col_value)
+        self.multipliers = -np.array(optimum.row_dual)
+        self.sums = np.array(optimum.row_value)
         return True
 
 
@@ -291,7 +289,7 @@ def packed(
     program.a_matrix_.value_ = matrix.data
     solver.passModel(program)
     solver.run()
-    found = solver.getSolution()
-    if not found.value_valid or not found.dual_valid:
+    point = solver.getSolution()
+    if not point.value_valid or not point.dual_valid:
         return None
-    return np.array(found.col_value), -np.array(found.row_dual)
+    return np.array(point.col_value), -np.array(point.row_dual)

@@ -1,10 +1,7 @@
-"""Least squares and convex quadratic programs over non-negative numbers, by active sets.
+"""Least squares over non-negative numbers, over increasing ones, and over distributions with an entropy.
 
-Isotonic regression by pool-adjacent-violators: the ironing step of contract design.
-
-Weighted least squares over distributions with a relative-entropy penalty, and the proof from its dual.
-
-::
+Over non-negative numbers by active sets; over increasing ones by pool-adjacent-violators, the ironing step of
+contract design; over distributions with a relative-entropy penalty, and the proof from its dual::
 
     minimize   F(p) = 1/2 sum_i w_i ((E p)_i - y_i)^2 + lambda KL(p || q)    over distributions p
 
@@ -79,7 +76,8 @@ def nonnegative_least_squares(matrix: Array, target: Array) -> Array:
 
     Examples
     --------
-    >>> nonnegative_least_squares(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]), np.array([3.0, 1.0])).round(9).tolist()
+    >>> matrix = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
+    >>> nonnegative_least_squares(matrix, np.array([3.0, 1.0])).round(9).tolist()
     [2.0, 1.0, 0.0]
     """
     from scipy.optimize import nnls
@@ -273,13 +271,13 @@ def _newton(dual: _Dual, point: Array, goal: float) -> int:
         gain, length = float(gradient @ move), 1.0
         while True:
             tried = point + length * move
-            found, slope, made = dual.at(tried)
-            if found <= value + 1e-4 * length * gain or dual.gap <= goal:
+            height, slope, weights = dual.at(tried)
+            if height <= value + 1e-4 * length * gain or dual.gap <= goal:
                 break
             length /= 2.0
             if length < 1e-9:  # rounding is all that is left
                 return step
-        point, value, gradient, shares = tried, found, slope, made
+        point, value, gradient, shares = tried, height, slope, weights
     return NEWTON_STEPS
 
 
@@ -299,5 +297,5 @@ def _quasi_newton(dual: _Dual, weights: Array, point: Array, goal: float, steps:
 
     options = {"maxcor": PAIRS, "maxiter": steps, "maxfun": 2 * steps, "ftol": 0.0, "gtol": 0.0}
     descend: Any = minimize  # its stubs know no numbers of pairs
-    found = descend(scaled, point * scale, jac=True, method="L-BFGS-B", callback=enough, options=options)
-    return int(found.nit)
+    result = descend(scaled, point * scale, jac=True, method="L-BFGS-B", callback=enough, options=options)
+    return int(result.nit)

@@ -155,12 +155,12 @@ def _warm(
     from mechdesign.solvers.highs import solve_from
 
     scale = float(np.abs(program.objective).max(initial=0.0)) or 1.0
-    found = solve_from(program, scale, algorithm, tolerance, store)
-    if found is None:
+    optimum = solve_from(program, scale, algorithm, tolerance, store)
+    if optimum is None:
         return None
-    multipliers, free = scale * np.maximum(0.0, -found.upper_marginals), -scale * found.equal_marginals
+    multipliers, free = scale * np.maximum(0.0, -optimum.upper_marginals), -scale * optimum.equal_marginals
     bound = proven_bound(program, multipliers, free)
-    return LinearResult("optimal", found.variables, bound, multipliers, free, "", f"HiGHS {algorithm}")
+    return LinearResult("optimal", optimum.variables, bound, multipliers, free, "", f"HiGHS {algorithm}")
 
 
 def proven_bound(program: LinearProgram, multipliers: Array, free: Array) -> float:
@@ -251,8 +251,8 @@ class LinearPrices:
 
     def lagrangian(self, problem: Any) -> float | None:
         """Return the Lagrangian of another problem's program, in units of the problem."""
-        found = lagrangian(self.program(problem), self.result)
-        return None if found is None else self.sign * self.scale * found
+        value = lagrangian(self.program(problem), self.result)
+        return None if value is None else self.sign * self.scale * value
 
     def binding(self) -> list[Binding]:
         """Return the price of each group of rows that has a name."""

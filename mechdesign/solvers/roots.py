@@ -1,11 +1,10 @@
-"""Where a continuous function changes sign, to the last bit, without any package.
+"""Roots: of a continuous function, to the last bit, and of polynomials, isolated in integers.
 
-The largest value of a polynomial minus a pole on an interval, by isolating roots in integers.
-
-For f(x) = P(x) - k / x with k >= 0 and x > 0, the sign of f'(x) is that of the polynomial
-Q(x) = x^2 P'(x) + k (of P' where k = 0). Sturm's theorem counts the different real roots of Q in (a, b], so
-bisection puts each into an interval as short as wanted and leaves out none. The largest value is then
-at an end or in one of those intervals. Everything is computed in whole numbers: no root is lost to rounding.
+They give the largest value of a polynomial minus a pole on an interval. For f(x) = P(x) - k / x with k >= 0
+and x > 0, the sign of f'(x) is that of the polynomial Q(x) = x^2 P'(x) + k (of P' where k = 0). Sturm's
+theorem counts the different real roots of Q in (a, b], so bisection puts each into an interval as short as
+wanted and leaves out none. The largest value is then at an end or in one of those intervals. Everything is
+computed in whole numbers: no root is lost to rounding.
 """
 
 from __future__ import annotations
@@ -164,7 +163,7 @@ def roots(polynomial: Polynomial, low: Fraction, high: Fraction) -> list[tuple[F
     if low.denominator & (low.denominator - 1) or high.denominator & (high.denominator - 1):
         raise ParameterError("interval", "its ends have to be doubles or other multiples of a power of 1/2")
     chain = _sturm(whole)
-    found: list[tuple[Fraction, Fraction]] = []
+    intervals: list[tuple[Fraction, Fraction]] = []
     waiting = [(int(low * scale), int(high * scale), bits)]
     while waiting:
         left, right, place = waiting.pop()
@@ -172,12 +171,12 @@ def roots(polynomial: Polynomial, low: Fraction, high: Fraction) -> list[tuple[F
         if count == 0:
             continue
         if count == 1:
-            found.append(_narrowed(whole, left, right, place))
+            intervals.append(_narrowed(whole, left, right, place))
             continue
         left, right, place = 2 * left, 2 * right, place + 1
         middle = (left + right) // 2
         waiting += [(left, middle, place), (middle, right, place)]
-    return sorted(found)
+    return sorted(intervals)
 
 
 def _stationary(

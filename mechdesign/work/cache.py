@@ -1,18 +1,13 @@
-"""A secret key of the user: what carries its seal was written by a program of this user, and by nobody else.
-
-It is in the user's own folder, never next to what it seals: a folder of entries may come from an archive or a
-repository, and what it holds must not run.
-
-What of other packages a value is made of, and a digest of their source: the cache must notice a change.
-
-A cache of finished work in the user's own folder, so that what was interrupted goes on where it stopped.
+"""A cache of finished work in the user's own folder, so that what was interrupted goes on where it stopped.
 
 An entry is found by what it was computed from: the arguments, a digest of the package's own source and of
 the versions of the libraries that it computes with, and one of the source of every other package whose
 classes and functions the arguments hold. Nothing that was computed by other code is ever given back. Entries
-are pickled, and reading a pickle runs code: so each carries a seal that only the user's secret key can make
-(:mod:`mechdesign.work.cache`), and neither one with another seal nor one that others could have written to
-is read.
+are pickled, and reading a pickle runs code: so each carries a seal that only the user's secret key can make,
+and neither one with another seal nor one that others could have written to is read.
+
+The key is in the user's own folder, never next to what it seals: a folder of entries may come from an
+archive or a repository, and what it holds must not run.
 """
 
 from __future__ import annotations
@@ -74,11 +69,11 @@ def _key(path: Path) -> bytes | None:
         with suppress(OSError):  # where nothing can be written there is none
             _make(path)
     try:
-        found = path.stat()
+        status = path.stat()
         text = path.read_bytes()
     except OSError:
         return None
-    is_own = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o077)
+    is_own = not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o077)
     return text if is_own and len(text) == SIZE else None
 
 
@@ -295,18 +290,18 @@ def _is_of_entries(path: Path) -> bool:
     """Whether this is the folder of a version: the root may also hold other things."""
     if path.is_symlink() or not path.is_dir() or not FOLDER.fullmatch(path.name):
         return False
-    return all(ENTRY.fullmatch(found.name) for found in path.iterdir())
+    return all(ENTRY.fullmatch(file.name) for file in path.iterdir())
 
 
 def _is_private(path: Path) -> bool:
     """Whether a file or folder exists, is the user's own, and nobody else may write to it."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return False
     if not hasattr(os, "getuid"):  # Windows: the user's profile is private by default
         return True
-    return found.st_uid == os.getuid() and not found.st_mode & 0o022
+    return status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
 def default_cache() -> Cache | None:
@@ -314,10 +309,10 @@ def default_cache() -> Cache | None:
 
     None where the variable is ``off``.
     """
-    given = os.environ.get(VARIABLE, "")
-    if given.lower() == "off":
+    setting = os.environ.get(VARIABLE, "")
+    if setting.lower() == "off":
         return None
-    if given:
-        return Cache(os.path.expanduser(given))
+    if setting:
+        return Cache(os.path.expanduser(setting))
     usual = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Cache(os.path.join(usual, "mechdesign"))

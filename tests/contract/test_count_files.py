@@ -35,7 +35,7 @@ def tables_of(mechanism: Any) -> pandas.DataFrame:
 def count_to(mechanism: Any, report: Any, place: Any) -> None:
     server, copies = server_of(mechanism, "m.json"), Copies()
     count_one(server, open_table(report), Settings(), copies)
-    count_file_of(server, copies.found, mechanism).save(str(place))
+    count_file_of(server, copies.files, mechanism).save(str(place))
 
 
 @pytest.mark.parametrize("kind", COUNTED)

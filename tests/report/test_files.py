@@ -154,7 +154,7 @@ def test_missing_values_are_refused_dropped_or_counted_as_a_category(tmp_path, r
     counting = MissingRule("category")
     (block,) = open_table(path, counting).blocks(["age"])
     assert np.asarray(block["age"]).tolist() == ["31", "missing", "NA", "47"]
-    assert counting.said() == "1 row without a value counted as 'missing'"
+    assert counting.note() == "1 row without a value counted as 'missing'"
 
 
 def test_missing_values_of_parquet_are_nulls_and_nan(tmp_path):

@@ -1,7 +1,5 @@
 """The problem ``deployed-frequencies``: a system's reports, and the best ones at the same exact epsilon.
 
-The methods of ``deployed-frequencies``, and a system next to the optimum at its exact epsilon, in numbers.
-
 The methods are the optimum and the system as it runs. ``quantities`` are the numbers that claims may name,
 among them the epsilon of several reports of one value.
 """

@@ -19,9 +19,8 @@ of the curve through the values of h on a grid of E. A chord of a convex functio
 Lower bound. Others who all hold the user's coordinate: two counts of flips, Bin(n, p) each, against one user
 less and a bit that is flipped with 1 - p.
 
-The methods of ``deployed-histogram``: the least noise that is proven, and the stated noise.
-
-``quantities`` compares both with the noise that an attack refutes.
+The methods are the least noise that is proven, and the stated noise. ``quantities`` compares both with the
+noise that an attack refutes.
 """
 
 from __future__ import annotations

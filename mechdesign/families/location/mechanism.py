@@ -1,6 +1,6 @@
 """Mechanisms of places: points in, points out, the area, how far a report may be, and tables of x and y.
 
-Planar Laplace noise, density epsilon^2 / (2 pi) e^(-epsilon d).
+``PlanarLaplace`` is noise of the density epsilon^2 / (2 pi) e^(-epsilon d).
 """
 
 from __future__ import annotations

@@ -2,11 +2,10 @@
 
 The user writes them as cvxpy expressions of the channel, an (n, m) cvxpy variable.
 
-The declarative model in cvxpy, for what a linear program cannot say.
-
-The proven bound uses the solver's multipliers but none of its numbers on trust. Let f be the concave
-utility, g_k <= 0 the user's convex constraints with multipliers l_k >= 0, and R the privacy rows with
-multipliers y >= 0. With L = f - sum_k l_k g_k, concave, and G its gradient at the solution P*,
+The model in cvxpy says what a linear program cannot. The proven bound uses the solver's multipliers but none
+of its numbers on trust. Let f be the concave utility, g_k <= 0 the user's convex constraints with multipliers
+l_k >= 0, and R the privacy rows with multipliers y >= 0. With L = f - sum_k l_k g_k, concave, and G its
+gradient at the solution P*,
 
     f(P) <= L(P) <= L(P*) + G . (P - P*)     for every feasible P,
 
@@ -54,12 +53,12 @@ def custom_name(number: int) -> str:
 class WithoutCustom:
     """Custom constraints less those with these names."""
 
-    given: Callable[[cvxpy.Variable], Sequence[cvxpy.Constraint]]
+    constraints: Callable[[cvxpy.Variable], Sequence[cvxpy.Constraint]]
     dropped: tuple[str, ...]
 
     def __call__(self, channel: cvxpy.Variable) -> list[cvxpy.Constraint]:
         """Return the constraints that are kept."""
-        numbered = enumerate(self.given(channel))
+        numbered = enumerate(self.constraints(channel))
         return [item for number, item in numbered if custom_name(number) not in self.dropped]
 
 

@@ -1,13 +1,11 @@
-"""Vertices of small polytopes, by two ways that share nothing: basic solutions and Qhull.
-
-All extreme points of the polytope of private channels, for few answers: an independent check.
+"""All extreme points of the polytope of private channels, for few answers: an independent check.
 
 A linear or convex utility has its maximum at an extreme point. Without delta, the columns of a channel
 are combinations of the extreme rays of K = {p : p_i <= e^eps p_i'}, the 2^n - 2 patterns in {1, e^eps}^n
 that are not constant; a channel is a point theta >= 0 of sum theta_js s = 1, and every extreme channel is
 the image of a basic solution. All bases are tried (n <= 4), and images that are not extreme are left out
 by the rank of their active constraints. With delta or a distance the polytope is given to Qhull, up to
-dimension n (m - 1) = 6.
+dimension n (m - 1) = 6. The two ways to find vertices share nothing.
 Figures 1 and 5 of Zhou, Lu, Wu (2019) are the case n = 2.
 """
 

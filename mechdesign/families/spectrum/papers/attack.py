@@ -1,10 +1,4 @@
-"""Linear programs with few variables and many rows, by the dual simplex method: minimise c.v with A v >= b.
-
-The basis is as many rows as there are variables. It starts with rows of a large box, of which c is a
-nonnegative combination; the row that is broken most enters, and that which keeps c one leaves. For thousands
-of small programs this is faster than calling a general solver; it proves nothing and no certificate uses it.
-
-Attacks on an owner's place: what answers from many places tell, with a widening and without.
+"""Attacks on an owner's place: what answers from many places tell, with a widening and without.
 
 Each answer tells e_i, the distance to the edge of the owner's circle, and with r the protection radius ::
 
@@ -17,6 +11,11 @@ leave an area of the order (L / N)^2 for. So the error falls like 1 / N, and not
 
 ``locate`` maximises that likelihood with r unknown, by linear programs round the last guess; ``locate_known``
 takes the mean of the feasible polygon, on which the likelihood is nearly even, for an attacker who knows r.
+
+Those linear programs have few variables and many rows: minimise c.v with A v >= b, by the dual simplex
+method. The basis is as many rows as there are variables. It starts with rows of a large box, of which c is a
+nonnegative combination; the row that is broken most enters, and that which keeps c one leaves. For thousands
+of small programs this is faster than calling a general solver; it proves nothing and no certificate uses it.
 """
 
 from __future__ import annotations
