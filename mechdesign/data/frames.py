@@ -306,9 +306,13 @@ def tidy_columns(
     [40.5]
     """
     low, high = (None, None) if interval is None else interval
-    numbers = {"estimate": estimate, "standard_error": standard_error, "low": low, "high": high} | dict(
-        more or {}
-    )
+    numbers = {
+        "estimate": estimate,
+        "standard_error": standard_error,
+        "low": low,
+        "high": high,
+        **(more or {}),
+    }
     rows = len(categories)
     questions = [question] * rows if isinstance(question, str) else list(question)
     columns: Columns = {"question": questions, "category": list(categories)}
