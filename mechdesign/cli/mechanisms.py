@@ -174,8 +174,9 @@ def _table_options(added: argparse.ArgumentParser) -> None:
 
 def _choose_ordered(options: argparse.Namespace) -> int:
     """Rank the reports for an ordered question; all of them are audited exactly."""
-    from mechdesign.data.missing import Intake
-    from mechdesign.data.outputs import MECHANISM, require_output, require_suffix
+    from mechdesign.data.formats import MECHANISM, require_suffix
+    from mechdesign.data.intake import Intake
+    from mechdesign.data.outputs import require_output
     from mechdesign.families.workload.prefix import choose_ordered
 
     if options.attributes is not None:
@@ -202,8 +203,9 @@ def _choose_ordered(options: argparse.Namespace) -> int:
 
 
 def _choose(options: argparse.Namespace) -> int:
-    from mechdesign.data.missing import Intake
-    from mechdesign.data.outputs import MECHANISM, require_output, require_suffix
+    from mechdesign.data.formats import MECHANISM, require_suffix
+    from mechdesign.data.intake import Intake
+    from mechdesign.data.outputs import require_output
     from mechdesign.report.ranking import choose
 
     if options.ordered is not None:
@@ -240,7 +242,7 @@ def _build(options: argparse.Namespace) -> int:
     from mechdesign.core.errors import printable
     from mechdesign.core.solve import solve
     from mechdesign.core.text import encode
-    from mechdesign.data.outputs import MECHANISM, require_suffix
+    from mechdesign.data.formats import MECHANISM, require_suffix
 
     require_suffix(options.output, MECHANISM)
     model, central = model_of(options), shuffled_of(options)

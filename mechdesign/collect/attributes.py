@@ -43,7 +43,7 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import EstimateT_co
 from mechdesign.data.frames import FrameTable, is_table
-from mechdesign.data.missing import MISSING_CATEGORY, Intake, MissingRule, let_lack
+from mechdesign.data.intake import MISSING_CATEGORY, Intake, MissingRule, let_lack
 from mechdesign.exact.numbers import plain, text_of
 
 if TYPE_CHECKING:

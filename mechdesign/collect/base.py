@@ -39,7 +39,7 @@ from mechdesign.core.extensions import FAMILIES, extensions
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import Explained, encode
 from mechdesign.core.values import Verdict
-from mechdesign.data.missing import MISSING_CATEGORY, Intake
+from mechdesign.data.intake import MISSING_CATEGORY, Intake
 from mechdesign.exact.numbers import number_of_text, plain_int, text_of
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, bit_source, numpy_generator
 from mechdesign.work.files import read_text, whole_file

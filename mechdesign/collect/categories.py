@@ -30,7 +30,7 @@ from mechdesign.core.tables import Coded, Source, Values
 from mechdesign.core.text import counted, json_object, table
 from mechdesign.core.values import EstimateT_co
 from mechdesign.data.frames import Columns, Tidy, is_table
-from mechdesign.data.missing import MISSING_CATEGORY
+from mechdesign.data.intake import MISSING_CATEGORY
 from mechdesign.exact.randomness import BitSource, Rng, bit_source
 from mechdesign.exact.texts import to_error
 
@@ -405,7 +405,7 @@ class OnSimplex(Tidy):
         names, interval = self.estimate.categories, self.estimate.interval()
         projected = self.estimate.projected()
         return interval_figures(
-            title, names, projected, interval, "answer", "share", possible=SHARE, said=UNBIASED
+            title, names, projected, interval, "answer", "share", possible=SHARE, interval_label=UNBIASED
         )
 
     @property

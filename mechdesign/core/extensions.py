@@ -225,11 +225,11 @@ FORMER = {
     "core.figure": "show.figure",
     "core.files": "work.files",
     "core.frames": "data.frames",
-    "core.marks": "show.marks",
+    "core.marks": "show.figure",
     "core.numbers": "exact.numbers",
     "core.parallel": "work.parallel",
     "core.randomness": "exact.randomness",
-    "core.tidy": "data.tidy",
+    "core.tidy": "data.frames",
     "mechanisms": "collect",
     **{
         f"mechanisms.{family}": f"families.{family}"

@@ -7,7 +7,7 @@ from typing import Any
 from mechdesign.collect.about import IDENTITY
 from mechdesign.collect.base import EXACT, FORMAT, VERSION
 from mechdesign.core.errors import UnknownNameError, suggestion
-from mechdesign.data.missing import MISSING
+from mechdesign.data.intake import MISSING
 from mechdesign.exact.randomness import TOTAL
 
 Schema = dict[str, Any]

@@ -31,8 +31,8 @@ from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MechDesignError, unread
 from mechdesign.core.tables import Block, Coded, Source
 from mechdesign.data.data_set import open_table
-from mechdesign.data.missing import MissingRule
-from mechdesign.data.outputs import Copies, CountedFile
+from mechdesign.data.intake import MissingRule
+from mechdesign.data.reading import Copies, CountedFile
 from mechdesign.work.files import read_text, whole_file
 
 COUNTING = ("analyze", "estimate")
@@ -301,7 +301,7 @@ def merged(paths: Sequence[str], identical: bool, mechanism: Mechanism | None = 
     server = new_server(own)
     for path, other in loads:
         server.take(other.source(path), None)
-    return count_file_of(server, copies.found, own)
+    return count_file_of(server, copies.files, own)
 
 
 def _surveys(*files: CountFile) -> str:

@@ -39,7 +39,7 @@ from mechdesign.families.mean.optimal_channel import best_mechanism, best_varian
 from mechdesign.families.mean.variance import WORST_VARIANCES, hybrid_mixing
 from mechdesign.families.shuffle.promise import Promise, largest_local
 from mechdesign.families.shuffle.shuffled_reports import Shuffled
-from mechdesign.solvers.elementary import sign_change
+from mechdesign.solvers.roots import sign_change
 
 MAX_USERS, MAX_ATTRIBUTES = 10**18, 1_000_000
 

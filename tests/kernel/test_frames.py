@@ -14,7 +14,7 @@ from mechdesign.collect.base import mechanism_types
 from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from mechdesign.families.marginals import MarginalRelease
 from mechdesign.families.mean import Duchi, Harmony
 from mechdesign.families.shuffle import Protocol

@@ -24,6 +24,7 @@ ONE_CONTRACT = {
     "variables_of": "the plain variables of an outcome",
     "theorem_method": "the method that evaluates or inverts a theorem",
     "search_method": "the method that searches with a bound",
+    "quantities": "the numbers that claims may name, found by name",
     "figures": "pictures of the design, found by name",
     "award": "winners and payments of a slot by a rule",
     "add_commands": "adds the commands of a file to the parser",

@@ -13,7 +13,7 @@ import pytest
 
 from mechdesign.cli import main
 from mechdesign.core.errors import ParameterError
-from mechdesign.data.data_set import whole_folder
+from mechdesign.data.outputs import whole_folder
 from mechdesign.report.demo import folder as folders
 from mechdesign.report.demo.folder import (
     commands,

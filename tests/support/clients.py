@@ -13,7 +13,7 @@ import mechdesign as md
 from mechdesign.collect import FiniteChannel, KaryResponse
 from mechdesign.collect.kary import KaryChannel
 from mechdesign.collect.repair import PrivacyTarget
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export, vectors
 from mechdesign.export.known_answers import Vector

@@ -36,7 +36,7 @@ from mechdesign.families.auction.slot_rules import (
     needed,
     slot_of,
 )
-from mechdesign.solvers.enumeration import branch
+from mechdesign.solvers.covering import branch
 from mechdesign.solvers.integer import BinaryProgram, solve_binary
 from mechdesign.work.bars import progress
 

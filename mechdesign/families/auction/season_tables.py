@@ -18,8 +18,7 @@ from mechdesign.core.validation import integer
 from mechdesign.data.identifiers import identifier_or
 from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.auction.season import Bid, Member, Season
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line
+from mechdesign.show.figure import Figure, Line, Panel
 from mechdesign.work.files import one_at_a_time
 
 if TYPE_CHECKING:

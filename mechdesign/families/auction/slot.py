@@ -61,8 +61,7 @@ from mechdesign.families.auction.slot_rules import (
     units_above,
 )
 from mechdesign.families.auction.vcg import MOST_ENTRIES, MOST_PROVEN, MOST_STATES
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars
+from mechdesign.show.figure import Bars, Figure, Panel
 
 
 def checked_backlog(value: Any, users: int) -> NDArray[np.float64]:

@@ -286,7 +286,7 @@ def objective_lower_bound(slot: Slot, winners: Iterable[int], nodes: int = 1) ->
     nodes : int
         Linear programs that may be solved.
     """
-    from mechdesign.solvers.enumeration import branch
+    from mechdesign.solvers.covering import branch
 
     ahead = preselected(slot)
     taken = set(ahead)

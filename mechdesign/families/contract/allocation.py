@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.noise import LAPLACE, UNIT_VARIANCE, NumberNoise
 from mechdesign.families.contract.population import Population
-from mechdesign.solvers.elementary import increasing_blocks
+from mechdesign.solvers.least_squares import increasing_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -56,7 +56,7 @@ from mechdesign.families.contract.population import (
 )
 from mechdesign.families.contract.privacy_contract import PrivacyContract, best_deviation
 from mechdesign.show.figure import Figure
-from mechdesign.solvers.elementary import increasing_blocks
+from mechdesign.solvers.least_squares import increasing_blocks
 
 Array = NDArray[np.float64]
 

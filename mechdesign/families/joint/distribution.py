@@ -54,8 +54,7 @@ from mechdesign.families.joint.penalized import (
     relative_entropy,
 )
 from mechdesign.families.joint.response import channel
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars
+from mechdesign.show.figure import Bars, Figure, Panel
 
 Array = NDArray[np.float64]
 

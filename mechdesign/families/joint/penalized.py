@@ -40,7 +40,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import number_of_text, text_of
 from mechdesign.families.joint.likelihood import EffectMoments, Likelihood
-from mechdesign.solvers.firstorder import entropic_least_squares
+from mechdesign.solvers.least_squares import entropic_least_squares
 
 Array = NDArray[np.float64]
 

@@ -30,8 +30,7 @@ from mechdesign.core.solution import Solution
 from mechdesign.core.text import TextInNotebooks
 from mechdesign.core.validation import integer
 from mechdesign.exact.numbers import plain_int as whole_number, wholes
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Points
+from mechdesign.show.figure import Figure, Panel, Points
 
 Wholes = NDArray[np.int64]
 

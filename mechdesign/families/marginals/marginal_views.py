@@ -44,8 +44,7 @@ from mechdesign.families.marginals.view_errors import (
     sampling_error,
 )
 from mechdesign.families.marginals.view_evaluation import as_views
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars
+from mechdesign.show.figure import Bars, Figure, Panel
 from mechdesign.show.panels import axis_names
 
 

@@ -44,7 +44,7 @@ from mechdesign.families.marginals.view_candidates import (
     why_not_rule,
 )
 from mechdesign.families.marginals.view_evaluation import mean_error
-from mechdesign.solvers.reciprocals import ErrorTerms, allocate
+from mechdesign.solvers.descent import ErrorTerms, allocate
 
 Array = NDArray[np.float64]
 

@@ -37,7 +37,7 @@ from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range
 from mechdesign.exact.numbers import number_of_text, text_of
 from mechdesign.families.marginals.views import Observed
-from mechdesign.solvers.firstorder import DISTANCE, EntropicFit, entropic_least_squares
+from mechdesign.solvers.least_squares import DISTANCE, EntropicFit, entropic_least_squares
 
 Array = NDArray[np.float64]
 

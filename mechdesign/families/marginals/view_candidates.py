@@ -40,7 +40,7 @@ from mechdesign.families.marginals.covering_search import Subsets
 from mechdesign.families.marginals.marginal_views import MOST_CELLS, MarginalViews
 from mechdesign.families.marginals.view_errors import View, one_report, planned
 from mechdesign.families.marginals.view_evaluation import Wholes, balanced, covering, without_covering
-from mechdesign.solvers.reciprocals import Array, ErrorTerms, allocate
+from mechdesign.solvers.descent import Array, ErrorTerms, allocate
 
 ROUNDING = 1e-9
 """Sums that close count as equal; the view is kept."""

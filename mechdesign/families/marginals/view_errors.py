@@ -31,7 +31,7 @@ from mechdesign.core.validation import in_range, integer, require_keys
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.marginals.covering_design import short_number
 from mechdesign.families.marginals.oracles.best import prefers_response
-from mechdesign.solvers.reciprocals import ErrorTerms
+from mechdesign.solvers.descent import ErrorTerms
 
 View = tuple[int, ...]
 """Attributes by their numbers, in rising order."""

@@ -30,7 +30,7 @@ from mechdesign.families.marginals.covering_design_methods import run_portfolio 
 from mechdesign.families.marginals.sets import CellSet, MatchSet, ProductSet, SetResponse, SetShape
 from mechdesign.families.marginals.sets.products import match_share, product_shares, share_in
 from mechdesign.families.marginals.view_errors import View, contained, terms_of
-from mechdesign.solvers.reciprocals import ErrorTerms
+from mechdesign.solvers.descent import ErrorTerms
 
 if TYPE_CHECKING:
     from mechdesign.families.marginals.marginal_views import MarginalViews

@@ -311,8 +311,7 @@ def criterion_value(knots: Array, means: Array, moments: Array, criterion: str) 
 
 def figures(problem: MeanChannel, solution: Solution[Any]) -> list[Figure]:
     """Return figures of the report of each number and of its variance."""
-    from mechdesign.show.figure import Figure, Panel
-    from mechdesign.show.marks import Line
+    from mechdesign.show.figure import Figure, Line, Panel
 
     channel = np.asarray(solution.variables["channel"], dtype=np.float64)
     outputs = np.asarray(solution.variables["output_values"], dtype=np.float64)

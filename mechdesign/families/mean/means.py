@@ -42,7 +42,7 @@ from mechdesign.core.tables import Values
 from mechdesign.core.text import edge_texts, range_text
 from mechdesign.core.validation import privacy_epsilon, user_count
 from mechdesign.data.frames import is_table
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BITS, BitSource, Rng
 from mechdesign.families.mean.tally import Moments, Tally
 

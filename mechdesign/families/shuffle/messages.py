@@ -42,8 +42,7 @@ from mechdesign.core.tables import Block, Source, Values, array_of
 from mechdesign.core.validation import in_range, integer, one_of
 from mechdesign.exact.draw.draws import Again, one_below
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line
+from mechdesign.show.figure import Figure, Line, Panel
 
 if TYPE_CHECKING:
     from mechdesign.families.shuffle.protocol import Protocol

@@ -25,8 +25,7 @@ from mechdesign.families.shuffle.count_limits import Sum
 from mechdesign.families.shuffle.messages import MessageCounter, protocol_operations
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise, NoiseClass, ProtocolClient
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise, calibration_name
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars
+from mechdesign.show.figure import Bars, Figure, Panel
 
 UNLIKELY = 1e-6
 """Numbers of messages with a smaller chance, on either side, cause a note."""

@@ -40,7 +40,7 @@ from mechdesign.core.solve import solve
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted, encode
 from mechdesign.core.values import Counter, Estimate, PrivacyVerdict, changed
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.judge import bracket
 from mechdesign.families.shuffle.promise import MARGIN, MOST_INPUTS, Promise, largest_local, proven

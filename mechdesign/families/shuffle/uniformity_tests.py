@@ -42,8 +42,7 @@ from mechdesign.families.shuffle.promise import (
 )
 from mechdesign.families.shuffle.secure import SecureNoise
 from mechdesign.families.shuffle.tasks import MOST_CATEGORIES, Array, HistogramProtocol
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars, Mark, Reference
+from mechdesign.show.figure import Bars, Figure, Mark, Panel, Reference
 
 ERROR = 0.05
 """The probability of either wrong answer, where none is given."""

@@ -39,7 +39,7 @@ from mechdesign.families.spectrum.clique_bound import bounded, quick
 from mechdesign.families.spectrum.local_search import Greedy, RadiiAtLevel
 from mechdesign.families.spectrum.vertices import Conflicts
 from mechdesign.solvers.integer import MixedProgram, solve_mixed
-from mechdesign.solvers.polynomial import maximum
+from mechdesign.solvers.roots import maximum
 
 Form = tuple[Fraction, Fraction]
 """alpha + beta L"""

@@ -23,8 +23,8 @@ from mechdesign.families.spectrum.allocation import least_level
 from mechdesign.families.spectrum.channel_program import Channel
 from mechdesign.families.spectrum.interval_bound import FULL, LOOSE, SIMPLEX, USEFUL, Crowd, CuttingPlanes
 from mechdesign.families.spectrum.local_search import LEVELS, STEPS, Greedy, RadiiAtLevel, annealed, crossed
-from mechdesign.solvers.firstorder import Steps
-from mechdesign.solvers.growing import packed
+from mechdesign.solvers.descent import Steps
+from mechdesign.solvers.highs import packed
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]

@@ -30,9 +30,8 @@ from mechdesign.core.validation import finite_array
 from mechdesign.families.spectrum.cloak_mechanism import SpectrumCloak
 from mechdesign.families.spectrum.geometry import coordinate, positive, positive_root, rounded_down
 from mechdesign.families.spectrum.tiling import WIDTH
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line, Points
-from mechdesign.solvers.elementary import sign_change
+from mechdesign.show.figure import Figure, Line, Panel, Points
+from mechdesign.solvers.roots import sign_change
 
 Point = tuple[float, float]
 

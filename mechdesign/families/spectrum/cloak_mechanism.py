@@ -30,8 +30,7 @@ from mechdesign.families.spectrum.tiling import (
     tiles_the_plane,
     visited,
 )
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line
+from mechdesign.show.figure import Figure, Line, Panel
 
 MOST_ROWS = 100_000
 

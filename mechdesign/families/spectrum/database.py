@@ -38,8 +38,7 @@ from mechdesign.families.spectrum.queries import (
 )
 from mechdesign.families.spectrum.registration import Registered
 from mechdesign.families.spectrum.tiling import Tiling, tiles_the_plane
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line, Points
+from mechdesign.show.figure import Figure, Line, Panel, Points
 
 NODES = 20_000
 

@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from mechdesign.families.spectrum.allocation import least_level
 from mechdesign.families.spectrum.channel_program import Channel
 from mechdesign.families.spectrum.local_search import RadiiAtLevel
-from mechdesign.solvers.firstorder import SteppedProgram
-from mechdesign.solvers.growing import GrowingProgram
+from mechdesign.solvers.descent import SteppedProgram
+from mechdesign.solvers.highs import GrowingProgram
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]

@@ -26,8 +26,7 @@ from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import finite_array, in_range, integer, privacy_delta, probability_vector
 from mechdesign.core.values import Matrix, Vector
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars, Heat, Points
+from mechdesign.show.figure import Bars, Figure, Heat, Panel, Points
 
 Array = NDArray[np.float64]
 

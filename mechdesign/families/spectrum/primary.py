@@ -43,10 +43,8 @@ from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables, 
 from mechdesign.core.solution import Solution
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_down
 from mechdesign.families.spectrum.geometry import coordinate, positive, rounded_up
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line, Points
-from mechdesign.solvers.elementary import sign_change
-from mechdesign.solvers.polynomial import evaluated, maximum
+from mechdesign.show.figure import Figure, Line, Panel, Points
+from mechdesign.solvers.roots import evaluated, maximum, sign_change
 
 Bounds = tuple[Fraction, Fraction]
 

@@ -26,9 +26,8 @@ from mechdesign.core.tables import Block, Source
 from mechdesign.exact.randomness import Rng
 from mechdesign.families.spectrum.geometry import positive, positive_root, rounded_up
 from mechdesign.families.spectrum.queries import MOST_QUERIES, NUMBERS, finite_columns
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line, Points
-from mechdesign.solvers.elementary import sign_change
+from mechdesign.show.figure import Figure, Line, Panel, Points
+from mechdesign.solvers.roots import sign_change
 
 WIDE, MOST = 20.0, 1500.0
 """Half the side of the default area, in units of the larger of wanted radius and privacy radius, and at most

@@ -39,8 +39,8 @@ from mechdesign.families.survey.limit_bounds import (
     prices,
 )
 from mechdesign.families.survey.limit_methods import SetClasses, best, classes_of
+from mechdesign.solvers.descent import ErrorTerms, allocate
 from mechdesign.solvers.linear import LinearProgram, solve_linear
-from mechdesign.solvers.reciprocals import ErrorTerms, allocate
 
 Array = NDArray[np.float64]
 Column = tuple[Ask, ...]

@@ -33,7 +33,7 @@ from mechdesign.families.marginals.sets.products import best_products, share_in
 from mechdesign.families.survey import limit_bounds as proofs
 from mechdesign.families.survey.limit import Effects, Part, SurveyLimit, kind_information
 from mechdesign.families.survey.limit_bounds import bounds_of
-from mechdesign.solvers.reciprocals import ErrorTerms, allocate
+from mechdesign.solvers.descent import ErrorTerms, allocate
 
 Array = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from mechdesign.core.errors import DataError, ParameterError, RowError, UnknownN
 from mechdesign.core.tables import Coded, mask_of, with_gaps
 from mechdesign.core.text import counted, edge_texts
 from mechdesign.core.validation import in_range, number, one_of, require_keys
-from mechdesign.data.missing import MISSING_CATEGORY
+from mechdesign.data.intake import MISSING_CATEGORY
 from mechdesign.exact.numbers import text_of
 
 NO_ANSWER = "no answer"

@@ -49,7 +49,7 @@ from mechdesign.core.errors import (
 from mechdesign.core.tables import ROWS, Block, Source
 from mechdesign.core.text import counted, range_text
 from mechdesign.data.identifiers import identifier_or, identifiers
-from mechdesign.data.missing import let_lack
+from mechdesign.data.intake import let_lack
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BitSource, Rng, bit_source
 from mechdesign.families.survey.parts import Answers

@@ -22,8 +22,7 @@ from mechdesign.core.values import changed
 from mechdesign.data.frames import TIDY, Columns, Tidy
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.questions import Questions
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars, Heat, Line, Mark, Polygon
+from mechdesign.show.figure import Bars, Figure, Heat, Line, Mark, Panel, Polygon
 from mechdesign.show.panels import MOST_NAMES, MOST_PANELS, axis_names, in_pictures
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from mechdesign.core.validation import double_delta, double_epsilon, integer, pr
 from mechdesign.core.values import PrivacyVerdict, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from mechdesign.exact.decimals import largest_reading
 from mechdesign.exact.exponential import float_up
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, view_weights

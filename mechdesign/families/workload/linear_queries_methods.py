@@ -69,7 +69,7 @@ from mechdesign.families.workload.simple_reports import (
 )
 from mechdesign.families.workload.weights import feasible_patterns
 from mechdesign.families.workload.workload_bound import MOST_ENUMERATED, WorkloadBound
-from mechdesign.solvers.elementary import descend
+from mechdesign.solvers.descent import descend
 from mechdesign.solvers.interior import ProgramState, minimised
 
 PATTERNS = 32

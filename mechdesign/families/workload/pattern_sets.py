@@ -37,7 +37,7 @@ from mechdesign.families.workload.patterns import Array, Sets, Translations, col
 from mechdesign.families.workload.query_outcomes import Bound, best_bound, infeasible, outcome, trace_bound
 from mechdesign.families.workload.simple_reports import best_subset_size, cell_sets
 from mechdesign.families.workload.workload_bound import WorkloadBound
-from mechdesign.solvers.elementary import descend
+from mechdesign.solvers.descent import descend
 from mechdesign.solvers.interior import Weighing, minimised
 from mechdesign.solvers.linear import solve_equality_form
 

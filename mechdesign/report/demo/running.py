@@ -30,7 +30,7 @@ from mechdesign.core.compare import Comparison, compare
 from mechdesign.core.solution import Solution
 from mechdesign.core.tables import length
 from mechdesign.data.data_set import open_table
-from mechdesign.data.missing import Intake
+from mechdesign.data.intake import Intake
 from mechdesign.data.writing import write_blocks
 from mechdesign.show.figure import Figure, design_figures
 

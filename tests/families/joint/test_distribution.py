@@ -14,7 +14,7 @@ from mechdesign.families.joint import Likelihood, most_likely
 from mechdesign.families.joint.distribution import GAP
 from mechdesign.families.joint.likelihood import climb
 from mechdesign.families.joint.papers.distribution import coordinate_descent, one_hot_design
-from mechdesign.solvers.elementary import nonnegative_least_squares
+from mechdesign.solvers.least_squares import nonnegative_least_squares
 
 
 def negative_log_likelihood(problem: md.JointDistribution, distribution: np.ndarray) -> float:

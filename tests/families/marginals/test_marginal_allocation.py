@@ -16,7 +16,7 @@ from mechdesign.families.marginals import (
 )
 from mechdesign.families.marginals.view_candidates import candidates, reachable_cells
 from mechdesign.families.marginals.view_errors import Plan, marginal_noise, one_report, planned
-from mechdesign.solvers.reciprocals import allocate, error_lower_bound
+from mechdesign.solvers.descent import allocate, error_lower_bound
 
 ROUNDING = 1e-12
 """Far more than the rounding of a few dozen double operations, relative."""

@@ -7,8 +7,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.families.survey.results import GAP, shares_of
-from mechdesign.show.figure import design_figures
-from mechdesign.show.marks import Bars, Line, Polygon
+from mechdesign.show.figure import Bars, Line, Polygon, design_figures
 
 PROBLEM = md.SurveyDesign(
     questions=[

@@ -17,8 +17,7 @@ from mechdesign.collect.noise import noise_of
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.solution import Solution
 from mechdesign.families.auction.horizon import AuctionHorizon, Played, play
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Line, Reference
+from mechdesign.show.figure import Figure, Line, Panel, Reference
 
 PATIENCE = 20
 """Slots that a user loses in a row before it leaves, as for figure 5.2."""

@@ -24,7 +24,7 @@ from mechdesign.families.spectrum.channel import SpectrumChannel, nobody, outcom
 from mechdesign.families.spectrum.channel_methods import allocation_from_patterns
 from mechdesign.families.spectrum.channel_program import Array, Channel
 from mechdesign.families.spectrum.papers.secondary import FIXED_PRIMARY, FIXED_SECONDARY
-from mechdesign.solvers.local import local_maximum
+from mechdesign.solvers.descent import local_maximum
 
 NODES = 20_000
 """Of the search for the best radii."""

@@ -25,8 +25,7 @@ from mechdesign.families.marginals.papers.rivals.base import (
 )
 from mechdesign.families.marginals.papers.rivals.encoded import DecodedMarginals
 from mechdesign.families.marginals.papers.rivals.expectation import ProductReports
-from mechdesign.show.figure import Figure, Panel
-from mechdesign.show.marks import Bars
+from mechdesign.show.figure import Bars, Figure, Panel
 from mechdesign.show.panels import MOST_PANELS, together
 
 SHOWN = 60

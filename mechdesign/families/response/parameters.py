@@ -1,10 +1,10 @@
-"""Priors of answers: named ones, their entropy, and the information that a report gives, in bits.
+"""Priors and distances of answers, by name or by numbers.
 
-Model files name uniform, zipf, geometric and seeded random priors, and counts of a survey.
+Priors have an entropy, and a report gives information, in bits. Model files name uniform, zipf, geometric and
+seeded random priors, and counts of a survey.
 
-Distances for metric privacy, and spanners: a few pairs of answers from which all distances follow.
-
-The distances over the pairs of a spanner are those of all pairs up to a small factor.
+Distances are for metric privacy. A spanner is a few pairs of answers from which all distances follow: the
+distances over the pairs of a spanner are those of all pairs up to a small factor.
 """
 
 from __future__ import annotations

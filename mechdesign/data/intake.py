@@ -1,13 +1,12 @@
-"""Rows without a value: refused, left out, or counted as a category; and how many there were.
+"""What a mechanism takes from a table: its columns, rows without a value, and plain values as columns.
 
-Words and numbers that stand for a missing value in data of other programs, and what to do with them.
-
-Where a mechanism's data come from: the columns of a file, and what to do where a value is missing.
+A row without a value is refused, left out, or counted as a category, by a rule that also counts such rows.
+Data of other programs have words and numbers that stand for a missing value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -71,6 +70,42 @@ class Intake:
         if set(document) != {"columns", "missing"} or not isinstance(document["columns"], list):
             raise ParameterError("data", "expected columns and a rule for missing values", "rebuild it")
         return cls(tuple(document["columns"]), document["missing"])
+
+
+READ_AS_MISSING = frozenset(
+    [
+        *("", ".", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
+        *("None", "null", "NULL", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+    ]
+)
+"""Words that R, pandas, SAS or SPSS read as a missing value, unless they are told not to."""
+
+OTHERS = frozenset(["-", "--", "---", "?", "*", "/", "na", "n.a.", "none", "missing", "unknown", "refused"])
+"""Other words for it that people write."""
+
+NUMBERS_FOR_MISSING = frozenset(
+    float(sign * number)
+    for number in (7, 8, 9, *(int(d * n) for d in "789" for n in (2, 3, 4, 5)))
+    for sign in (1, -1)
+) | {-1.0, -2.0}
+"""Numbers that questionnaires use for no answer: -1, -9, 99, 999, -8888 and the like."""
+
+
+def missing_hint(value: Any) -> str:
+    """Return what to add to a remedy where a value may stand for a missing one; empty elsewhere.
+
+    Examples
+    --------
+    >>> missing_hint("N/A"), missing_hint("12a")
+    ("; if it stands for a missing value, --missing-code 'N/A'", '')
+    """
+    if not isinstance(value, str):
+        return ""
+    bare = value.strip()
+    if bare not in READ_AS_MISSING and bare.casefold() not in OTHERS and not bare.isalpha():
+        return ""
+    plain = bare.isalnum() and bare == value
+    return f"; if it stands for a missing value, --missing-code {value if plain else repr(value)}"
 
 
 Mask = NDArray[np.bool_]
@@ -162,26 +197,26 @@ class MissingRule:
         RowError
             When values are missing and the rule is to refuse them.
         """
-        found = {name: mask for name, mask in missing.items() if mask.any()}
-        if not found:
+        gaps = {name: mask for name, mask in missing.items() if mask.any()}
+        if not gaps:
             return block, None
         if self.rule == "refuse":
-            name = min(found, key=lambda column: int(np.argmax(found[column])))
-            count = int(found[name].sum())
+            name = min(gaps, key=lambda column: int(np.argmax(gaps[column])))
+            count = int(gaps[name].sum())
             more = f" ({count} such rows here)" if count > 1 else ""
-            row, what = int(np.argmax(found[name])), f"is missing{more}"
+            row, what = int(np.argmax(gaps[name])), f"is missing{more}"
             raise RowError(f"column '{name}'", row, what, EMPTY_REPORT if self.reports else self._remedy)
         if self.rule == "category":
-            self.rows += int(_any(found.values()).sum())
-            return {name: _filled(values, found.get(name)) for name, values in block.items()}, None
-        return self._without(block, found)
+            self.rows += int(_any(gaps.values()).sum())
+            return {name: _filled(values, gaps.get(name)) for name, values in block.items()}, None
+        return self._without(block, gaps)
 
     def _without(
-        self, block: Mapping[str, Values], found: Mapping[str, Mask]
+        self, block: Mapping[str, Values], gaps: Mapping[str, Mask]
     ) -> tuple[Block, NDArray[np.int64] | None]:
         """Drop the rows that lack a value which they need; others get the category for missing values."""
-        optional = {name: mask for name, mask in found.items() if name in self.optional}
-        needed = [mask for name, mask in found.items() if name not in optional]
+        optional = {name: mask for name, mask in gaps.items() if name in self.optional}
+        needed = [mask for name, mask in gaps.items() if name not in optional]
         filled = {name: _filled(values, optional.get(name)) for name, values in block.items()}
         if not needed:
             self.filled += int(_any(optional.values()).sum())
@@ -190,8 +225,8 @@ class MissingRule:
         self.rows += int(affected.sum())
         if optional:
             self.filled += int((_any(optional.values()) & ~affected).sum())
-        kept = np.flatnonzero(~affected)
-        return {name: values[kept] for name, values in filled.items()}, kept
+        complete = np.flatnonzero(~affected)
+        return {name: values[complete] for name, values in filled.items()}, complete
 
     @property
     def tally(self) -> tuple[int, int]:
@@ -207,7 +242,7 @@ class MissingRule:
         remedy = "leave such rows out with --missing drop"
         return f"{remedy}, or count them with --missing category" if self.category else remedy
 
-    def said(self) -> str:
+    def note(self) -> str:
         """Return the treatment of rows in a few words; empty when there were none."""
         if self.rule == "category":
             return self._counted(self.rows)
@@ -250,37 +285,38 @@ def _filled(values: Values, mask: Mask | None) -> Values:
     return column
 
 
-READ_AS_MISSING = frozenset(
-    [
-        *("", ".", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
-        *("None", "null", "NULL", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
-    ]
-)
-"""Words that R, pandas, SAS or SPSS read as a missing value, unless they are told not to."""
+LONGEST = 200
+"""Characters beyond which texts are not kept in numpy's arrays of fixed width."""
 
-OTHERS = frozenset(["-", "--", "---", "?", "*", "/", "na", "n.a.", "none", "missing", "unknown", "refused"])
-"""Other words for it that people write."""
+MESSAGE_FORMAT = "mechdesign-report"
+"""What the message of a client says of itself, as ``format``."""
 
-NUMBERS_FOR_MISSING = frozenset(
-    float(sign * number)
-    for number in (7, 8, 9, *(int(d * n) for d in "789" for n in (2, 3, 4, 5)))
-    for sign in (1, -1)
-) | {-1.0, -2.0}
-"""Numbers that questionnaires use for no answer: -1, -9, 99, 999, -8888 and the like."""
+INTEGERS = range(-(1 << 63), 1 << 63)
 
 
-def missing_hint(value: Any) -> str:
-    """Return what to add to a remedy where a value may stand for a missing one; empty elsewhere.
+def texts(values: list[str]) -> NDArray[Any]:
+    """Return texts as an array; numpy's texts have a fixed width and drop trailing NULs, others do not.
 
     Examples
     --------
-    >>> missing_hint("N/A"), missing_hint("12a")
-    ("; if it stands for a missing value, --missing-code 'N/A'", '')
+    >>> texts(["yes", "no"])
+    array(['yes', 'no'], dtype='<U3')
     """
-    if not isinstance(value, str):
-        return ""
-    bare = value.strip()
-    if bare not in READ_AS_MISSING and bare.casefold() not in OTHERS and not bare.isalpha():
-        return ""
-    plain = bare.isalnum() and bare == value
-    return f"; if it stands for a missing value, --missing-code {value if plain else repr(value)}"
+    unusual = max(map(len, values), default=0) > LONGEST or any("\0" in value for value in values)
+    return np.array(values, dtype=object if unusual else None)
+
+
+def plain_column(values: Sequence[Any]) -> Values:
+    """Return plain values as integers, numbers or texts; what is missing (None) does not count.
+
+    Examples
+    --------
+    >>> plain_column([3, 1]), plain_column([3, None]), plain_column([3, "x2a"])
+    (array([3, 1]), array([ 3., nan]), array(['3', 'x2a'], dtype='<U3'))
+    """
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int} and None not in values and all(value in INTEGERS for value in values):
+        return np.array(values, dtype=np.int64)
+    if kinds and kinds <= {int, float}:
+        return np.array([np.nan if value is None else float(value) for value in values])
+    return texts(["" if value is None else str(value) for value in values])

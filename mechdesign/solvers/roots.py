@@ -1,20 +1,59 @@
-r"""The largest value of a polynomial minus a pole on an interval, by isolating roots in integers.
+"""Roots: of a continuous function, to the last bit, and of polynomials, isolated in integers.
 
-For f(x) = P(x) - k / x with k >= 0 and x > 0, the sign of f'(x) is that of the polynomial
-Q(x) = x^2 P'(x) + k (of P' where k = 0). Sturm's theorem counts the different real roots of Q in (a, b], so
-bisection puts each into an interval as short as wanted and leaves out none. The largest value is then
-at an end or in one of those intervals. Everything is computed in whole numbers: no root is lost to rounding.
+They give the largest value of a polynomial minus a pole on an interval. For f(x) = P(x) - k / x with k >= 0
+and x > 0, the sign of f'(x) is that of the polynomial Q(x) = x^2 P'(x) + k (of P' where k = 0). Sturm's
+theorem counts the different real roots of Q in (a, b], so bisection puts each into an interval as short as
+wanted and leaves out none. The largest value is then at an end or in one of those intervals. Everything is
+computed in whole numbers: no root is lost to rounding.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
 from mechdesign.core.errors import ParameterError
+
+
+def sign_change(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return a double next to which the function changes sign, by bisection until no double is between.
+
+    Parameters
+    ----------
+    function : callable
+        Continuous, with values of different sign at the two ends.
+    low, high : float
+        The bracket, low < high.
+
+    Raises
+    ------
+    ParameterError
+        When the values at the ends have the same sign.
+
+    Examples
+    --------
+    >>> sign_change(lambda x: x * x - 2.0, 0.0, 2.0) ** 2
+    2.0000000000000004
+    """
+    first, last = function(low), function(high)
+    if first == 0.0:
+        return low
+    if last == 0.0:
+        return high
+    if not (first < 0.0) != (last < 0.0):
+        raise ParameterError("bracket", f"the function has the same sign at {low:g} and {high:g}", "widen it")
+    while True:
+        middle = low + (high - low) / 2.0
+        if not low < middle < high:
+            return high
+        value = function(middle)
+        if value == 0.0:
+            return middle
+        low, high = (middle, high) if (value < 0.0) == (first < 0.0) else (low, middle)
+
 
 Polynomial = Sequence[Fraction]
 """Coefficients, that of x^0 first."""
@@ -124,7 +163,7 @@ def roots(polynomial: Polynomial, low: Fraction, high: Fraction) -> list[tuple[F
     if low.denominator & (low.denominator - 1) or high.denominator & (high.denominator - 1):
         raise ParameterError("interval", "its ends have to be doubles or other multiples of a power of 1/2")
     chain = _sturm(whole)
-    found: list[tuple[Fraction, Fraction]] = []
+    intervals: list[tuple[Fraction, Fraction]] = []
     waiting = [(int(low * scale), int(high * scale), bits)]
     while waiting:
         left, right, place = waiting.pop()
@@ -132,12 +171,12 @@ def roots(polynomial: Polynomial, low: Fraction, high: Fraction) -> list[tuple[F
         if count == 0:
             continue
         if count == 1:
-            found.append(_narrowed(whole, left, right, place))
+            intervals.append(_narrowed(whole, left, right, place))
             continue
         left, right, place = 2 * left, 2 * right, place + 1
         middle = (left + right) // 2
         waiting += [(left, middle, place), (middle, right, place)]
-    return sorted(found)
+    return sorted(intervals)
 
 
 def _stationary(
