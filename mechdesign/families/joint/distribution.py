@@ -1,6 +1,6 @@
-"""The problem ``joint-distribution``: the most likely joint distribution, given one-hot reports.
+"""The problem ``joint-distribution``: the most likely joint distribution, given one-hot reports; its methods.
 
-The methods of ``joint-distribution``: the first one that applies is the default.
+The first method that applies is the default.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from mechdesign.families.joint.one_hot import (
     GENERATORS,
     Codes,
     FileReports,
-    Packed_one_hot as Packed,
+    PackedBits as Packed,
     SimulatedReports,
     bits_of,
     grouped,
@@ -121,26 +121,26 @@ def _counts(problem: JointDistribution, field: str, value: Any) -> Any:
     return counts
 
 
-def _reports(problem: JointDistribution, field: str, given: Any) -> FileReports | SimulatedReports:
+def _reports(problem: JointDistribution, field: str, entry: Any) -> FileReports | SimulatedReports:
     if problem.patterns is not None:
         raise ParameterError(EITHER)
-    if isinstance(given, Mapping):
-        name = str(given.get("name"))
+    if isinstance(entry, Mapping):
+        name = str(entry.get("name"))
         if name not in GENERATORS:
             raise UnknownNameError(field, f"no generator '{name}'", suggestion(name, GENERATORS))
-        arguments = {word: value for word, value in given.items() if word != "name"}
-        given = call_named(f"{field}: generator '{name}'", GENERATORS[name], arguments)
-    if not isinstance(given, (FileReports, SimulatedReports)):
+        arguments = {word: value for word, value in entry.items() if word != "name"}
+        entry = call_named(f"{field}: generator '{name}'", GENERATORS[name], arguments)
+    if not isinstance(entry, (FileReports, SimulatedReports)):
         raise ParameterError(field, "expected a table with a name, 'file' or 'simulated'")
     cells = math.prod(problem.attributes)
-    shares = given.distribution if isinstance(given, SimulatedReports) else "no shares"
+    shares = entry.distribution if isinstance(entry, SimulatedReports) else "no shares"
     if not isinstance(shares, str) and len(shares) != cells:
         raise ParameterError(
             field,
             f"distribution has {counted(len(shares), 'number')} for {cells} joint cells",
             "give one each",
         )
-    return given
+    return entry
 
 
 def _penalty(field: str, value: Any) -> float:

@@ -32,7 +32,7 @@ from mechdesign.families.joint.likelihood import (
 from mechdesign.families.joint.limits import BitMoments, ShareLimits
 from mechdesign.families.joint.one_hot import (
     Codes,
-    Packed_one_hot as Packed,
+    PackedBits as Packed,
     bits_of,
     conditionals,
     titles,
@@ -249,7 +249,7 @@ class JointEstimate(CrossTable):
     counts : (n,) array
         Users who sent each.
     population : bool
-        Whether the wanted shares are those of the population the users were drawn from.
+        Whether the requested shares are those of the population the users were drawn from.
     view : sequence of int, optional
         The attributes; all by default.
     linked : int
@@ -489,21 +489,21 @@ class JointEstimate(CrossTable):
         return ordered
 
     def _unbiased(
-        self, inner: tuple[int, ...], given: tuple[int, ...] = ()
+        self, inner: tuple[int, ...], outer: tuple[int, ...] = ()
     ) -> tuple[Array, Array, ShareLimits | None]:
         """Return the unbiased shares, their standard errors and limits; NaN where a condition is too rare."""
-        places = (*inner, *given)
+        places = (*inner, *outer)
         shape = self.mechanism.attributes.shape(places)
         if np.prod(shape, dtype=float) > MOST_PRODUCTS:
             return np.full(shape, np.nan), np.full(shape, np.nan), None
         value, base, usable = self._shares(places), np.ones(shape), np.ones(shape, dtype=np.bool_)
-        if given:
-            below = self._shares(given)
-            limits = self._limits(given, below, np.ones_like(below), 0)
+        if outer:
+            below = self._shares(outer)
+            limits = self._limits(outer, below, np.ones_like(below), 0)
             usable = np.broadcast_to(below > RARE * limits.standard_error(), shape)
             base = np.where(usable, below, 1.0)
         share = np.where(usable, value / base, 0.0)
-        limits = self._limits(places, share, base, len(given))
+        limits = self._limits(places, share, base, len(outer))
         estimates = np.where(usable, share, np.nan), np.where(usable, limits.standard_error(), np.nan)
         return *estimates, limits
 
@@ -512,10 +512,10 @@ class JointEstimate(CrossTable):
         bits = self._ones(places) / self.linked
         return unbiased(bits, self.counts, self.mechanism.attributes.shape(places), own, other)
 
-    def _limits(self, places: tuple[int, ...], value: Array, base: Array, given: int) -> ShareLimits:
+    def _limits(self, places: tuple[int, ...], value: Array, base: Array, outer_count: int) -> ShareLimits:
         bits = [self._bit_moments[size] for size in self.mechanism.attributes.shape(places)]
         estimated = self._summed(self.value[None], places)[0]
-        return ShareLimits.of(value, base, estimated, given, bits, self.users, self.population)
+        return ShareLimits.of(value, base, estimated, outer_count, bits, self.users, self.population)
 
     @cached_property
     def _bit_moments(self) -> dict[int, BitMoments]:
@@ -535,17 +535,17 @@ class JointEstimate(CrossTable):
     def _table(
         self,
         inner: tuple[int, ...],
-        given: tuple[int, ...],
+        outer: tuple[int, ...],
         value: Array,
         resampled: Array | None,
     ) -> JointTable:
-        shares, error, limits = self._unbiased(inner, given)
+        shares, error, limits = self._unbiased(inner, outer)
         names, labels = titles(self.mechanism.attributes), self.mechanism.attributes.labels
         spread = None if resampled is None else resampled.std(axis=0, ddof=1)
         return JointTable(
             tuple(names[place] for place in inner),
-            tuple(names[place] for place in given),
-            tuple(tuple(labels[place].shown()) for place in (*inner, *given)),
+            tuple(names[place] for place in outer),
+            tuple(tuple(labels[place].shown()) for place in (*inner, *outer)),
             value,
             spread,
             shares,

@@ -78,8 +78,8 @@ def tables(points: int, order: int, block: int) -> tuple[SizeTable, ...]:
 
     Examples
     --------
-    >>> found = tables(16, 3, 4)
-    >>> found[3].size[16, 4], RULES[found[3].rule[16, 4]]
+    >>> sizes = tables(16, 3, 4)
+    >>> sizes[3].size[16, 4], RULES[sizes[3].rule[16, 4]]
     (np.float64(140.0), 'design')
     """
     shape = (points + BEYOND + 1, block + 1)
@@ -109,9 +109,9 @@ def _fill(done: list[SizeTable], points: int, known: list[tuple[int, Counts]]) -
         with np.errstate(divide="ignore"):
             table.improve(points, np.ceil(points / sizes), "parts")
         return
-    for number, kept in known:
-        if len(kept) > points:
-            table.improve(points, _induced(table.size, kept[points], order), "design", number)
+    for number, block_counts in known:
+        if len(block_counts) > points:
+            table.improve(points, _induced(table.size, block_counts[points], order), "design", number)
     for groups in range(order + 1, points):
         table.improve(points, _grouped(table.size[groups], points, groups), "groups", groups)
     for first in range(1, points // 2 + 1):
@@ -151,16 +151,16 @@ def members(design: CoveringBlocks) -> Bits:
     return design.make()
 
 
-def _induced(size: Counts, kept: Counts, order: int) -> Counts:
+def _induced(size: Counts, block_counts: Counts, order: int) -> Counts:
     """Return the blocks for every block size, if blocks that kept too many points are covered in turn."""
-    parts = np.flatnonzero(kept)
+    parts = np.flatnonzero(block_counts)
     parts = parts[parts >= order]
     if not np.isfinite(size[parts[parts < len(size)]][:, -1]).all() or parts[-1] >= len(size):
         return np.full(size.shape[1], math.inf)
     total = np.zeros(size.shape[1])
     for part in parts.tolist():
-        total[:part] += kept[part] * size[part, :part]
-        total[part:] += kept[part]
+        total[:part] += block_counts[part] * size[part, :part]
+        total[part:] += block_counts[part]
     return total
 
 

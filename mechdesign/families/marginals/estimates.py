@@ -229,13 +229,13 @@ class ReleasedMarginals(CrossTables):
         return [low for low, _ in limits], [high for _, high in limits]
 
     def marginal(
-        self, wanted: Sequence[Any], raw: bool = False, most_cells: int = MOST_CELLS, spread: int = 0
+        self, attributes: Sequence[Any], raw: bool = False, most_cells: int = MOST_CELLS, spread: int = 0
     ) -> MarginalEstimate | RawMarginal:
         """Return the marginal over attributes given by name or number, in this order.
 
         Parameters
         ----------
-        wanted : sequence of str or int
+        attributes : sequence of str or int
         raw : bool
             Whether to give the unbiased estimate with intervals, from the views that contain it, instead of
             the sums of the penalized distribution.
@@ -253,7 +253,7 @@ class ReleasedMarginals(CrossTables):
         EstimationError
             For ``raw`` when no view contains it.
         """
-        places = self.attributes.positions(wanted)
+        places = self.attributes.positions(attributes)
         require_cells(places, self.attributes.sizes, most_cells)
         if raw:
             return self._raw(places)
@@ -284,7 +284,7 @@ class ReleasedMarginals(CrossTables):
 
     def _penalized(self, places: View, resampled: int = 0) -> MarginalEstimate:
         contained = any(set(places) <= set(view) for view in self.views)
-        found, fit = self.fitted.marginal(places, contained)
+        shares, fit = self.fitted.marginal(places, contained)
         fitted = self.fitted.cluster(places)
         unseen = set(places) - {place for view in self.views for place in view}
         notes: tuple[str, ...] = () if contained else (NOT_CONTAINED,)
@@ -295,8 +295,8 @@ class ReleasedMarginals(CrossTables):
         tables = self.fitted.resampled(places, contained, resampled) if resampled else None
         return MarginalEstimate(
             self._names(places),
-            found,
-            self._error(places, found.size),
+            shares,
+            self._error(places, shares.size),
             contained,
             fit.penalty,
             fit.gap,
@@ -334,7 +334,7 @@ class ReleasedMarginals(CrossTables):
         fits = [self.fitted.marginal(view)[1] for view in self.views]
         worst = max(fits, key=lambda fit: fit.distance)
         figures = {"distance": worst.distance, "gap": worst.gap, "penalty": worst.penalty}
-        low, gap = min(float(found.min()) for found in self.value), residual(self.views, self.value)
+        low, gap = min(float(table.min()) for table in self.value), residual(self.views, self.value)
         proofs = [
             Certificate("estimate", worst.distance <= CLOSE, False, figures),
             Certificate("distribution", low >= 0.0, False, {"least": low}),

@@ -1,6 +1,6 @@
 """The problem ``frequency-oracle``: which private report lets the server estimate frequencies best.
 
-The oracles that compete: for each the best parameters, its reports in bits, and what runs.
+With it stand the oracles that compete: for each the best parameters, the bits of a report, and the mechanism.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class OracleKind:
 
     def build(self, case: FrequencyOracle, parameters: Parameters) -> Oracle:
         """Return the mechanism, with exact integer weights."""
-        given = {} if self.parameter is None else {self.parameter: parameters[self.parameter]}
-        return BUILT[self.name](case.categories, case.epsilon, labels=case.labels, **given)
+        settings = {} if self.parameter is None else {self.parameter: parameters[self.parameter]}
+        return BUILT[self.name](case.categories, case.epsilon, labels=case.labels, **settings)
 
 
 def _always(case: FrequencyOracle, bits: int, most: int = SupportOracle.most_categories) -> Parameters | None:
@@ -323,7 +323,7 @@ class FrequencyOracle(Problem[Oracle]):
 
     labels: Sequence[str] | None = checked(
         "Names of the categories; their number is that of the names.",
-        lambda field, given: None if given is None else _labels(field, given),
+        lambda field, value: None if value is None else _labels(field, value),
         form="sequence of str",
         default=None,
     )

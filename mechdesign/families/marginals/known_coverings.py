@@ -1,4 +1,6 @@
-"""Coverings that a search brought to light once: each is a group and one block of each of its orbits.
+"""Coverings that are known: designs of finite geometries, triple systems, and results of an earlier search.
+
+**Results of a search.** Each is a group and one block of each of its orbits.
 
 ``known_coverings.txt`` has a line for each: points, order, block size, number of blocks, the group's name,
 and the blocks, a digit to base 32 a point. They come from a search over orbits. Nothing of them is believed:
@@ -16,9 +18,7 @@ A name says which group of permutations it is; points beyond those it moves stay
 - ``2x7*2+3x1>``: parts side by side on points of their own. The last generators of all parts move together,
   so do those before them; here the multiplication by 2 turns the last three points.
 
-Designs that are known in closed form: flats of finite geometries, spherical geometries, triple systems.
-
-All are coverings of their own points, and with some points deleted, of fewer. They are stated as membership
+**Designs in closed form.** Flats of finite geometries, spherical geometries, triple systems. All are coverings of their own points, and with some points deleted, of fewer. They are stated as membership
 matrices, a row a block. The geometries calculate in finite fields of small prime power order, held as tables.
 """
 
@@ -85,9 +85,9 @@ def field(size: int) -> Field:
     >>> four.times[2, 3], four.plus[2, 3], four.inverse[2]
     (np.int64(1), np.int64(1), np.int64(3))
     """
-    found = prime_power(size)
-    assert found is not None, f"there is no field of {size} elements"
-    prime, exponent = found
+    power = prime_power(size)
+    assert power is not None, f"there is no field of {size} elements"
+    prime, exponent = power
     digits = np.array([_digits(element, prime, exponent) for element in range(size)])
     weights = prime ** np.arange(exponent)
     plus = (digits[:, None, :] + digits[None, :, :]) % prime @ weights

@@ -194,7 +194,7 @@ class MarginalViews(Problem[MarginalRelease]):
 
     labels: Sequence[Sequence[str]] | None = checked(
         "The names of the values of each attribute; their numbers are those of the names.",
-        lambda field, given: None if given is None else _labels(field, given),
+        lambda field, value: None if value is None else _labels(field, value),
         form="sequence of sequences of str",
         default=None,
     )
@@ -275,11 +275,11 @@ class MarginalViews(Problem[MarginalRelease]):
         self._check_sizes()
 
     def __repr__(self) -> str:
-        """Return the parameters in short: how many marginals are wanted instead of all of them."""
-        wanted = f"order={self.order}" if self.workload is None else f"workload of {len(self.workload)}"
+        """Return the parameters in short: how many marginals are requested instead of all of them."""
+        request = f"order={self.order}" if self.workload is None else f"workload of {len(self.workload)}"
         views = "" if self.views is None else f", {counted(len(self.views), 'view')}"
         return (
-            f"{type(self).__name__}(attributes={abridged(self.attributes)}, {wanted}, users={self.users}, "
+            f"{type(self).__name__}(attributes={abridged(self.attributes)}, {request}, users={self.users}, "
             f"epsilon={self.epsilon:g}, criterion='{self.criterion}'{views})"
         )
 
@@ -303,8 +303,8 @@ class MarginalViews(Problem[MarginalRelease]):
         """Refuse marginals and views whose tables are too large."""
         if self.criterion == "rule":
             return
-        wanted = self.wanted
-        for one in wanted:
+        targets = self.targets
+        for one in targets:
             self._check_cells("workload" if self.order is None else "order", one)
         for view in self.views or ():
             self._check_cells("views", view)
@@ -331,14 +331,14 @@ class MarginalViews(Problem[MarginalRelease]):
 
     @property
     def by_rule(self) -> bool:
-        """Whether the thesis's rule can decide: all marginals of an order are wanted, and any views."""
+        """Whether the thesis's rule can decide: all marginals of an order are requested, and any views."""
         return self.order is not None and self.views is None
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The number of values of each attribute."""
-        found: Any = self.attributes
-        checked: tuple[int, ...] = found
+        sizes: Any = self.attributes
+        checked: tuple[int, ...] = sizes
         return checked
 
     @property
@@ -358,7 +358,7 @@ class MarginalViews(Problem[MarginalRelease]):
         return largest_size(self.sizes, self.users, self.epsilon, self.order, self.threshold)
 
     @cached_property
-    def wanted(self) -> Mapping[View, float]:
+    def targets(self) -> Mapping[View, float]:
         """The requested marginals with their weights."""
         if self.order is not None:
             return all_marginals(len(self.sizes), self.order)

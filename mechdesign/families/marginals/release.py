@@ -255,7 +255,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
     def _shared_out(self) -> list[tuple[Oracle, int]]:
         return list(zip(self.oracles, self.shares, strict=True))
 
-    def predicted_error(self, wanted: Sequence[Any], users: int) -> float:
+    def predicted_error(self, attributes: Sequence[Any], users: int) -> float:
         """Return the predicted root mean squared error of a cell of the unbiased average, at even data.
 
         It is that of the best linear unbiased estimate from all views, before the penalty. For a marginal
@@ -263,7 +263,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
 
         Parameters
         ----------
-        wanted : sequence of str or int
+        attributes : sequence of str or int
         users : int
 
         Examples
@@ -272,7 +272,7 @@ class MarginalRelease(AttributeMechanism[ReleasedMarginals]):
         >>> release.predicted_error([1], 10_000) < release.predicted_error([0], 10_000)  # in both views
         True
         """
-        places, count = self.attributes.positions(wanted), user_count(users)
+        places, count = self.attributes.positions(attributes), user_count(users)
         precision = [count * share / TOTAL / effect_variance(oracle) for oracle, share in self._shared_out()]
         total = effect_errors(places, self.views, self.attributes.sizes, precision)
         return float((total / self.attributes.cells(places)) ** 0.5)

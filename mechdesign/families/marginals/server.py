@@ -1,8 +1,7 @@
-"""The server of a marginal release: records of reports, and a counter for each view, mergeable in any order.
+"""The server of a marginal release, a mergeable counter for each view, and the operations on its tables.
 
-A record is the number of the view and the report's bytes, of equal width whatever the view's oracle.
-
-Tables of a release: users' columns in, ``view`` and ``report`` out; marginals and synthetic rows.
+A record is the number of the view and the report's bytes, of equal width whatever the view's oracle. The
+operations take users' columns and give ``view`` and ``report``; from these, marginals and synthetic rows.
 """
 
 from __future__ import annotations
@@ -278,16 +277,16 @@ class MarginalTables(AskedTables):
 
     listed: ClassVar[str] = "marginals"
 
-    found: tuple[MarginalEstimate | RawMarginal, ...]
+    tables: tuple[MarginalEstimate | RawMarginal, ...]
 
     def figures(self) -> list[Figure]:
         """Return a picture of each table; several attributes by themselves are together in one."""
-        alone = [estimate for estimate in self.found if len(estimate.attributes) == 1]
+        alone = [estimate for estimate in self.tables if len(estimate.attributes) == 1]
         if len(alone) < 2:
             return super().figures()
         panels = [figure for estimate in alone for figure in estimate.figures()]
         title = f"Estimated shares of {max(each.users for each in alone)} users"
-        rest = [estimate for estimate in self.found if len(estimate.attributes) > 1]
+        rest = [estimate for estimate in self.tables if len(estimate.attributes) > 1]
         return [*in_pictures(title, panels), *(figure for estimate in rest for figure in estimate.figures())]
 
 
@@ -399,14 +398,14 @@ def estimated_from_table(
 
 def _estimated(mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings) -> MarginalTables:
     attributes = mechanism.attributes
-    wanted = asked_attributes(settings["marginal"], attributes)
+    targets = asked_attributes(settings["marginal"], attributes)
     most = integer("--most-cells", _default(settings["most_cells"], MOST_CELLS), 1)
     raw, spread = bool(settings["raw"]), _default(settings["spread"], 0)
     for option in ("penalty", "spread"):
         if raw and settings[option] is not None:
             raise ParameterError(f"--{option}", "is for penalized estimates", "omit either it or --raw")
     release = collected(mechanism, sources, settings, bool(settings["population"]))
-    return MarginalTables(tuple(release.marginal(places, raw, most, spread) for places in wanted))
+    return MarginalTables(tuple(release.marginal(places, raw, most, spread) for places in targets))
 
 
 def _default(value: Any, default: int) -> Any:

@@ -162,8 +162,8 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
         """Return how a client draws a report of one number."""
         name = self.data_columns[0] if self.data_columns else None
         column = marked(name or "value", self.survey_digest)
-        asked = AskedNumber(name, self.domain.low, self.domain.high)
-        return Recipe((asked,), (column,), self._client_steps())
+        question = AskedNumber(name, self.domain.low, self.domain.high)
+        return Recipe((question,), (column,), self._client_steps())
 
     def draw_recipe(self, answer: Answer, source: BitSource) -> Any:
         """Return one report as a whole number, from the bits of a source."""
@@ -192,11 +192,11 @@ class MeanMechanism(CollectingMechanism[MeanEstimate]):
                 "name one",
             )
         self._require_missing(intake.missing)
-        made = self
+        mechanism = self
         if ranges:
             low, high = ranges[0]
-            made = type(self).from_content({**self.content(), "low": low, "high": high})
-        return made.replaced(intake=intake, about=self.about)
+            mechanism = type(self).from_content({**self.content(), "low": low, "high": high})
+        return mechanism.replaced(intake=intake, about=self.about)
 
     def forecast(self, users: int = USERS) -> Forecast:
         """Return the standard error of the mean with this many users, whatever their values."""

@@ -49,8 +49,8 @@ class SupportEstimator:
 
     Examples
     --------
-    >>> found = SupportEstimator(Fraction(3, 4), Fraction(1, 4)).estimate(np.array([50, 30]), 80, ("a", "b"))
-    >>> found.value
+    >>> estimator = SupportEstimator(Fraction(3, 4), Fraction(1, 4))
+    >>> estimator.estimate(np.array([50, 30]), 80, ("a", "b")).value
     array([0.75, 0.25])
     """
 
@@ -223,9 +223,9 @@ class SupportOracle(Oracle):
         known = f"0 to {len(names) - 1}" if self.labels.names is None else ", ".join(names[:6])
         more = ", ..." if self.labels.names is not None and len(names) > 6 else ""
         takes = Column("answer", f"one of {known}{more}", any_name=True)
-        wanted = "the frequencies of the answers"
+        content = "the frequencies of the answers"
         randomize, estimate = column_operations(
-            self, takes, self._report_text, self._client, (ANYWAY,), wanted
+            self, takes, self._report_text, self._client, (ANYWAY,), content
         )
         return randomize, with_simplex(estimate)
 
@@ -266,5 +266,5 @@ class SupportOracle(Oracle):
     def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Build the mechanism from plain values, auditing it again."""
         require_total(content)
-        given = {name: value for name, value in content.items() if name != "total"}
-        return cls(**given)
+        arguments = {name: value for name, value in content.items() if name != "total"}
+        return cls(**arguments)

@@ -71,7 +71,7 @@ class SetEstimate(CrossTables):
     population: bool = False
     _made: dict[View, SetTable] = field(default_factory=dict, init=False)
 
-    def table(self, wanted: Sequence[Any]) -> SetTable:
+    def table(self, attributes: Sequence[Any]) -> SetTable:
         """Return the table over attributes given by name or number, in this order.
 
         Raises
@@ -81,7 +81,7 @@ class SetEstimate(CrossTables):
         ParameterError
             For an attribute that appears twice, or a table that is not counted.
         """
-        places = self.mechanism.attributes.positions(wanted)
+        places = self.mechanism.attributes.positions(attributes)
         if places not in self._made:
             self._made[places] = self._estimated(places)
         return self._made[places]
@@ -152,11 +152,11 @@ class SetEstimate(CrossTables):
         return {"users": self.users, **super().as_json()}
 
 
-def _over(table: Codes, axes: Sequence[int], wanted: Sequence[int]) -> Codes:
-    """Return the table over some of its attributes, in the wanted order."""
-    dropped = tuple(axis for axis, place in enumerate(axes) if place not in wanted)
-    remaining = [place for place in axes if place in wanted]
-    turned: Codes = table.sum(axis=dropped).transpose([remaining.index(place) for place in wanted])
+def _over(table: Codes, axes: Sequence[int], places: Sequence[int]) -> Codes:
+    """Return the table over some of its attributes, in the requested order."""
+    dropped = tuple(axis for axis, place in enumerate(axes) if place not in places)
+    remaining = [place for place in axes if place in places]
+    turned: Codes = table.sum(axis=dropped).transpose([remaining.index(place) for place in places])
     return turned
 
 
@@ -219,7 +219,7 @@ REPORT = "report"
 class SetTables(AskedTables):
     """The tables that were asked for, one under the other."""
 
-    found: tuple[SetTable, ...]
+    tables: tuple[SetTable, ...]
 
 
 def set_operations(mechanism: SetResponse) -> tuple[Operation, ...]:
@@ -255,11 +255,11 @@ def _randomized(mechanism: SetResponse, sources: Sequence[Source], settings: Set
 
 
 def _estimated(mechanism: SetResponse, sources: Sequence[Source], settings: Settings) -> SetTables:
-    wanted = asked_attributes(settings["marginal"], mechanism.attributes)
-    for places in wanted:  # before anything is read
+    targets = asked_attributes(settings["marginal"], mechanism.attributes)
+    for places in targets:  # before anything is read
         mechanism.score(places)
     estimate = estimated(mechanism, sources, settings)
-    return SetTables(tuple(estimate.table(places) for places in wanted))
+    return SetTables(tuple(estimate.table(places) for places in targets))
 
 
 class SetCounts(CellCounts["SetResponse"]):

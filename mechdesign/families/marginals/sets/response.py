@@ -56,7 +56,7 @@ MOST_BITS = 1 << 16
 """Longer reports are refused."""
 
 MOST_COUNTERS, MOST_BY_DEFAULT = 1 << 22, 1 << 14
-"""Counters of a server at most, and where nobody says which tables are wanted."""
+"""Counters of a server at most, and where nobody says which tables are requested."""
 
 LARGEST_TABLE = 6
 """Attributes of a table at most: a score has one value for each pattern of matches."""
@@ -154,21 +154,21 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         """Whether sets are of cells of the whole table, so that every table can be summed."""
         return isinstance(self.sets, CellSet)
 
-    def _tables(self, wanted: Sequence[Sequence[Any]] | None) -> tuple[View, ...]:
+    def _tables(self, tables: Sequence[Sequence[Any]] | None) -> tuple[View, ...]:
         """Return the counted tables as increasing numbers; refuse one of which reports say nothing."""
         if self.joined:
-            if wanted is not None:
+            if tables is not None:
                 raise ParameterError("tables", "are all known from cells", "omit it")
             return ()
-        if wanted is None:
+        if tables is None:
             pairs = list(combinations(range(self.attributes.count), 2))
             if sum(self.attributes.cells(pair) for pair in pairs) > MOST_BY_DEFAULT:
                 return ()
             return tuple(pair for pair in pairs if self._score(pair).gain((0, 1)))
-        found = dict.fromkeys(tuple(sorted(self.attributes.positions(table))) for table in wanted)
-        for table in found:
+        views = dict.fromkeys(tuple(sorted(self.attributes.positions(table))) for table in tables)
+        for table in views:
             self._require_known(table)
-        return tuple(found)
+        return tuple(views)
 
     def _require_known(self, table: View) -> None:
         names = ", ".join(self.attributes.shown()[place] for place in table)
@@ -284,13 +284,13 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         return self._score(places).effect(tuple(range(len(places))))
 
     def total_variance(
-        self, wanted: Sequence[Any], frequencies: Any = None, population: bool = True
+        self, attributes: Sequence[Any], frequencies: Any = None, population: bool = True
     ) -> float:
         """Return users times the sum over a table's cells of the squared error, in closed form.
 
         Parameters
         ----------
-        wanted : sequence of str or int
+        attributes : sequence of str or int
         frequencies : array, optional
             The true table, even by default.
         population : bool
@@ -303,14 +303,14 @@ class SetResponse(AttributeMechanism[SetEstimate]):
         >>> round(mechanism.total_variance([0]), 4)  # 1 / (2 eta)
         1.322
         """
-        places = self.attributes.positions(wanted)
+        places = self.attributes.positions(attributes)
         shares = self._frequencies(places, frequencies)
         squares = float((shares**2).sum()) if population else 1.0
         return float(self.score(places).square()) - squares
 
-    def variances(self, wanted: Sequence[Any], frequencies: Any = None, population: bool = True) -> Array:
+    def variances(self, attributes: Sequence[Any], frequencies: Any = None, population: bool = True) -> Array:
         """Return users times the variance of each cell; parameters as of :meth:`total_variance`."""
-        places = self.attributes.positions(wanted)
+        places = self.attributes.positions(attributes)
         shares, score = self._frequencies(places, frequencies), self.score(places)
         squares = score.table[:, 0] @ weights_of_patterns(score, shares)
         result: Array = squares.reshape(shares.shape) - (shares**2 if population else shares)

@@ -287,8 +287,8 @@ class CountedParts(Sealed):
         self.starts: tuple[int, ...] = (0, *accumulate(sizes))
         self.bits: int = self.starts[-1]
         single = {(place,) for place in range(len(sizes))}
-        wanted = single | {part for table in tables for part in parts_of(table) if part}
-        self.parts: tuple[View, ...] = tuple(sorted(wanted, key=lambda part: (len(part), part)))
+        all_parts = single | {part for table in tables for part in parts_of(table) if part}
+        self.parts: tuple[View, ...] = tuple(sorted(all_parts, key=lambda part: (len(part), part)))
         cells = [self.cells(part) for part in self.parts]
         ends = np.cumsum(cells).tolist()
         self.places = {

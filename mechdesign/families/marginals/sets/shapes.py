@@ -1,4 +1,4 @@
-"""Which sets of answers a report can name, and with which chances: integers, exactly.
+"""Sets of answers that a report can name, their chances as integers, and the exact drawing of sets.
 
 An answer is one value of each of several attributes. A shape sorts the attributes into *factors*, each with a
 number of values k and a width w, the number of them that a report names. A report is one subset of each
@@ -11,7 +11,7 @@ N_in hold an answer, whichever it is, a set that holds it has the chance R / (T 
 any other one (T - R) / (T N). So all reports have one of two chances for every answer, and the ratio of these
 two is the whole story of the privacy: 1 + R N / ((T - R) N_in).
 
-Drawing of sets: exactly with the probabilities that are audited, for all users of a block at once.
+Sets are drawn exactly with the probabilities that are audited, for all users of a block at once.
 """
 
 from __future__ import annotations

@@ -241,8 +241,8 @@ class RivalCounts(Server["MarginalRival"]):
         self._add_groups(fresh)
 
     def _add_rows(self, codes: Codes) -> None:
-        found, counts = np.unique(codes, axis=0, return_counts=True)
-        for row, count in zip(found.tolist(), counts.tolist(), strict=True):
+        rows, counts = np.unique(codes, axis=0, return_counts=True)
+        for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
             self.rows[tuple(row)] = self.rows.get(tuple(row), 0) + count
 
     def _add_groups(self, fresh: Mapping[int, GroupCounts]) -> None:
@@ -314,7 +314,7 @@ class RivalTables(AskedTables):
 
     listed: ClassVar[str] = "marginals"
 
-    found: tuple[RivalEstimate, ...]
+    tables: tuple[RivalEstimate, ...]
 
 
 def rival_operations(mechanism: MarginalRival) -> tuple[Operation, ...]:
@@ -355,6 +355,6 @@ def _randomized(mechanism: MarginalRival, sources: Sequence[Source], settings: S
 
 
 def _estimated(mechanism: MarginalRival, sources: Sequence[Source], settings: Settings) -> RivalTables:
-    wanted = asked_attributes(settings["marginal"], mechanism.attributes)
-    found = estimated(mechanism, sources, settings)
-    return RivalTables(tuple(found.marginal(places, raw=bool(settings["raw"])) for places in wanted))
+    targets = asked_attributes(settings["marginal"], mechanism.attributes)
+    marginals = estimated(mechanism, sources, settings)
+    return RivalTables(tuple(marginals.marginal(places, raw=bool(settings["raw"])) for places in targets))

@@ -114,15 +114,15 @@ class ProductReports:
         return lambda table: (matrix @ table.ravel()).reshape(shape)
 
     def _reported(self, attributes: Sequence[int]) -> Array:
-        wanted = self.setting.wanted(attributes)
-        cells = self.setting.cells(wanted)
+        places = self.setting.places(attributes)
+        cells = self.setting.cells(places)
         if cells > MOST_CELLS:
             raise ParameterError(
                 "attributes",
                 f"a table of {spaced(cells)} cells, {gibibytes(cells)}",
                 f"at most {spaced(MOST_CELLS)} are held: name fewer attributes",
             )
-        return true_marginal(self.reports, self.setting.sizes, wanted)
+        return true_marginal(self.reports, self.setting.sizes, places)
 
     def _through(self, table: Array, attributes: Sequence[int]) -> Array:
         """Return the distribution of a table's reports, an attribute at a time."""
@@ -199,6 +199,6 @@ class ExpectationMaximization(Rival):
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
         """Return the expected squared error of the unbiased estimate, the same for all data."""
-        wanted = self.setting.wanted(attributes)
-        factors = [1.0 + self.oracles[attribute].summed_variance() for attribute in wanted]
+        places = self.setting.places(attributes)
+        factors = [1.0 + self.oracles[attribute].summed_variance() for attribute in places]
         return (math.prod(factors) - 1.0) / user_count(users)

@@ -41,7 +41,7 @@ class UniformTables:
 
     def marginal(self, attributes: Sequence[int]) -> Array:
         """Return equal cells, one axis an attribute."""
-        shape = [self.setting.sizes[attribute] for attribute in self.setting.wanted(attributes)]
+        shape = [self.setting.sizes[attribute] for attribute in self.setting.places(attributes)]
         return np.full(shape, 1.0 / np.prod(shape))
 
 
@@ -72,7 +72,7 @@ class UniformAnswer(Rival):
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
         """Return the squared distance of the people's table; without it the largest possible one."""
-        cells = self.setting.cells(self.setting.wanted(attributes))
+        cells = self.setting.cells(self.setting.places(attributes))
         squares = 1.0 if table is None else float((table**2).sum())
         return round(squares - 1.0 / cells, 15)
 
@@ -93,7 +93,7 @@ class FullTable:
 
     def marginal(self, attributes: Sequence[int]) -> Array:
         """Return the sums over all other attributes."""
-        places = self.setting.wanted(attributes)
+        places = self.setting.places(attributes)
         others = tuple(axis for axis in range(self.setting.attributes) if axis not in places)
         summed: Array = self.table.sum(axis=others)
         return summed
@@ -190,7 +190,7 @@ class FullContingency(Rival):
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
         """Return the expected squared error, which is the same whatever the people's table is."""
-        cells = self.setting.cells(self.setting.wanted(attributes))
+        cells = self.setting.cells(self.setting.places(attributes))
         return self.oracle.summed_variance(cells) / user_count(users)
 
 
@@ -213,23 +213,23 @@ class AllTables:
 
     def marginal(self, attributes: Sequence[int]) -> Array:
         """Return the marginal from all tables that have its attributes, weighted by their users."""
-        wanted = self.setting.wanted(attributes, self.setting.order)
-        total, people = np.zeros([self.setting.sizes[item] for item in wanted]), 0
-        holders = self._holders(wanted)
+        places = self.setting.places(attributes, self.setting.order)
+        total, people = np.zeros([self.setting.sizes[item] for item in places]), 0
+        holders = self._holders(places)
         if not holders:
             raise DataError(
-                "AM", f"no user reported a table with attributes {list(wanted)}", "collect from more"
+                "AM", f"no user reported a table with attributes {list(places)}", "collect from more"
             )
         for holder in holders:
-            others = tuple(axis for axis, item in enumerate(holder) if item not in wanted)
+            others = tuple(axis for axis, item in enumerate(holder) if item not in places)
             total += self.users[holder] * self.tables[holder].sum(axis=others)
             people += self.users[holder]
         return total / people
 
-    def _holders(self, wanted: Attributes) -> list[Attributes]:
-        if len(wanted) == self.setting.order:
-            return [wanted] if wanted in self.tables else []
-        return [holder for holder in self.tables if set(wanted) <= set(holder)]
+    def _holders(self, places: Attributes) -> list[Attributes]:
+        if len(places) == self.setting.order:
+            return [places] if places in self.tables else []
+        return [holder for holder in self.tables if set(places) <= set(holder)]
 
 
 class AllMarginals(Rival):
@@ -295,8 +295,8 @@ class AllMarginals(Rival):
         cells = np.zeros(len(codes), dtype=np.int64)
         attributes, sizes = np.array(self.groups)[groups], np.array(self.setting.sizes)
         for place in range(self.setting.order):
-            asked = attributes[:, place]
-            cells = cells * sizes[asked] + codes[np.arange(len(codes)), asked]
+            attribute = attributes[:, place]
+            cells = cells * sizes[attribute] + codes[np.arange(len(codes)), attribute]
         return cells
 
     def answers(self, counts: Mapping[int, Codes], users: Codes) -> AllTables:
@@ -363,28 +363,28 @@ class AllMarginals(Rival):
 
     def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:
         """Return the expected squared error of a marginal, given how many users each group has."""
-        wanted = self.setting.wanted(attributes, self.setting.order)
-        n, cells = int(users.sum()), self.setting.cells(wanted)
-        asked, noise = 0, 0.0
+        places = self.setting.places(attributes, self.setting.order)
+        n, cells = int(users.sum()), self.setting.cells(places)
+        respondents, noise = 0, 0.0
         for group, people in zip(self.groups, users.tolist(), strict=True):
-            if set(wanted) <= set(group):
-                asked += people
+            if set(places) <= set(group):
+                respondents += people
                 noise += people * self.oracle_of(group).summed_variance(cells)
         spread = 1.0 - (1.0 / cells if table is None else float((table**2).sum()))
-        if not asked:
+        if not respondents:
             return math.inf
-        return noise / asked**2 + spread * sampled(n, asked)
+        return noise / respondents**2 + spread * sampled(n, respondents)
 
 
-def sampled(users: int, asked: int) -> float:
-    """Return the variance of the share among ``asked`` of all users, over that of one user.
+def sampled(users: int, respondents: int) -> float:
+    """Return the variance of the share among ``respondents`` of all users, over that of one user.
 
     Examples
     --------
     >>> sampled(100, 1), sampled(100, 100)
     (1.0, 0.0)
     """
-    return (users - asked) / (asked * (users - 1)) if users > 1 else 0.0
+    return (users - respondents) / (respondents * (users - 1)) if users > 1 else 0.0
 
 
 def elementary(sizes: Sequence[int], order: int) -> int:
