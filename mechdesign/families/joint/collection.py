@@ -1,4 +1,4 @@
-"""The problem ``joint-collection``, with its methods: how much noise is permanent, how much is drawn every time.
+"""The problem ``joint-collection``, with its methods: permanent noise, and noise of every report.
 
 **Variance and privacy of one bit, in coordinates where both are monotone.**
 With h = redraw/2, q = keep, p = add, x = p/q and y = (1-q)/(1-p), so that p = x (1-y)/(1-xy) and

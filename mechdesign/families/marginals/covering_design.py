@@ -1,12 +1,11 @@
-"""The problem ``covering-design``: fewest blocks that contain every small subset of points; exact check, bounds.
+"""The problem ``covering-design``: fewest blocks that hold every small subset of points; audit, bounds.
 
 The lower bounds on the number of blocks, C(d, k, l) for d points, order k, blocks of l, are in integers, each
 proved on the family's page.
 
-The audit finds the subsets of points that lie in no block. Every subset of ``order`` points has a rank, a whole number below C(points, order). The subsets of all blocks
-are ranked and marked, a bounded number at a time; what is left unmarked is uncovered. Nothing is sampled and
-nothing is rounded.
-"""
+The audit finds the subsets of points that lie in no block. Every subset of ``order`` points has a rank, a
+whole number below C(points, order). The subsets of all blocks are ranked and marked, a bounded number at a
+time; what is left unmarked is uncovered. Nothing is sampled and nothing is rounded. """
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ A name says which group of permutations it is; points beyond those it moves stay
 - ``2x7*2+3x1>``: parts side by side on points of their own. The last generators of all parts move together,
   so do those before them; here the multiplication by 2 turns the last three points.
 
-**Designs in closed form.** Flats of finite geometries, spherical geometries, triple systems. All are coverings of their own points, and with some points deleted, of fewer. They are stated as membership
-matrices, a row a block. The geometries calculate in finite fields of small prime power order, held as tables.
-"""
+**Designs in closed form.** Flats of finite geometries, spherical geometries, triple systems. All are
+coverings of their own points, and with some points deleted, of fewer. They are stated as membership matrices,
+a row a block. The geometries calculate in finite fields of small prime power order, held as tables. """
 
 from __future__ import annotations
 

@@ -11,13 +11,13 @@ independent bits and random subsets the law of N is known, and with it all momen
 
 :class:`MarginalEstimate` is a marginal of the consistent distribution: its shares and their errors.
 
-Synthetic rows are draws from a chain of views that has their marginals on every link exactly. The maximum-entropy law over all attributes with the marginals of many overlapping views cannot be computed
-when views overlap in circles. A part of it can: a junction tree. The first clique is a view. Every further
-one is taken from a view V that meets an earlier clique K: given the attributes that V has in common with K,
-the attributes of V that are new are drawn from V's conditional shares. Because the common attributes lie in
-one earlier clique, and the tables are consistent, the rows have V's marginal on every clique exactly; the law
-is that of maximum entropy with these marginals (a decomposable model), and other marginals are what follows.
-"""
+Synthetic rows are draws from a chain of views that has their marginals on every link exactly. The
+maximum-entropy law over all attributes with the marginals of many overlapping views cannot be computed when
+views overlap in circles. A part of it can: a junction tree. The first clique is a view. Every further one is
+taken from a view V that meets an earlier clique K: given the attributes that V has in common with K, the
+attributes of V that are new are drawn from V's conditional shares. Because the common attributes lie in one
+earlier clique, and the tables are consistent, the rows have V's marginal on every clique exactly; the law is
+that of maximum entropy with these marginals (a decomposable model), and other marginals are what follows. """
 
 from __future__ import annotations
 

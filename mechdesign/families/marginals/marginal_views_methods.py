@@ -9,11 +9,11 @@ program for few views, the independent second way.
 
 Methods with views of one size stand in :mod:`.view_candidates`.
 
-*Product-subset*: several attributes in one report, as a set that holds the answer. No views: a report is a product of subsets of the attributes' values, d of k each, and says nothing about
-those with d = k. Where single attributes are requested, users are split among several products, which result
-from dynamic programming at the prices so far; where all are alike, enough matches may be better. Where tables
-are requested, all users report one product of subsets of all attributes, or scattered cells of the whole
-table, whichever is better.
+*Product-subset*: several attributes in one report, as a set that holds the answer. No views: a report is a
+product of subsets of the attributes' values, d of k each, and says nothing about those with d = k. Where
+single attributes are requested, users are split among several products, which result from dynamic programming
+at the prices so far; where all are alike, enough matches may be better. Where tables are requested, all users
+report one product of subsets of all attributes, or scattered cells of the whole table, whichever is better.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Candidate views, the outcomes of methods that split users among them, and the methods with views of one size.
+"""Candidate views, the outcomes of methods that split users among them, methods with views of one size.
 
 Candidates are unions of requested marginals that no mixture of smaller views dominates. A view v is dominated
 where, for some chances of dropping one of its attributes, the views that are left tell at least as much of
@@ -8,9 +8,10 @@ with the sum of 1 - rho_i below the most attributes of a marginal are of use, an
 
 The methods share outcomes, the treatment of small shares, and refusals.
 
-**Views of one size**, by the corrected rule of the thesis, with a covering, or in closed form. What the thesis's algorithm 3.1 is for, in its own words: among all sizes from the order to l_u whose covering
-has at most m_u views, the one with the least max(SE, order x NE); where there is none, as many views of size
-l_u as the threshold allows. The printed algorithm differs in line 13 and in where its search stops.
+**Views of one size**, by the corrected rule of the thesis, with a covering, or in closed form. What the
+thesis's algorithm 3.1 is for, in its own words: among all sizes from the order to l_u whose covering has at
+most m_u views, the one with the least max(SE, order x NE); where there is none, as many views of size l_u as
+the threshold allows. The printed algorithm differs in line 13 and in where its search stops.
 
 The closed form is for attributes that are all alike, where every marginal of an order is requested. By
 symmetry and convexity all views of one size share the users evenly in an optimum; information is linear in

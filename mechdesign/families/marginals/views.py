@@ -4,11 +4,12 @@ How far the tables of views disagree, how large a table may be, which marginals 
 exactly), which frequency oracles can report the cells of a view, and the error that is to be expected of a
 marginal from the precision of the views that share in it.
 
-**Effects** are coordinates of overlapping tables in which consistency is separable. Along every axis of a table stands an orthonormal basis whose first vector is constant (Helmert's). The
-coefficients that are constant along all axes but those of a set B are the effect of B, the part of the
-marginal on B that no smaller marginal tells. Two views are consistent exactly when each effect that both have
-is the same in their marginals. So the nearest consistent tables in weighted squares average each coefficient
-by itself, view i with the weight p_i / C_i, C_i being the number of its cells in a cell of B.
+**Effects** are coordinates of overlapping tables in which consistency is separable. Along every axis of a
+table stands an orthonormal basis whose first vector is constant (Helmert's). The coefficients that are
+constant along all axes but those of a set B are the effect of B, the part of the marginal on B that no
+smaller marginal tells. Two views are consistent exactly when each effect that both have is the same in their
+marginals. So the nearest consistent tables in weighted squares average each coefficient by itself, view i
+with the weight p_i / C_i, C_i being the number of its cells in a cell of B.
 
 :class:`Observed` holds every effect that one of the views has, averaged, with its precision.
 """

@@ -12,9 +12,10 @@ the worst case over all p is approached by cutting planes at the p where it is e
 ``generate_columns`` adds the cheapest columns and the violated cuts and proves a bound on the way;
 ``refined`` starts from the solution on a coarser grid of inputs.
 
-**Columns, their prices, and the lower bounds that prices prove.** A column of an epsilon-private channel has entries within a factor e^eps of each other, so it is a sum of
-columns theta w with w_x in {q, 1}, q = e^-eps: the two-valued patterns are the extreme rays. A mechanism is
-a measure over pairs (output value t, pattern w) that satisfies, for every input x of a grid on [-1, 1],
+**Columns, their prices, and the lower bounds that prices prove.** A column of an epsilon-private channel has
+entries within a factor e^eps of each other, so it is a sum of columns theta w with w_x in {q, 1}, q = e^-eps:
+the two-valued patterns are the extreme rays. A mechanism is a measure over pairs (output value t, pattern w)
+that satisfies, for every input x of a grid on [-1, 1],
 
     sum theta w_x = 1,    sum theta t w_x = x,    S_x = sum theta t^2 w_x    (second moment).
 

@@ -9,10 +9,10 @@ v points b is v, and r is the size k of a block (Park, Nam, Lee 2023).
 Subset selection reports k categories (Ye, Barg 2018); Hadamard response a number whose parity with the own
 category is likelier even (Acharya et al.).
 
-**Uniform subsets of one size, many at a time**: independent bits, then exact repair of the size. Bits that are 1 with the same probability each make every set of a size equally likely, whatever that
-probability is. Adding a uniform one of the members that a set lacks, or removing a uniform one of those that
-it has, keeps this so. So the sets are uniform exactly; the probability decides only how much there is to
-repair.
+**Uniform subsets of one size, many at a time**: independent bits, then exact repair of the size. Bits that
+are 1 with the same probability each make every set of a size equally likely, whatever that probability is.
+Adding a uniform one of the members that a set lacks, or removing a uniform one of those that it has, keeps
+this so. So the sets are uniform exactly; the probability decides only how much there is to repair.
 
 Categories are drawn until enough of them could be added or removed: in a round each row draws as many as it
 lacks, all rows in order, and those that could not be used are drawn again in the next round.
