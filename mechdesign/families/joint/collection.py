@@ -257,7 +257,6 @@ class JointCollection(Problem[JointResponse]):
         return {"privacy": max(0.0, float(self.least_flip(np.float64(x), np.float64(y))) - f / 2)}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return the exact privacy of what would run, and its optimality."""
         mechanism = solution.mechanism()
         return (*mechanism.certificates(), self._optimality(solution, self.deployed(mechanism)))
 

@@ -365,7 +365,6 @@ class JointDistribution(Problem[Mechanism]):
         return np.asarray(variables["distribution"], dtype=np.float64).ravel()
 
     def why_no_mechanism(self) -> str:
-        """Return why the result is not a mechanism, and its use."""
         return (
             "it estimates from reports that were collected: build a joint-collection model, and use estimate "
             "on its reports"
@@ -399,7 +398,6 @@ class JointDistribution(Problem[Mechanism]):
         return judged_penalized(self.model, self._distribution(variables), self.shares_drawn_to, self.penalty)
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return that it is a distribution, and the distance from the optimum it can be, whoever found it."""
         residuals = self.residuals(solution.variables)
         if self.penalty:
             near = self.judge_penalized(solution.variables)

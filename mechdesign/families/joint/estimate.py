@@ -120,7 +120,6 @@ class JointTable(CrossTable):
 
     @property
     def title(self) -> str:
-        """Name of the shares in the table."""
         head = " x ".join(self.attributes)
         return head if not self.given else f"{head} given {' x '.join(self.given)}"
 
@@ -577,7 +576,6 @@ class JointEstimate(CrossTable):
         return self.marginal(self.view).interval(level)
 
     def tidy(self, level: float = 0.95) -> Columns:
-        """Return the joint distribution as columns, a row for each cell."""
         return self.marginal(self.view).tidy(level)
 
     def as_json(self) -> dict[str, Any]:

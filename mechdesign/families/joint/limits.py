@@ -164,7 +164,6 @@ class ShareLimits(ScoreTestLimits):
         return errors
 
     def law(self, distance: Array, side: Array) -> AverageLaw:
-        """Return the law under the hypotheses at distances from the estimate, on the sides -1 and 1."""
         cumulants = self._cumulants(np.clip(self.value + side * distance, 0.0, 1.0))
         second, third, fourth = (
             cumulant / self.base ** (2 + order) for order, cumulant in enumerate(cumulants)

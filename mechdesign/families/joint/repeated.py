@@ -123,11 +123,9 @@ class RepeatedAudit(PrivacyFinding):
 
     @property
     def holds(self) -> bool:
-        """Whether both promises are kept."""
         return self.proof.holds and (self.single is None or self.single.holds)
 
     def certificate(self) -> Certificate:
-        """Return the audit as a certificate of the property ``privacy``."""
         certificate = super().certificate()
         if self.single is None or self.single.holds:
             return certificate

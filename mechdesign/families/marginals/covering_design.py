@@ -5,7 +5,8 @@ proved on the family's page.
 
 The audit finds the subsets of points that lie in no block. Every subset of ``order`` points has a rank, a
 whole number below C(points, order). The subsets of all blocks are ranked and marked, a bounded number at a
-time; what is left unmarked is uncovered. Nothing is sampled and nothing is rounded. """
+time; what is left unmarked is uncovered. Nothing is sampled and nothing is rounded.
+"""
 
 from __future__ import annotations
 
@@ -352,14 +353,12 @@ class CoveringDesign(Problem[Mechanism]):
         return audit_covering(variables["blocks"], self.points, self.order, self.block)
 
     def why_no_mechanism(self) -> str:
-        """Return why the result is not a mechanism, and its use."""
         return (
             "its blocks are sets of attributes, which the views of a release can be: build a marginal-views "
             "model with these points as attributes"
         )
 
     def objective(self, variables: Variables) -> float:
-        """Return the number of blocks."""
         return float(len(variables["blocks"]))
 
     def residuals(self, variables: Variables) -> dict[str, float]:
@@ -368,7 +367,6 @@ class CoveringDesign(Problem[Mechanism]):
         return {"uncovered": float(audit.uncovered), "malformed": float(audit.malformed)}
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return that everything is covered, and whether no fewer blocks can do it: both exact."""
         bound = solution.bound
         note = f"bound from {solution.bound_source}" if bound is not None else "no bound is known"
         optimal = bound is not None and solution.value <= bound

@@ -348,7 +348,6 @@ class ReleasedMarginals(CrossTables):
         return [self._penalized((place,)) for place in range(self.attributes.count)]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the tables of the views as plain values."""
         return json_object(
             {
                 "users": self.users,

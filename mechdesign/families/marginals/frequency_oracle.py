@@ -384,7 +384,6 @@ class FrequencyOracle(Problem[Oracle]):
         return variance_lower_bound(self.categories, self.epsilon)
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return privacy and normalization of what would run, the length of reports, and optimality."""
         mechanism = solution.mechanism()
         variance = mechanism.variance()
         proofs = list(mechanism.certificates())
@@ -405,7 +404,6 @@ class FrequencyOracle(Problem[Oracle]):
     # From a solution to something that runs
 
     def mechanism(self, solution: Solution[Any]) -> Oracle:
-        """Return the oracle that runs, with exact integer weights."""
         return kind_of(solution.variables["oracle"]).build(self, solution.variables)
 
 

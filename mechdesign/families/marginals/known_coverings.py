@@ -20,7 +20,8 @@ A name says which group of permutations it is; points beyond those it moves stay
 
 **Designs in closed form.** Flats of finite geometries, spherical geometries, triple systems. All are
 coverings of their own points, and with some points deleted, of fewer. They are stated as membership matrices,
-a row a block. The geometries calculate in finite fields of small prime power order, held as tables. """
+a row a block. The geometries calculate in finite fields of small prime power order, held as tables.
+"""
 
 from __future__ import annotations
 

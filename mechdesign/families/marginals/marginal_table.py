@@ -17,7 +17,8 @@ views overlap in circles. A part of it can: a junction tree. The first clique is
 taken from a view V that meets an earlier clique K: given the attributes that V has in common with K, the
 attributes of V that are new are drawn from V's conditional shares. Because the common attributes lie in one
 earlier clique, and the tables are consistent, the rows have V's marginal on every clique exactly; the law is
-that of maximum entropy with these marginals (a decomposable model), and other marginals are what follows. """
+that of maximum entropy with these marginals (a decomposable model), and other marginals are what follows.
+"""
 
 from __future__ import annotations
 

@@ -275,7 +275,6 @@ class MarginalViews(Problem[MarginalRelease]):
         self._check_sizes()
 
     def __repr__(self) -> str:
-        """Return the parameters in short: how many marginals are requested instead of all of them."""
         request = f"order={self.order}" if self.workload is None else f"workload of {len(self.workload)}"
         views = "" if self.views is None else f", {counted(len(self.views), 'view')}"
         return (
@@ -343,7 +342,6 @@ class MarginalViews(Problem[MarginalRelease]):
 
     @property
     def planned_users(self) -> int:
-        """Number of users who will report."""
         return self.users
 
     @property
@@ -397,14 +395,12 @@ class MarginalViews(Problem[MarginalRelease]):
         return view_evaluation.residuals(self, variables)
 
     def among(self) -> str:
-        """Return the set of plans among which an optimum is one."""
         if self.criterion == "rule":
             return "views of equal size and equal shares, by the rule's formulas"
         which = "views" if self.views is None else "views given"
         return f"all splits of the users among the {which}, with the {self.oracle} oracle"
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return the covering (exact), and optimality where a bound is known."""
         return view_evaluation.certificates(self, solution)
 
     # From a solution to something that runs

@@ -161,7 +161,6 @@ class MarginalAggregator(Server["MarginalRelease"]):
         return sum(self.reports)
 
     def _count(self, reports: Any) -> None:
-        """Count records; nothing is counted when one of them is impossible."""
         views, table = self.mechanism.layout.read(reports)
         order = np.argsort(views, kind="stable")
         bounds = np.searchsorted(views[order], np.arange(len(self.counters) + 1)).tolist()
@@ -174,7 +173,6 @@ class MarginalAggregator(Server["MarginalRelease"]):
         self.add(unpacked, {view: rows[view] for view in unpacked})
 
     def count_table(self, source: Source, settings: Settings) -> None:
-        """Count the reports of a table with columns of views and of reports."""
         columns = partial(with_reports, first=VIEW, settings=settings, mechanism=self.mechanism)
         collect([source], columns, self.count_rows)
 

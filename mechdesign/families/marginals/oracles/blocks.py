@@ -209,11 +209,9 @@ class BlockOracle(SupportOracle):
         self._require_private()
 
     def weights(self) -> dict[str, int]:
-        """Return the weight of the blocks through the user's point."""
         return {self._weight_name: self.include}
 
     def support_shares(self) -> Shares:
-        """Return the probabilities that the own and another category are in the block."""
         return self.design.support_shares(Fraction(self.include, TOTAL))
 
     def _report_classes(self) -> tuple[ReportClass, ...]:
@@ -226,25 +224,20 @@ class NumberedBlocks(BlockOracle):
 
     @property
     def report_bits(self) -> int:
-        """The bits that number all blocks."""
         return (self.design.blocks - 1).bit_length()
 
     @property
     def _report_text(self) -> str:
-        """Content of a column of reports."""
         return f"a number from 0 to {self.design.blocks - 1}"
 
     def read(self, reports: Any) -> NDArray[Any]:
-        """Return numbers of blocks, from those or from texts."""
         return Labels(self.design.blocks).encode(reports, "reports")
 
     @property
     def counters(self) -> int:
-        """One per block."""
         return self.design.blocks
 
     def count(self, reports: NDArray[Any]) -> Codes:
-        """Return the count of each block among the reports."""
         return np.bincount(reports, minlength=self.counters).astype(np.int64)
 
     @abstractmethod
@@ -326,21 +319,17 @@ class SubsetSelection(BlockOracle):
         )
 
     def parameters(self) -> dict[str, int]:
-        """Return k."""
         return {"size": self.size}
 
     def supported(self, cells: int) -> tuple[Moments, Moments]:
-        """Return the moments of how many of ``cells`` categories are in the set."""
         return of_sets(self.support_shares()[0], self.labels.size, self.size, cells)
 
     @property
     def report_bits(self) -> int:
-        """The bits that number all sets of this size."""
         return (math.comb(self.labels.size, self.size) - 1).bit_length()
 
     @property
     def _report_text(self) -> str:
-        """Content of a column of reports."""
         digits = 2 * width(self.labels.size)
         return f"'x' and {digits} hexadecimal digits: a bit a category, {self.size} of them 1"
 
@@ -379,12 +368,10 @@ class SubsetSelection(BlockOracle):
         return sets[:, : width(self.labels.size)]
 
     def _client_steps(self) -> Steps:
-        """Return categories, k and the weight."""
         shape = {"categories": self.labels.size, "size": self.size}
         return {"step": "subset", **shape, "include": whole_hex(self.include)}
 
     def read(self, reports: Any) -> NDArray[Any]:
-        """Return packed sets, from those or from texts; refuse sets of another size."""
         packed = read_sets(reports, self.labels.size)
         sizes = set_sizes(packed)
         if (sizes != self.size).any():
@@ -398,7 +385,6 @@ class SubsetSelection(BlockOracle):
         return packed
 
     def count(self, reports: NDArray[Any]) -> Codes:
-        """Return the number of sets that contain each category."""
         return member_counts(reports, self.labels.size)
 
     def _require_counts(self, counts: Sequence[int], users: int) -> None:
@@ -411,7 +397,6 @@ class SubsetSelection(BlockOracle):
             )
 
     def written(self, reports: NDArray[Any]) -> Values:
-        """Return the texts of packed sets."""
         return as_texts(reports)
 
 
@@ -488,7 +473,6 @@ class HadamardResponse(NumberedBlocks):
         return self.include
 
     def draw(self, codes: Codes, source: BitSource) -> NDArray[Any]:
-        """Return a number below K for the number of each category."""
         reports = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), HADAMARD_BLOCK):
             even = below_weight(self.even, len(codes[start : start + HADAMARD_BLOCK]), source)
@@ -512,7 +496,6 @@ class HadamardResponse(NumberedBlocks):
         return reports
 
     def _client_steps(self) -> Steps:
-        """Return the order of the matrix and the weight."""
         return {"step": "parity", "order": self.order, "even": whole_hex(self.even)}
 
     def supports(self, counts: Codes, users: int) -> Codes:

@@ -148,7 +148,6 @@ class SetEstimate(CrossTables):
         return f"SetEstimate({counted(self.users, 'report')} of {self.mechanism!r})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the tables of the single attributes as plain values."""
         return {"users": self.users, **super().as_json()}
 
 

@@ -239,5 +239,4 @@ class RivalMarginals(CrossTables):
         return f"RivalMarginals({self.users} reports, {self.attributes!r})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return each attribute by itself as plain values."""
         return json_object({"users": self.users, **super().as_json()})

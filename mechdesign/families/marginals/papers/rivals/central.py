@@ -93,7 +93,6 @@ class PriView(Rival):
         super().__init__(sizes, epsilon, order)
 
     def why_not(self) -> str | None:
-        """Return why the views are too large, or None."""
         cells = sum(self.setting.cells(view) for view in self.views)
         if cells <= MOST_CELLS:
             return None
@@ -120,7 +119,6 @@ class PriView(Rival):
         return tuple(table + generator.laplace(0.0, self.scale / len(people), table.shape) for table in true)
 
     def estimate(self, reports: Sequence[Array]) -> NoisyViews:
-        """Return the answers."""
         return NoisyViews(self.setting, self.views, tuple(np.asarray(table) for table in reports))
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:

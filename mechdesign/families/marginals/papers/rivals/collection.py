@@ -216,7 +216,6 @@ class RivalCounts(Server["MarginalRival"]):
         self.add(array[GROUP], array[REPORT])
 
     def count_table(self, source: Source, settings: Settings) -> None:
-        """Count the reports of a table with columns of groups and of reports."""
         collect([source], lambda table: with_reports(table, GROUP, settings, self.mechanism), self.add)
 
     def add(self, groups: Any, reports: Any) -> None:

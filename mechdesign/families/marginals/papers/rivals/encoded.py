@@ -153,7 +153,6 @@ class BinaryEncoded(Rival):
         return BinaryEncoding(self.setting.sizes)
 
     def why_not(self) -> str | None:
-        """Return why a requested marginal of bits would be too large, or None."""
         cells = 1 << sum(sorted(self.encoding.bits)[-self.setting.order :])
         if cells <= MOST_CELLS:
             return None
@@ -164,11 +163,9 @@ class BinaryEncoded(Rival):
         )
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificates of the release of bits."""
         return self.views_of_bits.certificates()
 
     def using(self, oracles: Iterable[CellOracle]) -> Self:
-        """Return the same with these oracles, from a file, for the views with their numbers of cells."""
         rival = super().using(oracles)
         by_cells = {cells: oracle.mechanism for cells, oracle in rival._oracles.items()}
         release = self.views_of_bits
@@ -213,12 +210,10 @@ class BinaryEncoded(Rival):
         return float(effect_errors(bits, release.views, release.attributes.sizes, precision))
 
     def randomize(self, codes: Any, rng: Rng = None) -> NDArray[Any]:
-        """Return one report a person, about a view of bits."""
         bits = self.encoding.encode(self.setting.people(codes))
         return self.views_of_bits.randomize(bits, rng=rng)
 
     def estimate(self, reports: NDArray[Any]) -> DecodedMarginals:
-        """Return the answers."""
         return DecodedMarginals(self.setting, self.encoding, self.views_of_bits.estimate(reports))
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:

@@ -151,7 +151,6 @@ class ExpectationMaximization(Rival):
     name: ClassVar[str] = "EM"
 
     def why_not(self) -> str | None:
-        """Return why the shares of the budget are too small, or None."""
         if self.share < 2.0**-30:
             return f"epsilon / {self.setting.attributes} is below {2.0**-30:.3g}; give a larger epsilon"
         return None
@@ -190,7 +189,6 @@ class ExpectationMaximization(Rival):
         return np.column_stack(columns)
 
     def estimate(self, reports: Codes) -> ProductReports:
-        """Return the data that any marginal is estimated from."""
         return ProductReports(self.setting, self.oracles, self.setting.people(reports))
 
     def error_of_groups(self, attributes: Sequence[int], users: Codes, table: Array | None = None) -> float:
@@ -198,7 +196,6 @@ class ExpectationMaximization(Rival):
         return self.predicted_error(attributes, int(users.sum()), table)
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
-        """Return the expected squared error of the unbiased estimate, the same for all data."""
         places = self.setting.places(attributes)
         factors = [1.0 + self.oracles[attribute].summed_variance() for attribute in places]
         return (math.prod(factors) - 1.0) / user_count(users)

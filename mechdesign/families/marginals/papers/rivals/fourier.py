@@ -131,7 +131,6 @@ class FourierCoefficients(Rival):
         return sum(elementary(others, order) for order in range(1, self.setting.order + 1))
 
     def why_not(self) -> str | None:
-        """Return why there would be too many coefficients, or None."""
         total = sum(self.encoding.bits)
         if total <= MOST_BITS and self.count <= MOST_COEFFICIENTS:
             return None
@@ -167,7 +166,6 @@ class FourierCoefficients(Rival):
         return self.oracle_for(2)
 
     def make_oracle(self, cells: int) -> CellOracle:
-        """Return randomized response."""
         return CellOracle.response(cells, self.setting.epsilon)
 
     def certificates(self) -> tuple[Certificate, ...]:
@@ -207,14 +205,12 @@ class FourierCoefficients(Rival):
         return Coefficients(self.setting, self.encoding, self.masks, values)
 
     def randomize(self, codes: Any, rng: Rng = None) -> SignReports:
-        """Return the reports of all people, in their order."""
         people = self.setting.people(codes)
         groups = np.repeat(np.arange(self.count), self.group_users(len(people)))
         assignment = numpy_generator(rng, "groups").permutation(groups)
         return SignReports(assignment, self.oracle.draw(self.cells_of(people, assignment), bit_source(rng)))
 
     def estimate(self, reports: SignReports) -> Coefficients:
-        """Return the unbiased estimates of all coefficients."""
         users = np.bincount(reports.coefficients, minlength=self.count)
         odd = np.bincount(reports.coefficients, weights=reports.odd, minlength=self.count)
         if (users == 0).any():

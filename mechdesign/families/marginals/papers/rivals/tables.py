@@ -58,7 +58,6 @@ class UniformAnswer(Rival):
     name: ClassVar[str] = "Uni"
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return that nothing is reported."""
         figures = {"epsilon": self.setting.epsilon, "true_epsilon": 0.0}
         return (Certificate("privacy", True, True, figures, note="nothing is reported"),)
 
@@ -67,7 +66,6 @@ class UniformAnswer(Rival):
         self.setting.people(codes)
 
     def estimate(self, reports: None) -> UniformTables:
-        """Return equal cells."""
         return UniformTables(self.setting)
 
     def predicted_error(self, attributes: Sequence[int], users: int, table: Array | None = None) -> float:
@@ -119,7 +117,6 @@ class FullContingency(Rival):
     name: ClassVar[str] = "FC"
 
     def why_not(self) -> str | None:
-        """Return why the table would be too large, or None."""
         cells = math.prod(self.setting.sizes)
         if cells <= MOST_JOINT_CELLS:
             return None
@@ -134,7 +131,6 @@ class FullContingency(Rival):
         return self.oracle_for(math.prod(self.setting.sizes))
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificate of a report."""
         return (self.oracle.certificate(),)
 
     @property
@@ -162,11 +158,9 @@ class FullContingency(Rival):
         return cell_numbers(self.setting.people(codes), self.setting.sizes, range(self.setting.attributes))
 
     def randomize(self, codes: Any, rng: Rng = None) -> NDArray[Any]:
-        """Return one report a person, about the user's cell."""
         return self.oracle.draw(self._cells(codes), bit_source(rng))
 
     def estimate(self, reports: NDArray[Any]) -> FullTable:
-        """Return the estimated table."""
         return self._answer(self.oracle.count(reports), len(reports))
 
     def release(self, codes: Any, rng: Rng = None) -> FullTable:
@@ -250,7 +244,6 @@ class AllMarginals(Rival):
     name: ClassVar[str] = "AM"
 
     def why_not(self) -> str | None:
-        """Return why there would be too many tables, or None."""
         d, k = self.setting.attributes, self.setting.order
         count = math.comb(d, k)
         cells = elementary(self.setting.sizes, k)
@@ -274,7 +267,6 @@ class AllMarginals(Rival):
         return {cells: self.oracle_for(cells) for cells in sorted(sizes)}
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificate of a report about a table of each size."""
         return tuple(oracle.certificate() for oracle in self.oracles.values())
 
     def oracle_of(self, group: Attributes) -> CellOracle:
@@ -329,13 +321,11 @@ class AllMarginals(Rival):
         return [cell_numbers(people[rows], self.setting.sizes, group) for group, rows in parts]
 
     def randomize(self, codes: Any, rng: Rng = None) -> list[NDArray[Any]]:
-        """Return the reports of each group."""
         cells, source = self._cells(codes, rng), bit_source(rng)
         pairs = zip(self.groups, cells, strict=True)
         return [self.oracle_of(group).draw(numbers, source) for group, numbers in pairs]
 
     def estimate(self, reports: Sequence[NDArray[Any]]) -> AllTables:
-        """Return the estimated tables."""
         pairs = zip(self.groups, reports, strict=True)
         return self._answer(
             [self.oracle_of(group).count(part) for group, part in pairs], [len(part) for part in reports]
