@@ -335,8 +335,8 @@ class PermanentResponse:
         document = cls._document(mechanism, path)
         if document.get(MOVED):
             raise DataError(path, f"was moved to {document[MOVED]}", "load that")
-        if document.get(COMING) and cls._is_open(mechanism, document[COMING]):
-            origin = document[COMING]
+        origin = document.get(COMING)
+        if origin and os.path.exists(origin) and not cls._document(mechanism, origin).get(MOVED):
             raise DataError(path, "its move was interrupted", f"load {origin} and save it here again")
         response = cls(mechanism, mechanism.read(np.array(document["bits"], dtype=object)), document["made"])
         response.path = Path(path)
@@ -349,8 +349,3 @@ class PermanentResponse:
         if not isinstance(texts, list) or not texts:
             raise ModelFileError(path, DAMAGED)
         return document
-
-    @classmethod
-    def _is_open(cls, mechanism: JointResponse, origin: str) -> bool:
-        """Whether the file that a move left is there and still the home."""
-        return os.path.exists(origin) and not cls._document(mechanism, origin).get(MOVED)

@@ -276,7 +276,7 @@ class JointDistribution(Problem[Mechanism]):
             raise ParameterError(EITHER)
         if self.patterns is None and self.counts is not None:
             raise ParameterError("counts", "belong to patterns", "omit them with reports")
-        self._require_room()
+        Likelihood.require_room(self.attributes, len(self.different[0]))
         self._require_plausible()
 
     # The reports
@@ -338,9 +338,6 @@ class JointDistribution(Problem[Mechanism]):
             product = np.multiply.outer(product, single / single.sum()).ravel()
             start += size
         return product
-
-    def _require_room(self) -> None:
-        Likelihood.require_room(self.attributes, len(self.different[0]))
 
     def _require_plausible(self) -> None:
         """Refuse reports in which the values of an attribute do not add up to one per user."""
@@ -509,16 +506,12 @@ WORK = 4e9
 def expectation_maximization(problem: JointDistribution) -> Outcome:
     """Climb until the gap is small; ``feasible`` where the steps do not suffice."""
     model = problem.model
-    steps = max(1, min(MOST_STEPS, int(WORK / _work(problem))))
+    tables = model.cells * (len(model.first) + len(model.second))
+    work = tables + len(model.counts) * model.second.shape[1]
+    steps = max(1, min(MOST_STEPS, int(WORK / work)))
     start = np.full(model.cells, 1.0 / model.cells)
     distribution, taken, _ = climb(model, start, steps, gap=GAP / 2.0)
     return outcome(problem, distribution, "expectation maximisation", {"steps": taken})
-
-
-def _work(problem: JointDistribution) -> float:
-    model = problem.model
-    tables = model.cells * (len(model.first) + len(model.second))
-    return float(tables + len(model.counts) * model.second.shape[1])
 
 
 NEAR = 1e-4

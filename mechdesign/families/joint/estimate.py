@@ -165,7 +165,8 @@ class JointTable(CrossTable):
         more = f"\n... and {rest} more cells of smaller shares" if rest else ""
         head = f"{self.title}: {counted(self.users, 'report')}, {self._proof()}"
         notes = "".join(f"\nnote: {note}" for note in self.notes)
-        return f"{head}{self._unique()}\n{table(header, rows)}{more}{notes}"
+        other = "\nother joint distributions are as likely: the reports do not distinguish all cells"
+        return f"{head}{other if self.unique is False else ''}\n{table(header, rows)}{more}{notes}"
 
     def _proof(self) -> str:
         if self.penalty is None or self.distance is None:
@@ -173,11 +174,6 @@ class JointTable(CrossTable):
         towards = {"uniform": "even shares", "product": "independence"}[self.penalty[1]]
         near = f"within {self.distance:.0e} of the exact one"
         return f"penalty {self.penalty[0]:g} towards {towards}, {near}"
-
-    def _unique(self) -> str:
-        if self.unique is not False:
-            return ""
-        return "\nother joint distributions are as likely: the reports do not distinguish all cells"
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -129,7 +129,7 @@ def quantities(problem: MarginalViews, solution: Solution[Any]) -> dict[str, Any
     those of its effects that a view has, once views are consistent and before cells are made at least 0. For
     a method that collects otherwise there are ``groups`` and its errors alone.
     """
-    if rival_candidates.is_rival(solution.variables):
+    if "rival" in solution.variables:
         return _of_rival(problem, solution)
     count = int(solution.variables["count"])
     figures: dict[str, Any] = {

@@ -205,11 +205,6 @@ def rival_quantities(case: RivalCase) -> dict[str, float | int]:
 SCOPE = "collects otherwise than by views, which the bounds are for"
 
 
-def is_rival(variables: Mapping[str, Any]) -> bool:
-    """Whether a candidate collects otherwise than by views."""
-    return "rival" in variables
-
-
 def rival_of(problem: MarginalViews, name: str) -> Rival:
     """Return the rival for the problem's attributes; of BE the views are the bits of the targets."""
     order = max(map(len, problem.targets))

@@ -223,7 +223,9 @@ class RivalCounts(Server["MarginalRival"]):
         collection = self.mechanism.collection
         numbers = Labels(collection.group_count).encode(groups, "reports: group")
         if isinstance(collection, ProductCollection):
-            self._add_rows(collection.read(reports))
+            rows, counts = np.unique(collection.read(reports), axis=0, return_counts=True)
+            for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
+                self.rows[tuple(row)] = self.rows.get(tuple(row), 0) + count
             return
         order = np.argsort(numbers, kind="stable")
         there, starts = np.unique(numbers[order], return_index=True)
@@ -238,11 +240,6 @@ class RivalCounts(Server["MarginalRival"]):
                 where, row = f"{error.where}: group {group}", int(rows[error.row])
                 raise error.changed(where=where, row=row) from None
         self._add_groups(fresh)
-
-    def _add_rows(self, codes: Codes) -> None:
-        rows, counts = np.unique(codes, axis=0, return_counts=True)
-        for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
-            self.rows[tuple(row)] = self.rows.get(tuple(row), 0) + count
 
     def _add_groups(self, fresh: Mapping[int, GroupCounts]) -> None:
         for group, counter in fresh.items():

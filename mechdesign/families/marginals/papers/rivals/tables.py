@@ -209,7 +209,10 @@ class AllTables:
         """Return the marginal from all tables that have its attributes, weighted by their users."""
         places = self.setting.places(attributes, self.setting.order)
         total, people = np.zeros([self.setting.sizes[item] for item in places]), 0
-        holders = self._holders(places)
+        if len(places) == self.setting.order:
+            holders = [places] if places in self.tables else []
+        else:
+            holders = [holder for holder in self.tables if set(places) <= set(holder)]
         if not holders:
             raise DataError(
                 "AM", f"no user reported a table with attributes {list(places)}", "collect from more"
@@ -219,11 +222,6 @@ class AllTables:
             total += self.users[holder] * self.tables[holder].sum(axis=others)
             people += self.users[holder]
         return total / people
-
-    def _holders(self, places: Attributes) -> list[Attributes]:
-        if len(places) == self.setting.order:
-            return [places] if places in self.tables else []
-        return [holder for holder in self.tables if set(places) <= set(holder)]
 
 
 class AllMarginals(Rival):
