@@ -198,14 +198,14 @@ class AskedTables(CrossTables):
 
     Attributes
     ----------
-    found : tuple of CrossTable
+    tables : tuple of CrossTable
     """
 
-    found: tuple[Any, ...]
+    tables: tuple[Any, ...]
 
     def _tables(self) -> Sequence[Any]:
-        return self.found
+        return self.tables
 
     def figures(self) -> list[Figure]:
         """Return the pictures of all of them."""
-        return [figure for each in self.found for figure in each.figures()]
+        return [figure for each in self.tables for figure in each.figures()]

@@ -57,7 +57,7 @@ REFERENCE = Option("reference", "text", "the penalty draws towards uniform or pr
 class JointTables(AskedTables):
     """The tables that were asked for, one under the other."""
 
-    found: tuple[JointTable, ...]
+    tables: tuple[JointTable, ...]
 
 
 def kept_mark(digest: str) -> str:

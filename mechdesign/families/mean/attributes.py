@@ -188,7 +188,6 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         return reports
 
     def recipe(self) -> Recipe:
-        """Return how a client draws the reports of the attributes that it draws."""
         ends = zip(self.labels.shown(), self.ranges.low.tolist(), self.ranges.high.tolist(), strict=True)
         steps = {"step": "sample", "per_user": self.per_user, "each": self.inner._client_steps()}
         columns = ("attribute", marked("report", self.survey_digest))
@@ -201,11 +200,9 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
     # Tables
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return ``randomize``, of one column an attribute, and ``estimate``."""
         return attribute_operations(self)
 
     def for_data(self, intake: Intake, ranges: Sequence[tuple[float, float]] = ()) -> Self:
-        """Return the mechanism for columns of a file and their ranges; see :meth:`Mechanism.for_data`."""
         self._require_missing(intake.missing)
         if intake.columns and len(intake.columns) != self.size:
             raise ParameterError(
@@ -248,7 +245,6 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
     # Server
 
     def aggregator(self) -> AttributeAggregator:
-        """Return empty exact sums; those of many servers can be merged in any order."""
         return AttributeAggregator(self)
 
     def column_values(
@@ -302,7 +298,6 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         return compose(privacy, self.per_user, self.epsilon, self.delta)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the certificates of ``inner``, with the privacy of k reports together."""
         others = (one for one in self.inner.certificates() if one.property != "privacy")
         return (self.audit().certificate(), *others)
 
@@ -313,7 +308,6 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
         return f"{attributes}, {self.per_user} a user, epsilon={self.epsilon:g}, each by {self.inner!r}"
 
     def content(self) -> dict[str, Any]:
-        """Return the inner mechanism, the attributes, their ranges and the estimator."""
         return {
             "inner": {"type": self.inner.type, "content": self.inner.content()},
             "attributes": self.size if self.labels.names is None else list(self.labels.names),
@@ -327,7 +321,6 @@ class AttributeSampling(CollectingMechanism[AttributeMeans]):
     @classmethod
     @damage_refused
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing it again."""
         kind = mechanism_types()[content["inner"]["type"]]
         inner = kind.from_content(content["inner"]["content"])
         names = ("attributes", "per_user", "epsilon", "low", "high", "estimator")

@@ -289,7 +289,6 @@ class CensoringInterval(MeanMechanism):
         return (ROUNDING + Fraction(1, self.hi - self.lo)) * Fraction(self.domain.width)
 
     def certificates(self) -> tuple[Certificate, ...]:
-        """Return the exact certificates of privacy and of what bias rounding leaves."""
         return self.audit().certificate(), bias_certificate(self.worst_bias, self.worst_variance())
 
     # Client
@@ -306,7 +305,6 @@ class CensoringInterval(MeanMechanism):
         return self._weights.bits(values, source)
 
     def _client_steps(self) -> Steps:
-        """Return the ends of the scale interval."""
         return {"step": "bit", "lo": whole_hex(self.lo), "hi": whole_hex(self.hi)}
 
     # Server
@@ -330,7 +328,6 @@ class CensoringInterval(MeanMechanism):
         return Fraction(self.domain.low) - self.slope * self._start
 
     def tally(self, groups: int = 1) -> CodeTally:
-        """Return counts of zeros and ones."""
         possible = np.array([self.lo < TOTAL, self.hi > 0])
         return CodeTally(groups, [Fraction(0), Fraction(1)], possible)
 
@@ -382,13 +379,11 @@ class CensoringInterval(MeanMechanism):
         return min(max((1.0 + self.above - self.below) / 2.0, 0.0), 1.0)
 
     def content(self) -> dict[str, Any]:
-        """Return the integers, the guarantee and the range."""
         integers = {"total": TOTAL, "lo": self.lo, "hi": self.hi, "mixing": self.mixing}
         return {"delta": self.delta, **super().content(), **integers}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing it again."""
         require_total(content)
         promise = content["epsilon"], content["delta"]
         return cls(content["lo"], content["hi"], *promise, content["low"], content["high"], content["mixing"])
@@ -426,7 +421,6 @@ class Duchi(CensoringInterval):
 
     @classmethod
     def symmetric(cls, epsilon: float, low: float = -1.0, high: float = 1.0) -> Self:
-        """Return Duchi's mechanism; the same as the constructor."""
         return cls(epsilon, low, high)
 
     @property
@@ -436,11 +430,9 @@ class Duchi(CensoringInterval):
 
     @property
     def offset(self) -> Fraction:
-        """The middle of the range."""
         return Fraction(self.domain.low) + Fraction(self.domain.width) / 2
 
     def tally(self, groups: int = 1) -> CodeTally:
-        """Return counts of zeros and ones, with the scores -1 and 1."""
         return CodeTally(groups, [Fraction(-1), Fraction(1)], np.array([True, True]))
 
     @cached_property
@@ -459,11 +451,9 @@ class Duchi(CensoringInterval):
         return ScoreLimits(self.curves.sampled(times), sums, rounding)
 
     def _ones(self, sums: ReportSums, units: float) -> Any:
-        """Return the number of ones."""
         return np.rint((np.asarray(sums.mean) / units + 0.5) * sums.count)
 
     def content(self) -> dict[str, Any]:
-        """Return the integers, the guarantee and the range."""
         return super().content()
 
     @classmethod

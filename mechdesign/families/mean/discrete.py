@@ -94,7 +94,6 @@ class DiscretePiecewise(GridMean):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Build the mechanism from plain values, auditing it again."""
         names = ("epsilon", "low", "high", "cells", "window")
         return cls(*(content[name] for name in names), for_double="exact_epsilon" not in content)
 

@@ -222,7 +222,6 @@ class MeanInterval(Problem[CensoringInterval | AttributeSampling]):
         return report_1 and (self.notion == "one-sided" or 1 - low <= power * (1 - high) + delta)
 
     def certificates(self, solution: Solution[Any]) -> tuple[Certificate, ...]:
-        """Return exact privacy of the interval as it is, and optimality of the value."""
         interval = solution.variables["interval"]
         privacy = self.audit(solution.variables).certificate()
         allowed = self.is_private(float(interval[0]), float(interval[1]))

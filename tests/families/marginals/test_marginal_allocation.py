@@ -290,7 +290,7 @@ def test_many_small_marginals_beside_a_large_one_are_quick():
     pairs = [list(one) for one in combinations(range(16), 2)]
     problem = md.MarginalViews(attributes=16, users=10**6, epsilon=1.0, workload=[*pairs, list(range(15))])
     found = candidates(problem)
-    assert len(found.views) <= candidates_module.MOST_CANDIDATES + len(problem.wanted)
+    assert len(found.views) <= candidates_module.MOST_CANDIDATES + len(problem.targets)
     solution = md.solve(problem)
     assert max(solution.residuals.values()) <= ROUNDING
     assert solution.bound <= solution.value

@@ -148,15 +148,14 @@ class SetEstimate(CrossTables):
         return f"SetEstimate({counted(self.users, 'report')} of {self.mechanism!r})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the tables of the single attributes as plain values."""
         return {"users": self.users, **super().as_json()}
 
 
-def _over(table: Codes, axes: Sequence[int], target: Sequence[int]) -> Codes:
-    """Return the table over some of its attributes, in the wanted order."""
-    dropped = tuple(axis for axis, place in enumerate(axes) if place not in target)
-    remaining = [place for place in axes if place in target]
-    turned: Codes = table.sum(axis=dropped).transpose([remaining.index(place) for place in target])
+def _over(table: Codes, axes: Sequence[int], places: Sequence[int]) -> Codes:
+    """Return the table over some of its attributes, in the requested order."""
+    dropped = tuple(axis for axis, place in enumerate(axes) if place not in places)
+    remaining = [place for place in axes if place in places]
+    turned: Codes = table.sum(axis=dropped).transpose([remaining.index(place) for place in places])
     return turned
 
 
@@ -219,7 +218,7 @@ REPORT = "report"
 class SetTables(AskedTables):
     """The tables that were asked for, one under the other."""
 
-    found: tuple[SetTable, ...]
+    tables: tuple[SetTable, ...]
 
 
 def set_operations(mechanism: SetResponse) -> tuple[Operation, ...]:
