@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.exact.draw.compiled import compiled
+from mechdesign.exact.draw.compiled.loader import compiled
 from mechdesign.exact.draw.compiled.loops import fitting
 
 Codes = NDArray[np.int64]

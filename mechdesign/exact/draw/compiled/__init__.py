@@ -7,6 +7,3 @@ stand beside it, so that with it and without it every report is the same.
 that takes, so that a short program does not wait for a compiler; ``on`` compiles at once, ``off`` never.
 """
 
-from mechdesign.exact.draw.compiled.loader import compiled
-
-__all__ = ["compiled"]
