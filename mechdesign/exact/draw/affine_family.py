@@ -16,8 +16,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.exact.draw.compiled.loader import compiled
-from mechdesign.exact.draw.compiled.loops import fitting
+from mechdesign.exact.bits import compiled, fitting
 
 Codes = NDArray[np.int64]
 

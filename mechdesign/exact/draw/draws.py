@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.exact.draw.compiled.loader import compiled
-from mechdesign.exact.draw.compiled.loops import floyd_members, settle_bits, shortened
+from mechdesign.exact.bits import compiled, floyd_members, settle_bits, shortened
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource
 
 Codes = NDArray[np.int64]

@@ -54,8 +54,7 @@ from mechdesign.core.validation import (
     privacy_delta,
     privacy_epsilon,
 )
-from mechdesign.exact.draw.compiled.loader import compiled
-from mechdesign.exact.draw.compiled.loops import below_heads
+from mechdesign.exact.bits import below_heads, compiled
 from mechdesign.exact.draw.draws import FEW, TAIL, Codes, Heads, heads, tails_below
 from mechdesign.exact.exponential import exp_lower, exp_written, float_up
 from mechdesign.exact.randomness import TOTAL, BitSource

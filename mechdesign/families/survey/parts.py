@@ -20,7 +20,7 @@ from mechdesign.collect.oracle import Moments, Oracle, of_sets
 from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import ParameterError, RowError
 from mechdesign.core.values import Counter, PrivacyVerdict
-from mechdesign.exact.draw.packed import as_texts
+from mechdesign.exact.bits import as_texts
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.marginals.oracles.blocks import SubsetSelection

@@ -36,7 +36,7 @@ from mechdesign.collect.server import CellCounts
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
-from mechdesign.exact.draw.packed import as_texts
+from mechdesign.exact.bits import as_texts
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.marginals.sets.scores import CellScore, ProductScore, TableScore
 from mechdesign.show.figure import Figure
