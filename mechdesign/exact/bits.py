@@ -60,9 +60,7 @@ def member_counts(packed: Packed, categories: int) -> NDArray[np.int64]:
     together *= -(-8 * WORDS // (together * bytes_each))
     whole = len(packed) - len(packed) % together
     counts = np.unpackbits(packed[whole:], axis=1).sum(axis=0, dtype=np.int64)
-    words = (
-        np.ascontiguousarray(packed[:whole]).reshape(-1, together * bytes_each).view(np.uint64)
-    )
+    words = np.ascontiguousarray(packed[:whole]).reshape(-1, together * bytes_each).view(np.uint64)
     rows = max(1, BLOCK // max(1, words.shape[1]))
     for start in range(0, len(words), rows):
         for weight, plane in _planes(words[start : start + rows]):

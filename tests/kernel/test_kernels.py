@@ -10,7 +10,7 @@ from mechdesign.collect.kary import KaryResponse
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact import bits
 from mechdesign.exact.bits import compiled, loops, settle_bits
-from mechdesign.exact.draw.draws import bernoulli_words, packed_subsets
+from mechdesign.exact.draws import bernoulli_words, packed_subsets
 from mechdesign.exact.randomness import TOTAL, NumpySource, bit_source
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,

@@ -28,7 +28,7 @@ from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, integer
 from mechdesign.data.frames import is_table
 from mechdesign.exact.bits import Packed, as_texts, padding, read_sets, width
-from mechdesign.exact.draw.draws import bernoulli_words
+from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.numbers import plain, rational, text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, weight
 from mechdesign.families.joint.client import PermanentResponse

@@ -21,7 +21,7 @@ from mechdesign.core.problem import Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import MOST_USERS, integer, privacy_epsilon
-from mechdesign.exact.draw.affine_family import prime_from
+from mechdesign.exact.draws import prime_from
 from mechdesign.families.marginals.oracles import (
     HadamardResponse,
     LocalHashing,

@@ -17,7 +17,7 @@ computed, up to the roundings of u (3), of the float hi - lo, and of their produ
 the floor: together less than 2**-50 + 1/(hi - lo) of the range.
 
 Few random bits. The bit of a value is whether a uniform integer is below the value's weight; a batch draws
-heads first (see :mod:`mechdesign.exact.draw.draws`). Numpy finds the head of a weight at once as a double,
+heads first (see :mod:`mechdesign.exact.draws`). Numpy finds the head of a weight at once as a double,
 which is off by less than 1: each of the few operations adds at most 2**-53 of 2**16. Where the head that
 was drawn is the one found, or next to it, the weight is computed as an integer.
 """
@@ -55,7 +55,7 @@ from mechdesign.core.validation import (
     privacy_epsilon,
 )
 from mechdesign.exact.bits import below_heads, compiled
-from mechdesign.exact.draw.draws import FEW, TAIL, Codes, Heads, heads, tails_below
+from mechdesign.exact.draws import FEW, TAIL, Codes, Heads, heads, tails_below
 from mechdesign.exact.exponential import exp_lower, exp_written, float_up
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.mean.means import MeanMechanism

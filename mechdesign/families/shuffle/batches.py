@@ -18,7 +18,7 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, Source, array_of
 from mechdesign.core.validation import in_range, integer, one_of
-from mechdesign.exact.draw.draws import Again, one_below
+from mechdesign.exact.draws import Again, one_below
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Line

@@ -20,7 +20,7 @@ from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import marked
 from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe, Steps, row_hex, whole_hex
 from mechdesign.core.errors import CertificateError, MethodError
-from mechdesign.exact.draw.draws import bernoulli_words
+from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 

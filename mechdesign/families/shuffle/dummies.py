@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.values import dependent_field, frozen_value, value_field
-from mechdesign.exact.draw.draws import below
+from mechdesign.exact.draws import below
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.client import bits, dummies_part

@@ -50,7 +50,7 @@ from mechdesign.exact.bits import (
     set_sizes,
     width,
 )
-from mechdesign.exact.draw.draws import below, below_weight, bernoulli_words, digits, packed_subsets
+from mechdesign.exact.draws import below, below_weight, bernoulli_words, digits, packed_subsets
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import SupportOracle

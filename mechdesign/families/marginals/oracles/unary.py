@@ -26,7 +26,7 @@ from mechdesign.exact.bits import (
     read_sets,
     width,
 )
-from mechdesign.exact.draw.draws import bernoulli_words
+from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import SupportOracle
