@@ -68,8 +68,8 @@ def audited(options: argparse.Namespace) -> int | None:
 
 def _audit_program(options: argparse.Namespace) -> int:
     """Run a program and print the lower bound of its epsilon."""
+    from mechdesign.core.text import rounded_text
     from mechdesign.exact.decimals import epsilon_number
-    from mechdesign.exact.texts import rounded_text
     from mechdesign.foreign.black_box import attack_program
     from mechdesign.foreign.program import run_program
 

@@ -27,12 +27,11 @@ from mechdesign.collect.server import Server, require_users, whole_rows
 from mechdesign.core.errors import DataError, EstimationError, MethodError, ParameterError, RowError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Coded, Source, Values
-from mechdesign.core.text import counted, json_object, table
+from mechdesign.core.text import counted, json_object, table, to_error
 from mechdesign.core.values import EstimateT_co
 from mechdesign.data.frames import Columns, Tidy, is_table
 from mechdesign.data.missing import MISSING_CATEGORY
 from mechdesign.exact.randomness import BitSource, Rng, bit_source
-from mechdesign.exact.texts import to_error
 
 if TYPE_CHECKING:
     from mechdesign.collect.estimate import FrequencyEstimate

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import printable
-from mechdesign.core.text import counted, json_object, listed, table
+from mechdesign.core.text import counted, json_object, listed, table, to_error
 from mechdesign.data.frames import Columns, Tidy, tidy_columns
-from mechdesign.exact.texts import to_error
 
 if TYPE_CHECKING:
     from mechdesign.show.figure import Figure

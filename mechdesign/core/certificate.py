@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from mechdesign.core.errors import CertificateError, ParameterError, printable
 from mechdesign.core.guarantee import Guarantee, Proof
-from mechdesign.core.text import TextInNotebooks
+from mechdesign.core.text import TextInNotebooks, quotient_text, rounded_text
 from mechdesign.core.values import frozen_value
-from mechdesign.exact.texts import quotient_text, rounded_text
 
 if TYPE_CHECKING:
     from mechdesign.core.solution import Solution

@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.text import counted
+from mechdesign.core.text import counted, quotient_text
 from mechdesign.core.validation import one_of
 from mechdesign.core.values import changed, frozen_value
 from mechdesign.exact.decimals import (
@@ -29,7 +29,6 @@ from mechdesign.exact.decimals import (
     written_number,
 )
 from mechdesign.exact.numbers import plain_int, text_of
-from mechdesign.exact.texts import quotient_text
 
 NOTIONS = ("ldp", "entry-wise", "central")
 """Over sets of a user's own reports; entry by entry; and for what is seen after a shuffler."""

@@ -21,8 +21,8 @@ from typing import Any
 
 from mechdesign.core.documents import WrittenNumber
 from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.text import short_text
 from mechdesign.exact.numbers import rational, text_of
-from mechdesign.exact.texts import short_text
 
 MOST_EXPONENT = 100_000
 """Of a power of ten; a number of more digits before or after the point is refused."""

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import Estimated, ListedEstimate
 from mechdesign.collect.intervals import Limits
-from mechdesign.core.text import counted, json_object, table
+from mechdesign.core.text import counted, json_object, table, to_error
 from mechdesign.data.frames import Columns, tidy_columns
-from mechdesign.exact.texts import to_error
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import ANYTHING, interval_figures
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.errors import printable
-from mechdesign.exact.texts import decimals_of
+from mechdesign.core.text import decimals_of
 from mechdesign.report.page.mechanism import (
     certificate_rows,
     drawn_figures,
