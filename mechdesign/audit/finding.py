@@ -15,8 +15,8 @@ import attrs
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.text import TextInNotebooks
+from mechdesign.core.validation import float_up
 from mechdesign.core.values import frozen_value
-from mechdesign.exact.decimals import float_up
 
 
 @frozen_value(repr=False)

@@ -28,6 +28,7 @@ from mechdesign.core.errors import CertificateError, EstimationError, ParameterE
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import (
+    as_written,
     double_delta,
     double_epsilon,
     privacy_delta,
@@ -35,7 +36,6 @@ from mechdesign.core.validation import (
     user_count,
 )
 from mechdesign.core.values import changed, frozen_value
-from mechdesign.exact.decimals import as_written
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource

@@ -35,7 +35,7 @@ from mechdesign.core.text import (
     quotient_text,
     rounded_text,
 )
-from mechdesign.exact.decimals import epsilon_number
+from mechdesign.core.validation import epsilon_number
 from mechdesign.exact.exponential import float_up
 from mechdesign.exact.numbers import plain_int
 

@@ -37,10 +37,16 @@ from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
-from mechdesign.core.validation import double_epsilon, integer, one_of, privacy_epsilon, user_count
+from mechdesign.core.validation import (
+    as_written,
+    double_epsilon,
+    integer,
+    one_of,
+    privacy_epsilon,
+    user_count,
+)
 from mechdesign.data.frames import is_table
 from mechdesign.data.missing import Intake
-from mechdesign.exact.decimals import as_written
 from mechdesign.exact.exponential import float_up
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.mean.attribute_tables import (

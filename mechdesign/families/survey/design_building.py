@@ -16,7 +16,7 @@ from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.problem import Variables
-from mechdesign.exact.decimals import as_written
+from mechdesign.core.validation import as_written
 from mechdesign.families.marginals.oracles.best import best_oracle
 from mechdesign.families.marginals.sets import ProductSet, SetResponse
 from mechdesign.families.mean import DiscretePiecewise, GridMean

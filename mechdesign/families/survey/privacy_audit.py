@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from mechdesign.audit.classes import composed, weakest
 from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.core.guarantee import Guarantee
+from mechdesign.core.validation import largest_reading
 from mechdesign.core.values import PrivacyVerdict, frozen_value
-from mechdesign.exact.decimals import largest_reading
 from mechdesign.exact.exponential import float_up
 
 if TYPE_CHECKING:
