@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
+from mechdesign.audit.mass import UNIT
 from mechdesign.collect.reporting import Randomizer, Row
-from mechdesign.exact.binomials import UNIT
 from mechdesign.families.shuffle.kary_divergence import BinaryDivergence, LatticeDivergence, atoms_of
 from mechdesign.families.shuffle.sum_divergence import MOST_USERS, Divergence, kary_law
 

@@ -18,7 +18,7 @@ from itertools import accumulate, product
 
 import numpy as np
 
-from mechdesign.exact.binomials import UNIT, binomial_window
+from mechdesign.audit.mass import UNIT, binomial_window
 from mechdesign.families.shuffle.sum_divergence import (
     CHEAP,
     GROUPS,
