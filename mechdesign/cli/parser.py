@@ -88,7 +88,7 @@ def model_options(added: argparse.ArgumentParser, several: bool = False) -> None
 
 def add_users(added: argparse.ArgumentParser) -> None:
     """Add ``--users``, for which the quality of the answers is forecast."""
-    from mechdesign.core.forecast import USERS  # most commands forecast nothing
+    from mechdesign.core.values import USERS  # most commands forecast nothing
 
     added.add_argument(
         "--users",

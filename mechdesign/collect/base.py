@@ -36,9 +36,8 @@ from mechdesign.core.errors import (
     unread,
 )
 from mechdesign.core.extensions import FAMILIES, extensions
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import Explained, encode
-from mechdesign.core.values import Verdict
+from mechdesign.core.values import USERS, Forecast, Verdict
 from mechdesign.data.missing import MISSING_CATEGORY, Intake
 from mechdesign.exact.numbers import number_of_text, plain_int, text_of
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, bit_source, numpy_generator

@@ -25,10 +25,9 @@ from mechdesign.collect.recipes import rng_alone
 from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.collect.server import Server, require_users, whole_rows
 from mechdesign.core.errors import DataError, EstimationError, MethodError, ParameterError, RowError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Coded, Source, Values
 from mechdesign.core.text import counted, json_object, table, to_error
-from mechdesign.core.values import EstimateT_co
+from mechdesign.core.values import USERS, EstimateT_co, Forecast
 from mechdesign.data.frames import Columns, Tidy, is_table
 from mechdesign.data.missing import MISSING_CATEGORY
 from mechdesign.exact.randomness import BitSource, Rng, bit_source

@@ -20,10 +20,10 @@ from mechdesign.collect.repair import PrivacyTarget, floats_of_weights, make_pri
 from mechdesign.collect.reporting import Randomizer
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, one_of, user_count
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, require_channel
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from mechdesign.collect.oracle import Moments, Oracle, Shares, bernoulli
 from mechdesign.collect.reporting import Randomizer
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import (
     as_written,
@@ -35,7 +34,7 @@ from mechdesign.core.validation import (
     privacy_epsilon,
     user_count,
 )
-from mechdesign.core.values import changed, frozen_value
+from mechdesign.core.values import USERS, Forecast, changed, frozen_value
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import frozen, wholes
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.errors import EstimationError
-from mechdesign.core.forecast import Forecast
-from mechdesign.core.values import Counter, EstimateT_co, PrivacyVerdict
+from mechdesign.core.values import Counter, EstimateT_co, Forecast, PrivacyVerdict
 
 Row = tuple[Fraction, ...]
 

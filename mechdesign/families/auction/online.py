@@ -18,9 +18,9 @@ from mechdesign.collect.noise import randomizer
 from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, suggestion
-from mechdesign.core.forecast import Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, one_of
+from mechdesign.core.values import Forecast
 from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.auction.rules import all_rules, amounts, slot_certificates, trial_certificates
 from mechdesign.families.auction.season import OWED, Season, price_limits

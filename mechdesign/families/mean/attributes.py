@@ -35,7 +35,6 @@ from mechdesign.collect.score import ReportSums, ScoreLimits
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import (
     as_written,
@@ -45,6 +44,7 @@ from mechdesign.core.validation import (
     privacy_epsilon,
     user_count,
 )
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.frames import is_table
 from mechdesign.data.missing import Intake
 from mechdesign.exact.exponential import float_up

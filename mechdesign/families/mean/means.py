@@ -37,10 +37,10 @@ from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, few_report
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Values
 from mechdesign.core.text import edge_texts, range_text
 from mechdesign.core.validation import privacy_epsilon, user_count
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.frames import is_table
 from mechdesign.data.missing import Intake
 from mechdesign.exact.randomness import BITS, BitSource, Rng

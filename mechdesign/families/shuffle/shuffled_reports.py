@@ -22,10 +22,9 @@ from mechdesign.collect.reporting import CollectingMechanism, Randomizer
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.forecast import Forecast
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
-from mechdesign.core.values import Counter, Estimate, PrivacyVerdict
+from mechdesign.core.values import Counter, Estimate, Forecast, PrivacyVerdict
 from mechdesign.data.missing import Intake
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.amplification_bounds import proven

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from mechdesign.collect.codec import Labels, as_floats
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import DataError, RowError
-from mechdesign.core.forecast import Forecast
 from mechdesign.core.tables import array_of
 from mechdesign.core.validation import integer
+from mechdesign.core.values import Forecast
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.estimates import HistogramEstimate, TotalEstimate
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise

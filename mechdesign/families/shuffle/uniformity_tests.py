@@ -15,10 +15,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.forecast import Forecast
 from mechdesign.core.text import TextInNotebooks, counted, json_object
 from mechdesign.core.validation import in_range, integer
-from mechdesign.core.values import frozen_value
+from mechdesign.core.values import Forecast, frozen_value
 from mechdesign.families.shuffle.dummies import Dummies
 from mechdesign.families.shuffle.flips import require_sent
 from mechdesign.families.shuffle.noise import Allowed

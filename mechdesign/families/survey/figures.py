@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import FrequencyEstimate
 from mechdesign.core.errors import printable
-from mechdesign.core.forecast import USERS
 from mechdesign.core.text import counted
+from mechdesign.core.values import USERS
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.marks import Bars, Heat, Line, Mark, Polygon
 from mechdesign.show.panels import MOST_NAMES, MOST_PANELS, axis_names

@@ -24,10 +24,10 @@ from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe,
 from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_delta, double_epsilon, integer, privacy_epsilon, user_count
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
 from mechdesign.data.missing import Intake

@@ -17,7 +17,7 @@ from mechdesign.collect.collecting import Operation
 from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import printable
-from mechdesign.core.forecast import Forecast
+from mechdesign.core.values import Forecast
 from mechdesign.export.disclosure import CERTAIN, WEAK, at_most, levels, one_in
 from mechdesign.report.page.render import markup, rendered
 from mechdesign.show.draw import svg

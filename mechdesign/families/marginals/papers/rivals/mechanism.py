@@ -21,10 +21,9 @@ from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.validation import integer, one_of, privacy_epsilon, user_count
-from mechdesign.core.values import changed, frozen_value
+from mechdesign.core.values import USERS, Forecast, changed, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.marginals.oracles import UnaryEncoding
