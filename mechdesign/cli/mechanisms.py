@@ -310,8 +310,8 @@ def _shuffled(problem: Problem, method: str | None, value: Mapping[str, Any]) ->
 
 def _audit(options: argparse.Namespace) -> int:
     from mechdesign.audit import PrivacyAudit
-    from mechdesign.audit.finding import PrivacyFinding
     from mechdesign.collect import load_mechanism
+    from mechdesign.core.certificate import PrivacyFinding
     from mechdesign.core.text import encode
 
     code = accounts.audited(options)

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.channel import KaryWeights, audit_channel, ordered_pairs, representative
-from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.collect.base import require_total
 from mechdesign.collect.categories import SINGULAR, FrequencyMechanism, reported_alike
 from mechdesign.collect.codec import Codes, Labels
@@ -23,7 +22,7 @@ from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.kary_estimator import KaryEstimator, split_weights
 from mechdesign.collect.oracle import Moments, Oracle, Shares, bernoulli
 from mechdesign.collect.reporting import Randomizer
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import (

@@ -36,7 +36,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.codec import as_floats, checked_area
 from mechdesign.collect.collecting import (
@@ -54,7 +53,7 @@ from mechdesign.collect.collecting import (
 )
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import rng_alone
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, DataError, ParameterError, RowError
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.tables import Block, Source

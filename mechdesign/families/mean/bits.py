@@ -35,7 +35,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.channel import audit_channel
-from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.collect.base import require_total
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.intervals import BinomialLimits
@@ -43,7 +42,7 @@ from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.collect.repair import PrivacyTarget, make_private
 from mechdesign.collect.reporting import Randomizer
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.validation import (
     double_delta,

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.channel import audit_channel
-from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.collecting import SEED, Column, Operation, Settings
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, Source, array_of
 from mechdesign.core.validation import in_range, integer, one_of

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from mechdesign.audit.classes import composed, weakest
-from mechdesign.audit.finding import PrivacyFinding
+from mechdesign.core.certificate import PrivacyFinding
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.validation import largest_reading
 from mechdesign.core.values import PrivacyVerdict, frozen_value

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import composed
-from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.collect.codec import Codes
@@ -19,7 +18,7 @@ from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import rng_alone
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, MechDesignError, ParameterError
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.validation import integer, one_of, privacy_epsilon, user_count
