@@ -19,8 +19,7 @@ from mechdesign.collect.base import require_total
 from mechdesign.collect.categories import SINGULAR, FrequencyMechanism, reported_alike
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.frequency_limits import implausible
-from mechdesign.collect.kary_estimator import KaryEstimator, split_weights
-from mechdesign.collect.oracle import Moments, Oracle, Shares, bernoulli
+from mechdesign.collect.oracle import KaryEstimator, Moments, Oracle, Shares, bernoulli, split_weights
 from mechdesign.collect.reporting import Randomizer
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
