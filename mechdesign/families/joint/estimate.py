@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.cross_table import CrossTable
+from mechdesign.collect.estimate import CrossTable
 from mechdesign.collect.frequency_limits import few_users
 from mechdesign.collect.intervals import Limits, tail_of
 from mechdesign.core.errors import EstimationError, ParameterError

@@ -27,7 +27,7 @@ from mechdesign.collect.collecting import (
     report_column,
     require_columns,
 )
-from mechdesign.collect.cross_table import AskedTables
+from mechdesign.collect.estimate import AskedTables
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, Source
 from mechdesign.exact.bits import Packed, as_texts, width

@@ -36,8 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.cross_table import CountedTable, CrossTable
-from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.estimate import CountedTable, CrossTable, FrequencyEstimate
 from mechdesign.collect.frequency_limits import AverageLimits, cumulants, few_users, implausible
 from mechdesign.collect.oracle import Moments, Oracle
 from mechdesign.core.errors import EstimationError

@@ -29,8 +29,7 @@ from mechdesign.collect.collecting import (
     estimated,
     marked,
 )
-from mechdesign.collect.cross_table import AskedTables, CountedTable, CrossTables
-from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.estimate import AskedTables, CountedTable, CrossTables, FrequencyEstimate
 from mechdesign.collect.frequency_limits import FrequencyLimits, few_users, implausible
 from mechdesign.collect.server import CellCounts
 from mechdesign.core.errors import DataError
