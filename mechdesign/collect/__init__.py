@@ -4,6 +4,7 @@ from mechdesign.core.extensions import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from mechdesign.audit.channel import PrivacyTarget as PrivacyTarget, make_private as make_private
     from mechdesign.collect.base import Mechanism as Mechanism, load_mechanism as load_mechanism
     from mechdesign.collect.categories import (
         Aggregator as Aggregator,
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from mechdesign.collect.estimate import FrequencyEstimate as FrequencyEstimate
     from mechdesign.collect.finite import FiniteChannel as FiniteChannel
     from mechdesign.collect.kary import KaryChannel as KaryChannel, KaryResponse as KaryResponse
-    from mechdesign.collect.repair import PrivacyTarget as PrivacyTarget, make_private as make_private
     from mechdesign.collect.reporting import CollectingMechanism as CollectingMechanism
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(

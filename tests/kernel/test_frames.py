@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mechdesign.audit.channel import PrivacyTarget
 from mechdesign.collect import FiniteChannel, KaryResponse, load_mechanism
 from mechdesign.collect.base import mechanism_types
-from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.data.missing import Intake
