@@ -19,11 +19,10 @@ else:  # a type checker would take every unknown name for known
         __name__,
         {
             "base": "Mechanism load_mechanism",
-            "finite": "FiniteChannel",
+            "finite": "FiniteChannel PrivacyTarget make_private",
             "categories": "Aggregator FrequencyMechanism",
             "estimate": "FrequencyEstimate",
             "kary": "KaryChannel KaryResponse",
-            "repair": "PrivacyTarget make_private",
             "reporting": "CollectingMechanism",
         },
     )

@@ -12,21 +12,20 @@ signs. Both ways are inverse to each other, whatever the content.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from mechdesign.collect.about import SEALED_FROM, About, WithAbout, survey_digest_of
 from mechdesign.collect.reader import WithTables
 from mechdesign.core.certificate import Certificate, CertificateAudit
-from mechdesign.core.documents import parse_json
+from mechdesign.core.documents import file_values, parse_json, plain_values
 from mechdesign.core.errors import (
     CertificateError,
     ModelFileError,
@@ -35,7 +34,7 @@ from mechdesign.core.errors import (
     suggestion,
     unread,
 )
-from mechdesign.core.extensions import FAMILIES, extensions
+from mechdesign.core.extensions import FAMILIES, derived, extensions, import_all, import_naming
 from mechdesign.core.text import Explained, encode
 from mechdesign.core.values import USERS, Forecast, Verdict
 from mechdesign.data.missing import MISSING_CATEGORY, Intake
@@ -48,88 +47,7 @@ if TYPE_CHECKING:
     from mechdesign.collect.recipes import Answer, Recipe
     from mechdesign.show.figure import Figure
 
-Kind = TypeVar("Kind")
 
-
-GIVEN = 'type: ClassVar[str] = "'
-"""How the text of a module gives a class its type, up to the word."""
-
-
-def import_all(packages: Iterable[str], group: str) -> None:
-    """Import the modules that give a class a type, of packages and below; and those of entry points."""
-    for module in _naming(packages, ""):
-        importlib.import_module(module)
-    from importlib.metadata import entry_points  # takes as long as many modules
-
-    for point in entry_points(group=group):
-        importlib.import_module(point.value)
-
-
-def import_naming(packages: Iterable[str], word: str) -> None:
-    """Import the first module of packages and below whose text gives this word as a class's type.
-
-    Those whose file or folder is called like a part of the word are looked at first: all of them are some
-    hundred.
-    """
-    for module in _naming(packages, word):
-        importlib.import_module(module)
-        return
-
-
-def _naming(packages: Iterable[str], word: str) -> Iterator[str]:
-    """Yield the names of modules whose text gives a class this type, or any type where it is empty."""
-    mention = (f'{GIVEN}{word}"' if word else GIVEN).encode()
-    others: list[tuple[str, str]] = []
-    for path, module in _all_files(packages):
-        if not word or set(word.split("-")).isdisjoint(module.split(".")):
-            others.append((path, module))
-        elif _has(path, mention):
-            yield module
-    yield from (module for path, module in sorted(others) if _has(path, mention))
-
-
-def _all_files(packages: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield path and name of each module of packages and below."""
-    for package in packages:
-        yield from _files(importlib.import_module(package).__path__[0], package)
-
-
-def _files(folder: str, package: str) -> Iterator[tuple[str, str]]:
-    """Yield path and name of each module, those of a folder before those below it."""
-    inner = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(".py") and f"{package}.{entry.name}" != f"{__name__}.py":
-                yield entry.path, f"{package}.{entry.name[:-3]}"
-            elif "." not in entry.name and entry.is_dir():
-                inner.append(entry)
-    for entry in inner:
-        yield from _files(entry.path, f"{package}.{entry.name}")
-
-
-def _has(path: str, value: bytes) -> bool:
-    with open(path, "rb") as file:
-        return value in file.read()
-
-
-def derived(kinds: Iterable[type[Kind]]) -> Iterator[type[Kind]]:
-    """Yield classes and those derived from them that were imported.
-
-    Examples
-    --------
-    >>> {OSError, FileNotFoundError} <= set(derived(Exception.__subclasses__()))
-    True
-    """
-    for kind in kinds:
-        yield kind
-        yield from derived(kind.__subclasses__())
-
-
-EXACT = 1 << 53
-"""The largest whole number up to which doubles hold all of them."""
-
-NUMBER = re.compile(r"-?[0-9]{16,4000}", re.ASCII)
-LIKE_A_NUMBER = re.compile(r"=*-?[0-9]{16,}", re.ASCII)
 LAST_WITH_VACUOUS = 2
 """The last version of files with certificates about the pairs of a single type."""
 
@@ -137,43 +55,7 @@ NUMERIC = ("content", "certificates", "data")
 """The parts of a file that hold numbers."""
 
 
-def written(value: Any) -> Any:
-    """Return plain values as they stand in a file.
-
-    Examples
-    --------
-    >>> written({"total": 1 << 62, "size": 3, "labels": ["no", "1234567890123456"]})
-    {'total': '4611686018427387904', 'size': 3, 'labels': ['no', '=1234567890123456']}
-    """
-    if isinstance(value, dict):
-        return {key: written(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [written(each) for each in value]
-    if isinstance(value, str):
-        return f"={value}" if LIKE_A_NUMBER.fullmatch(value) else value
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > EXACT:
-        return str(int(value))
-    return value
-
-
-def read(value: Any) -> Any:
-    """Return the value that :func:`written` was given.
-
-    Examples
-    --------
-    >>> read(written({"total": 1 << 62, "labels": ["1234567890123456", "=x"]}))
-    {'total': 4611686018427387904, 'labels': ['1234567890123456', '=x']}
-    """
-    if isinstance(value, dict):
-        return {key: read(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [read(each) for each in value]
-    if isinstance(value, str) and LIKE_A_NUMBER.fullmatch(value):
-        return value[1:] if value.startswith("=") else int(value) if NUMBER.fullmatch(value) else value
-    return value
-
-
-def converted(document: Mapping[str, Any], conversion: Callable[[Any], Any]) -> dict[str, Any]:
+def with_numbers(document: Mapping[str, Any], conversion: Callable[[Any], Any]) -> dict[str, Any]:
     """Return a document whose parts with numbers were converted."""
     return {key: conversion(part) if key in NUMERIC else part for key, part in document.items()}
 
@@ -412,7 +294,7 @@ class Mechanism(Explained, WithTables, WithAbout):
         if self.intake != Intake():
             document["data"] = self.intake.as_json()
         document["sha256"] = _sum_of(document)
-        return converted(document, written)
+        return with_numbers(document, file_values)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the mechanism to a JSON file; the file appears whole or not at all."""
@@ -531,7 +413,7 @@ def mechanism_of(document: Any, path: str | os.PathLike[str]) -> Mechanism:
     if version not in range(1, VERSION + 1) or isinstance(version, bool):
         raise ModelFileError(path, f"has version {version}, this release reads 1 to {VERSION}", AGAIN)
     if version > 1:
-        document = converted(document, read)
+        document = with_numbers(document, plain_values)
     kind = document.get("type")
     kind_class = mechanism_type(kind) if isinstance(kind, str) else None
     if kind_class is None:

@@ -38,7 +38,7 @@ def test_other_classes_than_that_of_the_file_are_not_imported(tmp_path):
     mechanism.save(tmp_path / "m.json")
     program = (
         "import sys; from mechdesign.collect.base import Mechanism, load_mechanism;"
-        "from mechdesign.collect.base import derived; load_mechanism(sys.argv[1]);"
+        "from mechdesign.core.extensions import derived; load_mechanism(sys.argv[1]);"
         "print(*{kind.type for kind in derived(Mechanism.__subclasses__()) if 'type' in vars(kind)})"
     )
     command = [sys.executable, "-W", "error", "-c", program, str(tmp_path / "m.json")]
