@@ -8,6 +8,8 @@ Readers of JSON in other languages round every number to a double, so a whole nu
 as a string of its decimal digits. A string of at least 16 digits is therefore a number; a text that looks
 like one, such as a label of digits, is written with ``=`` before it, and so is one that begins with such
 signs. Both ways are inverse to each other, whatever the content.
+
+Mechanisms that collect: devices make reports, a server counts them and estimates.
 """
 
 from __future__ import annotations
@@ -17,17 +19,22 @@ import os
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mechdesign.collect.about import SEALED_FROM, About, WithAbout, survey_digest_of
 from mechdesign.collect.reader import WithTables
+from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.certificate import Certificate, CertificateAudit
 from mechdesign.core.documents import file_values, parse_json, plain_values
 from mechdesign.core.errors import (
     CertificateError,
+    EstimationError,
     ModelFileError,
     ParameterError,
     UnknownNameError,
@@ -36,7 +43,7 @@ from mechdesign.core.errors import (
 )
 from mechdesign.core.extensions import FAMILIES, derived, extensions, import_all, import_naming
 from mechdesign.core.text import Explained, encode
-from mechdesign.core.values import USERS, Forecast, Verdict
+from mechdesign.core.values import USERS, Counter, EstimateT_co, Forecast, PrivacyVerdict, Verdict
 from mechdesign.data.missing import MISSING_CATEGORY, Intake
 from mechdesign.exact.numbers import number_of_text, plain_int, text_of
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng, bit_source, numpy_generator
@@ -46,7 +53,6 @@ if TYPE_CHECKING:
     from mechdesign.collect.collecting import Operation
     from mechdesign.collect.recipes import Answer, Recipe
     from mechdesign.show.figure import Figure
-
 
 LAST_WITH_VACUOUS = 2
 """The last version of files with certificates about the pairs of a single type."""
@@ -460,3 +466,92 @@ def _restored(path: str | os.PathLike[str], kind: type[Mechanism], document: Map
             f"{path}: refused", "the file was changed after saving (sha256 differs)", AGAIN
         )
     return mechanism
+
+
+Row = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class Randomizer:
+    """Facts about the local randomizer that all users run.
+
+    Attributes
+    ----------
+    epsilon : float
+        Its local epsilon, with delta 0.
+    size : int
+        k where its reports are those of a k-ary response with this epsilon, else 0.
+    rows : tuple of tuples of Fraction
+        Of a finite channel: Pr[report | input], a row an input; mixtures of rows are allowed as well.
+    """
+
+    epsilon: float
+    size: int = 0
+    rows: tuple[Row, ...] = ()
+
+
+class CollectingMechanism(Mechanism, Generic[EstimateT_co]):
+    """A mechanism that collects: users' devices randomize, a server estimates.
+
+    It is generic in what its server estimates, such as ``CollectingMechanism[MeanEstimate]``.
+    """
+
+    users_alike: ClassVar[bool] = False
+    """Whether all users with the same value draw their reports with the same probabilities."""
+
+    @abstractmethod
+    def audit(self) -> PrivacyVerdict:
+        """Return the result of the privacy audit of the numbers that the mechanism samples from."""
+
+    @abstractmethod
+    def randomize(self, answers: Any, *args: Any, **options: Any) -> NDArray[Any]:
+        """Return the reports for users' values; without ``rng`` from the operating system's generator."""
+
+    @abstractmethod
+    def aggregator(self) -> Counter[EstimateT_co]:
+        """Return an empty counter of reports; counters of several servers can be merged in any order."""
+
+    @rng_alone
+    def estimate(self, reports: Any, population: bool = False) -> EstimateT_co:
+        """Return unbiased estimates with standard errors from the reports of all users.
+
+        Parameters
+        ----------
+        reports : array
+            What :meth:`randomize` returned, of all users, or the texts of a table.
+        population : bool
+            Whether to estimate for the population from which the users are a random sample.
+
+        Raises
+        ------
+        EstimationError
+            When the reports do not determine the estimate; the error names the answers that it cannot
+            separate.
+        DataError
+            When there are no reports, or a report that no answer can produce.
+        """
+        counter = self.aggregator()
+        counter.update(reports)
+        return counter.estimate(population)
+
+    def common_randomizer(self) -> Randomizer | None:
+        """Return the facts about the randomizer that all users run, from which shuffling amplifies privacy.
+
+        None unless ``users_alike``; else its true epsilon, and what is known besides in classes derived.
+        """
+        if not self.users_alike:
+            return None
+        return Randomizer(self.audit().true_epsilon)
+
+    def require_estimable(self) -> None:
+        """Raise EstimationError when the forecast shows that its reports do not allow a useful estimate."""
+        prospect = self._prospect
+        if prospect is not None and not prospect.possible:
+            raise EstimationError(
+                str(prospect), remedy="collect with another mechanism, or on purpose", switch="anyway"
+            )
+
+    @cached_property
+    def _prospect(self) -> Forecast | None:
+        """The forecast for the planned number of users; kept, because a client needs it for every answer."""
+        return self.forecast()

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import Operation, Option, Settings
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import rng_alone
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.collect.server import Server, require_users, whole_rows
 from mechdesign.core.errors import DataError, EstimationError, MethodError, ParameterError, RowError
 from mechdesign.core.tables import Coded, Source, Values

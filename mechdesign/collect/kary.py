@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.channel import KaryWeights, audit_channel, ordered_pairs, representative
-from mechdesign.collect.base import require_total
+from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.categories import SINGULAR, FrequencyMechanism, reported_alike
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.oracle import KaryEstimator, Moments, Oracle, Shares, bernoulli, split_weights
-from mechdesign.collect.reporting import Randomizer
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, EstimationError, ParameterError
 from mechdesign.core.text import counted

@@ -230,7 +230,7 @@ audit.mass: audit.two_counts exact.binomials
 audit.metric: audit.pairs audit.triples
 collect.about: collect.sealed
 collect.attributes: collect.effect_transform collect.of_attributes collect.several_columns
-collect.base: collect.kinds collect.written
+collect.base: collect.reporting
 collect.categories: collect.frequencies collect.report_counts collect.simplex
 collect.codec: collect.domain collect.labels
 collect.collecting: collect.operations
@@ -244,8 +244,9 @@ collect.recipes: collect.generator
 collect.score: collect.curves
 collect.server: collect.cell_counts collect.counts collect.damage collect.saved_counts
 core.certificate: audit.finding audit.verdict
+core.documents: collect.written
 core.errors: core.failures core.printable
-core.extensions: core.former_names core.lazy core.version
+core.extensions: collect.kinds core.former_names core.lazy core.version
 core.parameters: core.describe
 core.problem: core.discovery core.method
 core.sensitivity: core.conflict core.kept core.prices

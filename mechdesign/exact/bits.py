@@ -1,4 +1,4 @@
-"""Bits of reports: sets of categories as packed bytes, and loops over reports that numba compiles if it is there.
+"""Bits of reports: sets of categories as packed bytes, and loops over reports that numba can compile.
 
 Category 0 is the highest bit of the first byte of a set. In a table a set is the text of an ``x`` and two
 hexadecimal digits a byte: the letter keeps programs from taking it for a number.

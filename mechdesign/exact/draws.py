@@ -1,4 +1,4 @@
-"""Exact draws from random bits: numbers below a limit, bits of a probability, subsets, hash functions of a family.
+"""Exact draws from random bits: numbers below a limit, bits of a probability, subsets, hash functions.
 
 Whether a uniform integer U below 2**62 is below a weight w is decided by the *heads* of both, their 16
 highest digits, unless these are equal. With U = 2**46 H + T and w = 2**46 W + r,

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.mass import UNIT, binomial_window
-from mechdesign.collect.reporting import Randomizer
+from mechdesign.collect.base import Randomizer
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.validation import delta_number, in_range, integer

@@ -11,8 +11,7 @@ import pytest
 
 from mechdesign.audit.channel import PrivacyTarget
 from mechdesign.collect import FiniteChannel, KaryResponse, load_mechanism
-from mechdesign.collect.base import mechanism_types
-from mechdesign.collect.reporting import CollectingMechanism
+from mechdesign.collect.base import CollectingMechanism, mechanism_types
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.data.missing import Intake
 from mechdesign.families.marginals import MarginalRelease

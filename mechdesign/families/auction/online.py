@@ -12,10 +12,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mechdesign.collect.base import Mechanism
+from mechdesign.collect.base import CollectingMechanism, Mechanism
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.noise import randomizer
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, ParameterError, suggestion
 from mechdesign.core.text import counted

@@ -35,11 +35,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.channel import PrivacyTarget, audit_channel, make_private
-from mechdesign.collect.base import require_total
+from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.recipes import Steps, whole_hex
-from mechdesign.collect.reporting import Randomizer
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError

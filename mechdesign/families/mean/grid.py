@@ -48,7 +48,7 @@ from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.tally import CodeTally
 
 if TYPE_CHECKING:
-    from mechdesign.collect.reporting import Randomizer
+    from mechdesign.collect.base import Randomizer
 
 MIDDLE = Fraction(1, 2)
 

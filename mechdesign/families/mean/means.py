@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.classes import DensityAudit
+from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.collecting import (
     CLIP,
@@ -32,7 +33,6 @@ from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, Steps, no_recipe, rng_alone
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, few_reports
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate

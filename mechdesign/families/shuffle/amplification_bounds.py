@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from mechdesign.audit.mass import UNIT
-from mechdesign.collect.reporting import Randomizer, Row
+from mechdesign.collect.base import Randomizer, Row
 from mechdesign.families.shuffle.kary_divergence import BinaryDivergence, LatticeDivergence, atoms_of
 from mechdesign.families.shuffle.sum_divergence import MOST_USERS, Divergence, kary_law
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mechdesign.collect.reporting import CollectingMechanism, Randomizer
+from mechdesign.collect.base import CollectingMechanism, Randomizer
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.errors import CertificateError, MechDesignError, MethodError, ParameterError
 from mechdesign.core.fields import fields_of

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import About
-from mechdesign.collect.base import Mechanism, mechanism_types
+from mechdesign.collect.base import CollectingMechanism, Mechanism, Randomizer, mechanism_types
 from mechdesign.collect.collecting import ANYWAY, Operation, Settings, mark_in, mark_of, require_columns
 from mechdesign.collect.recipes import Answer, Recipe, rng_alone
-from mechdesign.collect.reporting import CollectingMechanism, Randomizer
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
+from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Moments, Oracle, of_sets
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import ParameterError, RowError
 from mechdesign.core.values import Counter, PrivacyVerdict
 from mechdesign.exact.bits import as_texts

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe, Steps, rng_alone, row_hex
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.guarantee import Guarantee

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
-from mechdesign.collect.base import Mechanism
+from mechdesign.collect.base import CollectingMechanism, Mechanism
 from mechdesign.collect.collecting import Operation
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import printable
 from mechdesign.core.values import Forecast
