@@ -4,7 +4,6 @@ from mechdesign.core.extensions import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mechdesign.audit.channel import PrivacyTarget as PrivacyTarget, make_private as make_private
     from mechdesign.collect.base import (
         CollectingMechanism as CollectingMechanism,
         Mechanism as Mechanism,
@@ -17,14 +16,16 @@ if TYPE_CHECKING:
     from mechdesign.collect.estimate import FrequencyEstimate as FrequencyEstimate
     from mechdesign.collect.finite import FiniteChannel as FiniteChannel
     from mechdesign.collect.kary import KaryChannel as KaryChannel, KaryResponse as KaryResponse
+    from mechdesign.collect.repair import PrivacyTarget as PrivacyTarget, make_private as make_private
 else:  # a type checker would take every unknown name for known
     __all__, __getattr__, __dir__ = offered(
         __name__,
         {
             "base": "CollectingMechanism Mechanism load_mechanism",
-            "finite": "FiniteChannel PrivacyTarget make_private",
+            "finite": "FiniteChannel",
             "categories": "Aggregator FrequencyMechanism",
             "estimate": "FrequencyEstimate",
+            "repair": "PrivacyTarget make_private",
             "kary": "KaryChannel KaryResponse",
         },
     )

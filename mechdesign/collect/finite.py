@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import PrivacyTarget, floats_of_weights, make_private
 from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.categories import REMEDY, SINGULAR, FrequencyMechanism
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.frequency_limits import implausible
+from mechdesign.collect.repair import PrivacyTarget, floats_of_weights, make_private
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, EstimationError
 from mechdesign.core.tables import require_no_mask

@@ -113,7 +113,7 @@ def import_all(packages: Iterable[str], group: str) -> None:
         import_module(point.value)
 
 
-def import_modules_with_type(packages: Iterable[str], word: str) -> None:
+def import_naming(packages: Iterable[str], word: str) -> None:
     """Import the first module of packages and below whose text gives this word as a class's type.
 
     Those whose file or folder is called like a part of the word are looked at first: all of them are some
@@ -224,7 +224,7 @@ def installed_version() -> str:
 
 
 MERGED = """\
-audit.channel: audit.kary collect.repair
+audit.channel: audit.kary
 audit.classes: audit.composition audit.density
 audit.mass: audit.two_counts exact.binomials
 audit.metric: audit.pairs audit.triples

@@ -9,10 +9,10 @@ import time
 import numpy as np
 import pytest
 
-from mechdesign.audit.channel import PrivacyTarget
 from mechdesign.collect import FiniteChannel
 from mechdesign.collect.collecting import operation_of
 from mechdesign.collect.reader import missing_rule, rule_for
+from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.collect.server import new_server
 from mechdesign.core.errors import DataError, MechDesignError
 from mechdesign.data.reading import JsonTable

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from mechdesign.audit import audit_channel
-from mechdesign.audit.channel import to_integers
 from mechdesign.audit.metric import Triples, _distinct, needed_pairs, ranked, rate
 from mechdesign.collect import PrivacyTarget, make_private
+from mechdesign.collect.repair import to_integers
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.exponential import exp_lower
 from mechdesign.exact.randomness import TOTAL

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.channel import PrivacyTarget
 from mechdesign.collect import FiniteChannel, KaryResponse
+from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.core.errors import EstimationError
 from mechdesign.families.mean import AttributeSampling, Duchi, Harmony, Laplace
 from tests.support.statistics import surveys

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechdesign.audit.channel import PrivacyTarget
 from mechdesign.collect import FiniteChannel, KaryResponse, load_mechanism
 from mechdesign.collect.base import CollectingMechanism, mechanism_types
+from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.core.errors import DataError, MechDesignError, ParameterError
 from mechdesign.data.missing import Intake
 from mechdesign.families.marginals import MarginalRelease

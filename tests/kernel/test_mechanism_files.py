@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.channel import PrivacyTarget
 from mechdesign.collect import FiniteChannel, KaryResponse, load_mechanism
 from mechdesign.collect.base import digest
+from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.core.errors import CertificateError, ModelFileError, UnknownNameError
 from mechdesign.exact.randomness import TOTAL
 from tests.support.mechanism_files import opened

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.channel import cleaned, constant_rows, least_mixing, to_integers
 from mechdesign.collect import FiniteChannel, PrivacyTarget, make_private
+from mechdesign.collect.repair import cleaned, constant_rows, least_mixing, to_integers
 from mechdesign.core.errors import ParameterError
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.response.categories import distance_matrix

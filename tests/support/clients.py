@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 import mechdesign as md
-from mechdesign.audit.channel import PrivacyTarget
 from mechdesign.collect import FiniteChannel, KaryResponse
 from mechdesign.collect.kary import KaryChannel
+from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.data.missing import Intake
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.export import export, vectors

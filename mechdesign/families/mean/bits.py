@@ -34,11 +34,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from mechdesign.audit.channel import PrivacyTarget, audit_channel, make_private
+from mechdesign.audit.channel import audit_channel
 from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.recipes import Steps, whole_hex
+from mechdesign.collect.repair import PrivacyTarget, make_private
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
 from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError

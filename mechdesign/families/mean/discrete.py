@@ -27,9 +27,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import PrivacyTarget
 from mechdesign.collect.codec import Array
 from mechdesign.collect.finite import FiniteChannel
+from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import as_written, integer, privacy_epsilon
 from mechdesign.exact.exponential import exp_lower, exp_written

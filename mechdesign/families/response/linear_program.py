@@ -34,8 +34,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import cleaned, constant_rows, least_mixing, merged_rows
 from mechdesign.audit.metric import needed_pairs
+from mechdesign.collect.repair import cleaned, constant_rows, least_mixing, merged_rows
 from mechdesign.core.errors import MethodError
 from mechdesign.core.problem import Outcome, Problem
 from mechdesign.core.values import frozen_value

@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.channel import FORMER_NOTIONS, NOTIONS, PrivacyTarget
+from mechdesign.audit.channel import FORMER_NOTIONS, NOTIONS
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.kary import KaryChannel, KaryResponse
+from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import Kept, checked, choice, delta_field, epsilon_field, frozen_problem, related
