@@ -311,9 +311,8 @@ def _shuffled(problem: Problem, method: str | None, value: Mapping[str, Any]) ->
 
 
 def _audit(options: argparse.Namespace) -> int:
-    from mechdesign.audit import PrivacyAudit
-    from mechdesign.audit.finding import PrivacyFinding
     from mechdesign.collect import load_mechanism
+    from mechdesign.core.certificate import PrivacyAudit, PrivacyFinding
     from mechdesign.core.text import encode
 
     code = accounts.audited(options)

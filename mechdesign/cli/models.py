@@ -276,7 +276,7 @@ def _tradeoff(options: argparse.Namespace) -> int:
 
 def _target_error(text: str) -> float:
     """Return the target error that a text states: a number, or a percentage."""
-    from mechdesign.exact.decimals import exact_number
+    from mechdesign.core.validation import exact_number
 
     try:
         exact = exact_number("--error", text.removesuffix("%").rstrip())

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
+from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.collecting import (
     Column,
@@ -36,7 +37,6 @@ from mechdesign.collect.collecting import (
     side_by_side,
 )
 from mechdesign.collect.recipes import AskedChoice
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, suggestion
 from mechdesign.core.tables import Source, require_no_mask
 from mechdesign.core.text import counted

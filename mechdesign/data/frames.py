@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, RowError, suggestion
 from mechdesign.core.tables import ROWS, Block, Coded, Values, is_gap
-from mechdesign.core.text import NumberText, counted, encode, html_table
-from mechdesign.exact.texts import to_error
+from mechdesign.core.text import NumberText, counted, encode, html_table, to_error
 
 if TYPE_CHECKING:
     from mechdesign.data.intake import MissingRule

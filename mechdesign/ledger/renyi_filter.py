@@ -28,7 +28,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from mechdesign.collect.reporting import Randomizer
+from mechdesign.collect.base import Randomizer
 from mechdesign.core.guarantee import Exact, Guarantee
 from mechdesign.core.values import changed
 from mechdesign.exact.exponential import float_down, float_up

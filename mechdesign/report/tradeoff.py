@@ -11,11 +11,11 @@ from typing import Any
 from mechdesign.collect import CollectingMechanism
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.fields import fields_of
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solve import solve
 from mechdesign.core.text import counted
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.show.figure import Figure, Line, Panel
 from mechdesign.work.bars import progress
 

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.core.errors import MechDesignError, printable
-from mechdesign.core.forecast import Forecast
-from mechdesign.core.values import changed
+from mechdesign.core.values import Forecast, changed
 from mechdesign.show.figure import Bars, Figure, Heat, Intervals, Line, Mark, Panel, Points
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mechdesign.collect.reporting import Randomizer
+from mechdesign.collect.base import Randomizer
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.values import changed
 from mechdesign.exact.exponential import exp_lower

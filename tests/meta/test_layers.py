@@ -274,7 +274,7 @@ def test_no_modules_import_each_other_in_a_circle():
 FOR_PAPERS = re.compile(
     r"quantities|simulation|(printed|published|thesis|claim|witness|finding|bibliography)s?(_|$)"
 )
-"""Names of modules that exist to reproduce, judge or refute a source; not ``audit/finding.py``."""
+"""Names of modules that exist to reproduce, judge or refute a source; not ``core/certificate.py``."""
 
 FOUND_BY_NAME = {"methods", "figures", "outlook", "problem"}
 
@@ -291,7 +291,7 @@ def apparatus(graph: dict[str, set[str]]) -> list[str]:
             room in ("solvers", "")
             or is_of_papers(name)
             or not any(rest)
-            or name == "mechdesign.audit.finding"
+            or name == "mechdesign.core.certificate"
         ):
             continue
         package, _, last = name.rpartition(".")

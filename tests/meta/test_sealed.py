@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.collect.codec import Labels
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.problem import Problem
 from mechdesign.data.intake import Intake
 from mechdesign.families.auction import OnlineAuction

@@ -23,13 +23,12 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.fields import POSITIVE, Kept, checked, choice, frozen_problem, real, related
-from mechdesign.core.forecast import Remark
 from mechdesign.core.parameters import Generators
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array
-from mechdesign.core.values import Matrix, Vector, changed
+from mechdesign.core.values import Matrix, Remark, Vector, changed
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.numbers import rational, text_of
 from mechdesign.families.auction import OnlineAuction, greedy, vcg

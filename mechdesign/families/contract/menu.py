@@ -11,19 +11,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.base import Mechanism
+from mechdesign.collect.base import CollectingMechanism, Mechanism
 from mechdesign.collect.collecting import Operation
 from mechdesign.collect.noise import noise_of, randomizer
 from mechdesign.collect.recipes import rng_alone
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.certificate import WITHIN, Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.fields import fields_of
-from mechdesign.core.forecast import Forecast
 from mechdesign.core.tables import array_of
 from mechdesign.core.text import counted, encode
 from mechdesign.core.validation import finite_array, in_range, integer, one_of, user_count
-from mechdesign.core.values import frozen_value, value_field
+from mechdesign.core.values import Forecast, frozen_value, value_field
 from mechdesign.exact.exponential import float_down
 from mechdesign.exact.randomness import Rng
 from mechdesign.families.contract.incentives import Sellers, audit_menu, least_menu_error, least_payment

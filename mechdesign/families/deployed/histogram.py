@@ -33,13 +33,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mechdesign.audit.mass import UNIT, binomial_window
 from mechdesign.collect import Mechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.fields import frozen_problem, real, whole
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables
 from mechdesign.core.solution import Solution
-from mechdesign.exact.binomials import UNIT, binomial_window
 
 Doubles = NDArray[np.float64]
 

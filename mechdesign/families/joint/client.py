@@ -23,7 +23,7 @@ from mechdesign.collect.about import HasSurvey, other_owner, owner_entries
 from mechdesign.core.documents import parse_json
 from mechdesign.core.errors import DataError, MethodError, ModelFileError, unread
 from mechdesign.core.text import counted
-from mechdesign.exact.draw.packed import Packed, as_texts
+from mechdesign.exact.bits import Packed, as_texts
 from mechdesign.exact.numbers import plain
 from mechdesign.exact.randomness import Rng
 from mechdesign.work.files import one_at_a_time, read_text, whole_file

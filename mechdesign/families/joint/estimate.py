@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.cross_table import CrossTable
+from mechdesign.collect.estimate import CrossTable
 from mechdesign.collect.frequency_limits import few_users
 from mechdesign.collect.intervals import Limits, tail_of
 from mechdesign.core.errors import EstimationError, ParameterError
-from mechdesign.core.text import counted, json_object, table
+from mechdesign.core.text import counted, json_object, table, to_error
 from mechdesign.core.validation import integer, one_of
 from mechdesign.data.frames import Columns, tidy_columns
-from mechdesign.exact.texts import to_error
 from mechdesign.families.joint.likelihood import (
     EffectMoments,
     Likelihood,

@@ -32,7 +32,7 @@ from mechdesign.collect.attributes import Attributes
 from mechdesign.core.errors import DataError, ParameterError, unread
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, probability_vector
-from mechdesign.exact.draw.packed import Packed, read_sets
+from mechdesign.exact.bits import Packed, read_sets
 from mechdesign.work.files import read_text
 
 PackedBits = NDArray[np.uint8]

@@ -21,8 +21,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.finding import PrivacyFinding
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
 from mechdesign.core.guarantee import ONE_REPORT, Guarantee, Proof
 from mechdesign.core.text import counted

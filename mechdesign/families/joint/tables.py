@@ -27,10 +27,10 @@ from mechdesign.collect.collecting import (
     report_column,
     require_columns,
 )
-from mechdesign.collect.cross_table import AskedTables
+from mechdesign.collect.estimate import AskedTables
 from mechdesign.core.errors import DataError, ParameterError
 from mechdesign.core.tables import Block, Source
-from mechdesign.exact.draw.packed import Packed, as_texts, width
+from mechdesign.exact.bits import Packed, as_texts, width
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.joint.client import begin_count, count_report, promised, require_fresh

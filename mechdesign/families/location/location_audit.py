@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.audit.finding import PrivacyFinding
+from mechdesign.core.certificate import PrivacyFinding
 from mechdesign.core.errors import CertificateError
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import double_epsilon

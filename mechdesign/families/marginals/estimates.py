@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.attributes import Attributes
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.cross_table import CrossTables
+from mechdesign.collect.estimate import CrossTables
 from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import DataError, MissingPackageError

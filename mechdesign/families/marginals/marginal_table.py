@@ -34,16 +34,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.cross_table import CountedTable, CrossTable
-from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.estimate import CountedTable, CrossTable, FrequencyEstimate
 from mechdesign.collect.frequency_limits import AverageLimits, cumulants, few_users, implausible
 from mechdesign.collect.oracle import Moments, Oracle
 from mechdesign.core.errors import EstimationError
-from mechdesign.core.text import counted, json_object, listed, table
+from mechdesign.core.text import counted, json_object, listed, table, to_error
 from mechdesign.core.validation import integer
 from mechdesign.data.frames import Columns, tidy_columns
 from mechdesign.exact.numbers import frozen
-from mechdesign.exact.texts import to_error
 from mechdesign.show.figure import Figure
 from mechdesign.show.panels import UNBIASED, table_figures
 

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import weakest
-from mechdesign.audit.finding import PrivacyFinding
 from mechdesign.collect.attributes import AttributeMechanism, Attributes
 from mechdesign.collect.base import Mechanism, mechanism_types
 from mechdesign.collect.codec import Codes
@@ -24,13 +23,12 @@ from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.oracle import Oracle, cell_variance
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import Answer, Recipe, plain_report, rng_alone, row_hex
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, user_count
-from mechdesign.core.values import PrivacyVerdict, changed, frozen_value
+from mechdesign.core.values import USERS, Forecast, PrivacyVerdict, changed, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, view_weights
 from mechdesign.families.marginals.estimates import ReleasedMarginals

@@ -33,8 +33,7 @@ from mechdesign.collect.collecting import (
     marked,
     operation_of,
 )
-from mechdesign.collect.cross_table import AskedTables
-from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.estimate import AskedTables, FrequencyEstimate
 from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.reader import in_python, report_rule
 from mechdesign.collect.server import CellCounts, Server

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import ComposedAudit, compose
-from mechdesign.collect.base import Mechanism, mechanism_types
+from mechdesign.collect.base import CollectingMechanism, Mechanism, mechanism_types
 from mechdesign.collect.codec import Array, Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.estimate import AttributeMeans
@@ -30,17 +30,22 @@ from mechdesign.collect.finite import CHUNK
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, rng_alone
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.collect.score import ReportSums, ScoreLimits
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.text import counted
-from mechdesign.core.validation import double_epsilon, integer, one_of, privacy_epsilon, user_count
+from mechdesign.core.validation import (
+    as_written,
+    double_epsilon,
+    integer,
+    one_of,
+    privacy_epsilon,
+    user_count,
+)
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Intake
-from mechdesign.exact.decimals import as_written
 from mechdesign.exact.exponential import float_up
 from mechdesign.exact.randomness import BitSource, Rng
 from mechdesign.families.mean.attribute_tables import (

@@ -17,7 +17,7 @@ computed, up to the roundings of u (3), of the float hi - lo, and of their produ
 the floor: together less than 2**-50 + 1/(hi - lo) of the range.
 
 Few random bits. The bit of a value is whether a uniform integer is below the value's weight; a batch draws
-heads first (see :mod:`mechdesign.exact.draw.draws`). Numpy finds the head of a weight at once as a double,
+heads first (see :mod:`mechdesign.exact.draws`). Numpy finds the head of a weight at once as a double,
 which is off by less than 1: each of the few operations adds at most 2**-53 of 2**16. Where the head that
 was drawn is the one found, or next to it, the weight is computed as an integer.
 """
@@ -35,15 +35,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.channel import audit_channel
-from mechdesign.audit.finding import PrivacyAudit
-from mechdesign.collect.base import require_total
+from mechdesign.collect.base import Randomizer, require_total
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.collect.repair import PrivacyTarget, make_private
-from mechdesign.collect.reporting import Randomizer
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.validation import (
     double_delta,
@@ -54,9 +52,8 @@ from mechdesign.core.validation import (
     privacy_delta,
     privacy_epsilon,
 )
-from mechdesign.exact.draw.compiled import compiled
-from mechdesign.exact.draw.compiled.loops import below_heads
-from mechdesign.exact.draw.draws import FEW, TAIL, Codes, Heads, heads, tails_below
+from mechdesign.exact.bits import below_heads, compiled
+from mechdesign.exact.draws import FEW, TAIL, Codes, Heads, heads, tails_below
 from mechdesign.exact.exponential import exp_lower, exp_written, float_up
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.mean.means import MeanMechanism

@@ -30,14 +30,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.finite import FiniteChannel
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.recipes import Steps
 from mechdesign.collect.repair import PrivacyTarget
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import finite_array, in_range
@@ -49,7 +48,7 @@ from mechdesign.families.mean.means import MeanMechanism
 from mechdesign.families.mean.tally import CodeTally
 
 if TYPE_CHECKING:
-    from mechdesign.collect.reporting import Randomizer
+    from mechdesign.collect.base import Randomizer
 
 MIDDLE = Fraction(1, 2)
 

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mechdesign.audit.channel import audit_channel
-from mechdesign.audit.finding import PrivacyAudit
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import MethodError, ParameterError
 from mechdesign.core.fields import Kept, checked, choice, delta_field, epsilon_field, frozen_problem, whole
 from mechdesign.core.problem import Problem, Sense, Variables

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mechdesign.audit.classes import DensityAudit
+from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Array, Domain
 from mechdesign.collect.collecting import (
     CLIP,
@@ -32,15 +33,14 @@ from mechdesign.collect.frequency_limits import implausible
 from mechdesign.collect.intervals import BinomialLimits
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import Answer, AskedNumber, Recipe, Steps, no_recipe, rng_alone
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.collect.score import Curves, ReportSums, ScoreLimits, few_reports
 from mechdesign.collect.server import Server
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Values
 from mechdesign.core.text import edge_texts, range_text
 from mechdesign.core.validation import privacy_epsilon, user_count
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.data.frames import is_table
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BITS, BitSource, Rng

@@ -19,7 +19,7 @@ from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import DataError
 from mechdesign.core.text import counted
 from mechdesign.core.values import dependent_field, frozen_value, value_field
-from mechdesign.exact.draw.draws import below
+from mechdesign.exact.draws import below
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum

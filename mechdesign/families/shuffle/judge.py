@@ -21,7 +21,7 @@ from itertools import accumulate, product
 
 import numpy as np
 
-from mechdesign.exact.binomials import UNIT, binomial_window
+from mechdesign.audit.mass import UNIT, binomial_window
 from mechdesign.exact.exponential import exp_upper
 from mechdesign.families.shuffle.kary_divergence import (
     BinaryDivergence,

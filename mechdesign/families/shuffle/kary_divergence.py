@@ -32,7 +32,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.exact.binomials import UNIT, binomial_window
+from mechdesign.audit.mass import UNIT, binomial_window
 from mechdesign.exact.exponential import exp_lower, float_up
 
 Doubles = NDArray[np.float64]

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.channel import audit_channel
-from mechdesign.audit.finding import PrivacyAudit
 from mechdesign.collect.base import Mechanism
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import (
@@ -36,11 +35,11 @@ from mechdesign.collect.collecting import (
     require_columns,
 )
 from mechdesign.collect.server import Server, whole_rows
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyAudit
 from mechdesign.core.errors import DataError, ParameterError, RowError
 from mechdesign.core.tables import Block, Source, Values, array_of
 from mechdesign.core.validation import in_range, integer, one_of
-from mechdesign.exact.draw.draws import Again, one_below
+from mechdesign.exact.draws import Again, one_below
 from mechdesign.exact.randomness import TOTAL, BitSource, Rng
 from mechdesign.show.figure import Figure, Line, Panel
 

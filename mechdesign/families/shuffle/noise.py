@@ -29,7 +29,7 @@ from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe,
 from mechdesign.core.errors import CertificateError, MethodError, ParameterError
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value
-from mechdesign.exact.draw.draws import bernoulli_words
+from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.numbers import plain_int, wholes
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.shuffle.count_limits import Group

@@ -22,12 +22,12 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
-from mechdesign.collect.reporting import Randomizer, Row
+from mechdesign.audit.mass import UNIT
+from mechdesign.collect.base import Randomizer, Row
 from mechdesign.core.errors import MechDesignError, ParameterError
 from mechdesign.core.guarantee import Guarantee, Proof
 from mechdesign.core.validation import in_range, integer, number, one_of
 from mechdesign.core.values import changed, frozen_value, value_field
-from mechdesign.exact.binomials import UNIT
 from mechdesign.families.shuffle.kary_divergence import BinaryDivergence, LatticeDivergence, atoms_of
 from mechdesign.families.shuffle.sum_divergence import MOST_USERS, Divergence, kary_law
 

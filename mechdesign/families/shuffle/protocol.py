@@ -15,9 +15,9 @@ from mechdesign.collect.collecting import Operation
 from mechdesign.collect.reader import on_table, run_on_tables
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, RowError
-from mechdesign.core.forecast import Forecast
 from mechdesign.core.tables import array_of
 from mechdesign.core.text import counted
+from mechdesign.core.values import Forecast
 from mechdesign.data.frames import is_table
 from mechdesign.exact.numbers import wholes
 from mechdesign.exact.randomness import BitSource, Rng

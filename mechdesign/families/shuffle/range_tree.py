@@ -21,10 +21,9 @@ from mechdesign.collect.estimate import ListedEstimate
 from mechdesign.collect.intervals import Limits, tail_of
 from mechdesign.collect.recipes import Steps
 from mechdesign.core.errors import DataError, UnknownNameError
-from mechdesign.core.forecast import Forecast
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
-from mechdesign.core.values import frozen_value
+from mechdesign.core.values import Forecast, frozen_value
 from mechdesign.families.shuffle.count_limits import Group, NoiseLimits, Sum
 from mechdesign.families.shuffle.dummies import Rows, RowsProtocol
 from mechdesign.families.shuffle.tasks import TotalEstimate, count_table

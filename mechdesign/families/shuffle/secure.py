@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from mechdesign.audit.mass import Mass
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.errors import CertificateError
-from mechdesign.core.forecast import Forecast
-from mechdesign.core.values import frozen_value, value_field
+from mechdesign.core.values import Forecast, frozen_value, value_field
 from mechdesign.exact.exponential import exp_lower, exp_upper, float_up
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import TOTAL, BitSource

@@ -24,22 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import About
-from mechdesign.collect.base import Mechanism, mechanism_types
+from mechdesign.collect.base import CollectingMechanism, Mechanism, Randomizer, mechanism_types
 from mechdesign.collect.collecting import ANYWAY, Operation, Settings, mark_in, mark_of, require_columns
 from mechdesign.collect.recipes import Answer, Recipe, rng_alone
-from mechdesign.collect.reporting import CollectingMechanism, Randomizer
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate, format_figure
 from mechdesign.core.errors import CertificateError, DataError, MechDesignError, MethodError, ParameterError
 from mechdesign.core.fields import fields_of
-from mechdesign.core.forecast import Forecast
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
 from mechdesign.core.solution import Solution
 from mechdesign.core.solve import solve
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted, encode
-from mechdesign.core.values import Counter, Estimate, PrivacyVerdict, changed
+from mechdesign.core.values import Counter, Estimate, Forecast, PrivacyVerdict, changed
 from mechdesign.data.intake import Intake
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.judge import bracket

@@ -20,7 +20,7 @@ from mechdesign.audit.mass import Mass
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_from
+from mechdesign.exact.draws import AffineFamily, collision, prime_from
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, SystemSource
 from mechdesign.families.shuffle.count_limits import CountLimits, NoiseLimits, two_kinds

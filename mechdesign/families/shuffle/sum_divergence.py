@@ -11,7 +11,7 @@ reports of the rest, for which there is M ~ Bin(n-c, v) in a bound and M = n - c
 The excess of many binomials over thresholds, bounded by running sums of their probabilities.
 
 A table has a line for each binomial and its mode in the same column; probabilities and errors are those of
-the windows of :mod:`mechdesign.exact.binomials`.
+the windows of :mod:`mechdesign.audit.mass`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.exact.binomials import (
-    UNIT,
-    Doubles,
-    Window,
-    WindowTable,
-    binomial_window,
-    radius,
-    window_table,
-)
+from mechdesign.audit.mass import UNIT, Doubles, Window, WindowTable, binomial_window, radius, window_table
 
 BEFORE = 2
 """The sums begin this far below the mode: thresholds are seldom below the mean."""

@@ -18,13 +18,12 @@ from mechdesign.collect.codec import Labels, as_floats
 from mechdesign.collect.estimate import Estimated, ListedEstimate
 from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import DataError, RowError
-from mechdesign.core.forecast import Forecast
 from mechdesign.core.tables import array_of
-from mechdesign.core.text import counted, json_object, table
+from mechdesign.core.text import counted, json_object, table, to_error
 from mechdesign.core.validation import integer
+from mechdesign.core.values import Forecast
 from mechdesign.data.frames import Columns, tidy_columns
 from mechdesign.exact.randomness import TOTAL, BitSource
-from mechdesign.exact.texts import to_error
 from mechdesign.families.shuffle.noise import Allowed, Messages, Noise
 from mechdesign.families.shuffle.promise import Promise
 from mechdesign.families.shuffle.protocol import Protocol

@@ -26,10 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.recipes import Steps
-from mechdesign.core.forecast import Forecast
 from mechdesign.core.text import TextInNotebooks, counted, json_object
 from mechdesign.core.validation import in_range, integer
-from mechdesign.core.values import frozen_value, value_field
+from mechdesign.core.values import Forecast, frozen_value, value_field
 from mechdesign.exact.numbers import plain_int
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.shuffle.dummies import BitRows, Dummies, RowsProtocol

@@ -41,8 +41,7 @@ from mechdesign.core.fields import checked, choice, frozen_problem, related, who
 from mechdesign.core.problem import Problem, Sense, Variables
 from mechdesign.core.sensitivity import Binding
 from mechdesign.core.solution import Solution
-from mechdesign.core.validation import MOST_USERS, privacy_epsilon
-from mechdesign.exact.decimals import as_written
+from mechdesign.core.validation import MOST_USERS, as_written, privacy_epsilon
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.marginals.oracles.best import best_oracle
 from mechdesign.families.marginals.sets import ProductSet, SetResponse

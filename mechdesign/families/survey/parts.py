@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
+from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.estimate import project_to_simplex
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, of_sets
-from mechdesign.collect.reporting import CollectingMechanism
 from mechdesign.core.errors import ParameterError, RowError
 from mechdesign.core.values import Counter, PrivacyVerdict
-from mechdesign.exact.draw.packed import as_texts
+from mechdesign.exact.bits import as_texts
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import TOTAL, BitSource
 from mechdesign.families.marginals.oracles.blocks import SubsetSelection

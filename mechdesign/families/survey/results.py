@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from mechdesign.collect.estimate import AttributeMeans, FrequencyEstimate, ListedEstimate, MeanEstimate
 from mechdesign.core.errors import ParameterError, UnknownNameError, printable, suggestion
-from mechdesign.core.forecast import USERS
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted, table
 from mechdesign.core.validation import require_keys
-from mechdesign.core.values import changed
+from mechdesign.core.values import USERS, changed
 from mechdesign.data.frames import TIDY, Columns, Tidy
 from mechdesign.exact.numbers import text_of
 from mechdesign.families.survey.questions import Questions

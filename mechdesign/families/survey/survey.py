@@ -19,23 +19,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.audit.classes import composed, weakest
-from mechdesign.audit.finding import PrivacyFinding
+from mechdesign.collect.base import CollectingMechanism
 from mechdesign.collect.codec import Labels
 from mechdesign.collect.collecting import Operation, marked
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import Answer, AskedChoice, AskedNumber, Recipe, Steps, rng_alone, row_hex
-from mechdesign.collect.reporting import CollectingMechanism
-from mechdesign.core.certificate import Certificate
+from mechdesign.core.certificate import Certificate, PrivacyFinding
 from mechdesign.core.errors import CertificateError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.guarantee import Guarantee
 from mechdesign.core.text import counted
-from mechdesign.core.validation import double_delta, double_epsilon, integer, privacy_epsilon, user_count
-from mechdesign.core.values import PrivacyVerdict, frozen_value
+from mechdesign.core.validation import (
+    double_delta,
+    double_epsilon,
+    integer,
+    largest_reading,
+    privacy_epsilon,
+    user_count,
+)
+from mechdesign.core.values import USERS, Forecast, PrivacyVerdict, frozen_value
 from mechdesign.data.frames import is_table
 from mechdesign.data.identifiers import identifiers
 from mechdesign.data.intake import Intake
-from mechdesign.exact.decimals import largest_reading
 from mechdesign.exact.exponential import float_up
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource, Rng, view_weights
 from mechdesign.families.survey.part_plans import best_part, expected_errors, part_information, part_of

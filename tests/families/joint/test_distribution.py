@@ -232,7 +232,7 @@ def test_a_flat_likelihood_is_told():
 
 
 def test_a_file_of_reports_is_read(tmp_path):
-    from mechdesign.exact.draw.packed import as_texts
+    from mechdesign.exact.bits import as_texts
     from mechdesign.families.joint import JointResponse
 
     mechanism = JointResponse.of([2, 3], 5.0, redraw=0.3, keep=0.75, add=0.25)

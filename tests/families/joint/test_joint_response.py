@@ -18,7 +18,7 @@ from mechdesign.core.errors import (
     ModelFileError,
     ParameterError,
 )
-from mechdesign.exact.draw.packed import as_texts
+from mechdesign.exact.bits import as_texts
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.joint import JointResponse, PatternCounts, PermanentResponse
 from mechdesign.families.joint.one_hot import bits_of

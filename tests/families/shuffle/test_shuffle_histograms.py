@@ -12,7 +12,7 @@ import pytest
 
 from mechdesign.collect import load_mechanism
 from mechdesign.core.errors import DataError, ParameterError
-from mechdesign.exact.draw.affine_family import AffineFamily
+from mechdesign.exact.draws import AffineFamily
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.shuffle import MURS, PRHR, SOLH, HistDump, HistFlip, HistKR, HistMM
 from mechdesign.families.shuffle.promise import OutOfReachError, Promise

@@ -38,10 +38,17 @@ from mechdesign.core.errors import DataError, RowError
 from mechdesign.core.tables import Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.exact.draw.compiled import compiled
-from mechdesign.exact.draw.compiled.loops import corrected, of_parity
-from mechdesign.exact.draw.draws import below, below_weight, bernoulli_words, digits, packed_subsets
-from mechdesign.exact.draw.packed import as_texts, member_counts, read_sets, set_sizes, width
+from mechdesign.exact.bits import (
+    as_texts,
+    compiled,
+    corrected,
+    member_counts,
+    of_parity,
+    read_sets,
+    set_sizes,
+    width,
+)
+from mechdesign.exact.draws import below, below_weight, bernoulli_words, digits, packed_subsets
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import SupportOracle

@@ -16,8 +16,7 @@ from mechdesign.collect.codec import Codes, Labels
 from mechdesign.collect.oracle import Shares
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.exact.draw.affine_family import AffineFamily, collision, prime_from
-from mechdesign.exact.draw.draws import below
+from mechdesign.exact.draws import AffineFamily, below, collision, prime_from
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import SupportOracle

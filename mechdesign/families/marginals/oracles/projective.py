@@ -21,8 +21,7 @@ from mechdesign.collect.codec import Codes
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import integer, privacy_epsilon
-from mechdesign.exact.draw.affine_family import prime_from
-from mechdesign.exact.draw.draws import below
+from mechdesign.exact.draws import below, prime_from
 from mechdesign.exact.randomness import BitSource
 from mechdesign.families.marginals.oracles.blocks import BlockDesign, NumberedBlocks
 

@@ -29,10 +29,10 @@ from mechdesign.collect.oracle import Oracle
 from mechdesign.collect.server import CellCounts
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import CertificateError, DataError, ParameterError
-from mechdesign.core.forecast import USERS, Forecast
 from mechdesign.core.tables import Values, require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import double_epsilon, integer, user_count
+from mechdesign.core.values import USERS, Forecast
 from mechdesign.exact.randomness import BITS, TOTAL, Rng, bit_source
 
 

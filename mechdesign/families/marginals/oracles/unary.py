@@ -16,10 +16,17 @@ from mechdesign.collect.oracle import Moments, Shares, binomial_moments, mixed, 
 from mechdesign.collect.recipes import Steps, whole_hex
 from mechdesign.core.tables import Values
 from mechdesign.core.validation import privacy_epsilon
-from mechdesign.exact.draw.compiled import compiled
-from mechdesign.exact.draw.compiled.loops import own_bits
-from mechdesign.exact.draw.draws import bernoulli_words
-from mechdesign.exact.draw.packed import Packed, as_texts, member_counts, padding, read_sets, width
+from mechdesign.exact.bits import (
+    Packed,
+    as_texts,
+    compiled,
+    member_counts,
+    own_bits,
+    padding,
+    read_sets,
+    width,
+)
+from mechdesign.exact.draws import bernoulli_words
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.randomness import TOTAL, BitSource, weight
 from mechdesign.families.marginals.oracles.support import SupportOracle

@@ -29,14 +29,13 @@ from mechdesign.collect.collecting import (
     estimated,
     marked,
 )
-from mechdesign.collect.cross_table import AskedTables, CountedTable, CrossTables
-from mechdesign.collect.estimate import FrequencyEstimate
+from mechdesign.collect.estimate import AskedTables, CountedTable, CrossTables, FrequencyEstimate
 from mechdesign.collect.frequency_limits import FrequencyLimits, few_users, implausible
 from mechdesign.collect.server import CellCounts
 from mechdesign.core.errors import DataError
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
-from mechdesign.exact.draw.packed import as_texts
+from mechdesign.exact.bits import as_texts
 from mechdesign.exact.randomness import bit_source
 from mechdesign.families.marginals.sets.scores import CellScore, ProductScore, TableScore
 from mechdesign.show.figure import Figure

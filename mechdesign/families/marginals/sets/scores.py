@@ -29,7 +29,7 @@ from mechdesign.collect.about import Sealed
 from mechdesign.collect.codec import Codes
 from mechdesign.collect.oracle import draw_moments, mixed, one_more
 from mechdesign.core.errors import RowError
-from mechdesign.exact.draw.packed import Packed, member_counts
+from mechdesign.exact.bits import Packed, member_counts
 from mechdesign.exact.randomness import TOTAL
 from mechdesign.families.marginals.sets.shapes import Factor, Pattern, SetLaw
 

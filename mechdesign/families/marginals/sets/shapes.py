@@ -36,8 +36,8 @@ from mechdesign.core.errors import ModelFileError, ParameterError
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
 from mechdesign.core.values import frozen_value, value_field
-from mechdesign.exact.draw.draws import below, draw_subsets
-from mechdesign.exact.draw.packed import width as bytes_of
+from mechdesign.exact.bits import width as bytes_of
+from mechdesign.exact.draws import below, draw_subsets
 from mechdesign.exact.exponential import exp_written
 from mechdesign.exact.numbers import text_of
 from mechdesign.exact.randomness import BITS, TOTAL, BitSource

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from mechdesign.collect.attributes import Attributes
-from mechdesign.collect.cross_table import CrossTable, CrossTables
+from mechdesign.collect.estimate import CrossTable, CrossTables
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.text import json_object, listed, table
 from mechdesign.core.validation import in_range
