@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,9 @@ from mechdesign.collect.intervals import Limits
 from mechdesign.core.errors import ParameterError, printable
 from mechdesign.core.text import counted, json_object, listed, table, to_error
 from mechdesign.data.frames import Columns, Tidy, cross_layout, stacked, tidy_columns, with_question
-from mechdesign.show.figure import Figure
-from mechdesign.show.panels import table_figures
+
+if TYPE_CHECKING:
+    from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -521,6 +522,8 @@ class CountedTable(CrossTable):
 
     def figures(self) -> list[Figure]:
         """Return the estimates with their intervals."""
+        from mechdesign.show.panels import table_figures
+
         title = f"{self._described()}: {counted(self.users, 'report')}"
         return table_figures(title, self.attributes, self.labels, self.value, self.interval())
 
