@@ -29,7 +29,7 @@ from mechdesign.collect.collecting import (
     require_columns,
 )
 from mechdesign.collect.server import Server, whole_rows
-from mechdesign.core.errors import DataError, RowError
+from mechdesign.core.errors import DataError, RowError, option
 from mechdesign.core.tables import Block, Source, Values
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _message_columns(protocol: Protocol, source: Source, unmarked: bool) -> list
     raise DataError(
         source.name,
         f"lacks the column(s) {', '.join(marked_names)}",
-        "use a file written by encode or shuffle, or --unmarked with the column(s) "
+        "use a file written by encode or shuffle, or " + option("unmarked", True) + " with the column(s) "
         f"{', '.join(protocol.columns)}",
     )
 

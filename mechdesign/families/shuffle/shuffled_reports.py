@@ -21,7 +21,7 @@ from mechdesign.collect.recipes import Answer, Recipe, rng_alone
 from mechdesign.collect.reporting import CollectingMechanism, Randomizer
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import CertificateError, DataError, ParameterError
+from mechdesign.core.errors import CertificateError, DataError, ParameterError, option
 from mechdesign.core.forecast import Forecast
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
@@ -228,7 +228,7 @@ class Shuffled(CollectingMechanism):
                 sources[0].name,
                 f"reports of {rows // each} users, and the central guarantee is for {self.promise.users} or "
                 "more",
-                "add the others' files, or use --anyway and keep the local one",
+                "add the others' files, or use " + option("anyway", True) + " and keep the local one",
             )
         parts = [values[place::each] for place in range(each) for values in columns.values()]
         order = np.lexsort(parts[::-1])

@@ -11,7 +11,7 @@ import numpy as np
 
 from mechdesign.collect.codec import as_floats
 from mechdesign.collect.collecting import Column, Operation, Option, Settings, located, require_columns
-from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.errors import DataError, ParameterError, RowError, named_option
 from mechdesign.core.tables import Block, Source
 from mechdesign.families.spectrum.registration import COLUMNS, read_registered, registration_rows
 from mechdesign.work.files import one_at_a_time
@@ -108,9 +108,13 @@ def _answered(database: SpectrumDatabase, sources: Sequence[Source], settings: S
 
 def _require_state(settings: Settings) -> None:
     if not settings["state"]:
-        raise ParameterError("--state", "is missing", "name the file that remembers budgets between slots")
+        raise ParameterError(
+            named_option("state"), "is missing", "name the file that remembers budgets between slots"
+        )
     if str(settings["state"]).lower().endswith(TABLES):
-        raise ParameterError("--state", f"{settings['state']} is named like a table", "give it another name")
+        raise ParameterError(
+            named_option("state"), f"{settings['state']} is named like a table", "give it another name"
+        )
 
 
 def _registered(database: SpectrumDatabase, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:
