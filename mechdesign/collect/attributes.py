@@ -37,7 +37,7 @@ from mechdesign.collect.collecting import (
     side_by_side,
 )
 from mechdesign.collect.recipes import AskedChoice
-from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, suggestion
+from mechdesign.core.errors import DataError, ParameterError, UnknownNameError, option, suggestion
 from mechdesign.core.tables import Source, require_no_mask
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
@@ -372,14 +372,14 @@ def attribute_columns(
             raise DataError(
                 source.name,
                 f"the columns are {', '.join(columns)}, the mechanism's attributes {', '.join(names)}",
-                "name these with --column",
+                "name these with " + option("column"),
             )
         return list(names)
     if len(columns) != count:
         raise DataError(
             source.name,
             f"{counted(len(columns), 'column')} for {counted(count, 'attribute')}",
-            "name one each with --column",
+            "name one each with " + option("column"),
         )
     return columns
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.collect.about import Sealed
-from mechdesign.core.errors import DataError, ParameterError, RowError, suggestion
+from mechdesign.core.errors import DataError, ParameterError, RowError, Wording, suggestion
 from mechdesign.core.tables import Coded, array_of, dimensions_of, gap_remedy, is_gap, names_reports
 from mechdesign.core.text import counted, outside_text, range_text
 from mechdesign.core.validation import finite_array, number
@@ -277,10 +277,8 @@ class Domain:
         row = _first(outside)
         remedy = "correct it, or move values to the nearest end"
         if column[row] in NUMBERS_FOR_MISSING:
-            code = f"--missing-code={column[row]:g}"
-            remedy = (
-                f"name it with {code} if it stands for a missing value, or move values to the nearest end"
-            )
+            code = Wording("omit it", f"name it with --missing-code={column[row]:g}")
+            remedy = code + " if it stands for a missing value, or move values to the nearest end"
         raise RowError(
             "values",
             row,

@@ -29,6 +29,8 @@ from mechdesign.core.errors import (
     ParameterError,
     RowError,
     UnknownNameError,
+    named_option,
+    option,
     suggestion,
 )
 from mechdesign.core.tables import Block, Source, Values
@@ -162,13 +164,13 @@ class Operation:
         used = {name: value for name, value in options.items() if value is not None and value is not False}
         used = {name: value for name, value in used.items() if value not in ([], ())}  # 0 is a value
         known = [option.name for option in self.options]
-        text = [f"--{option.replace('_', '-')}" for option in known]
         for name in used:
             if name not in known:
-                raise ParameterError(
-                    f"--{name.replace('_', '-')}: is not an option of '{self.name}' of this mechanism; "
-                    + (f"its options are {', '.join(text)}" if known else "it has none")
-                )
+                listing = "; it has none"
+                for place, other in enumerate(known):
+                    listing = (listing + ", " if place else "; its options are ") + named_option(other)
+                what = f"is not an option of '{self.name}' of this mechanism" + listing
+                raise ParameterError(named_option(name), what)
         return Settings(used)
 
 
@@ -249,21 +251,21 @@ def data_column(source: Source, settings: Settings, mechanism: Mechanism) -> str
     columns = list(settings["column"] or mechanism.data_columns)
     if len(columns) > 1:
         raise ParameterError(
-            "--column", f"{counted(len(columns), 'column')} for a mechanism of one", "name one"
+            named_option("column"), f"{counted(len(columns), 'column')} for a mechanism of one", "name one"
         )
     if not columns:
         if len(source.columns) > 1:
             raise DataError(
                 source.name,
                 f"has {counted(len(source.columns), 'column')} ({', '.join(source.columns[:8])})",
-                "name one with --column",
+                "name one with " + option("column"),
             )
         require_commas(source)
         if mechanism._is_value(source.columns[0]):
             raise DataError(
                 source.name,
                 f"its first line is '{source.columns[0]}', which is an answer: add a header line, or, "
-                "if this is the column's name, give it with --column",
+                "if this is the column's name, give it with " + option("column"),
             )
         columns = [source.columns[0]]
     require_data(source, columns)
@@ -313,7 +315,7 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
     columns = settings["column"] or []
     if len(columns) > 1:
         raise ParameterError(
-            "--column", f"{counted(len(columns), 'column')} for a mechanism of one", "name one"
+            named_option("column"), f"{counted(len(columns), 'column')} for a mechanism of one", "name one"
         )
     if columns:
         known = [
@@ -331,7 +333,7 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
         raise DataError(
             source.name,
             f"{counted(len(mine), 'column')} hold this mechanism's reports ({', '.join(mine[:8])})",
-            "name one with --column",
+            "name one with " + option("column"),
         )
     if marks:
         other = next(iter(marks.values()))
@@ -344,13 +346,15 @@ def report_column(source: Source, settings: Settings, mechanism: Mechanism) -> s
         raise DataError(
             source.name,
             f"no column name ends in a mechanism's digest ({own} is this one's)",
-            "use a file written by randomize, or --unmarked if you are sure that these are its reports",
+            "use a file written by randomize, or "
+            + option("unmarked", True)
+            + " if you are sure that these are its reports",
         )
     if len(names) > 1:
         raise DataError(
             source.name,
             f"has {counted(len(names), 'column')} ({', '.join(names[:8])})",
-            "name one with --column",
+            "name one with " + option("column"),
         )
     return names[0]
 
@@ -381,9 +385,9 @@ def located(source: Source, column: str | None = None) -> Iterator[None]:
     try:
         yield
     except RowError as error:
-        raise error.moved(place, source.row(error.row) - 1).for_shell() from None
+        raise error.moved(place, source.row(error.row) - 1) from None
     except MechDesignError as error:
-        raise error.within(place).for_shell() from None
+        raise error.within(place) from None
 
 
 def side_by_side(source: Source, columns: Sequence[str], readers: Sequence[Reader]) -> Iterator[NDArray[Any]]:

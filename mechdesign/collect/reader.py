@@ -20,25 +20,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import MechDesignError, ParameterError, RowError
+from mechdesign.core.errors import MechDesignError, ParameterError, RowError, named_option, option
 from mechdesign.core.tables import Block
 from mechdesign.data.intake import READ_AS_MISSING
 from mechdesign.exact.numbers import number_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mechdesign.collect.base import Mechanism
     from mechdesign.collect.collecting import Operation, Settings
     from mechdesign.data.intake import MissingRule
-
-OPTION = r"--([a-z][a-z-]*)(?: (refuse|drop|category)\b)?"
 
 
 def run_on_tables(mechanism: Mechanism, name: str, tables: Sequence[Any], options: Mapping[str, Any]) -> Any:
@@ -47,16 +42,14 @@ def run_on_tables(mechanism: Mechanism, name: str, tables: Sequence[Any], option
     from mechdesign.data.frames import FrameTable
 
     operation = operation_of(mechanism.operations(), name, mechanism.type)
-    with in_python(operation):
-        others = {key: value for key, value in options.items() if key != "missing"}
-        settings = settings_of(operation, others)
-        _require_tables(operation, tables)
-        rule = rule_for(mechanism, operation, options.get("missing"))
-        sources = [FrameTable(table, rule) for table in tables]
-        result = operation.run(sources, settings)
-        if not operation.gives:
-            return result
-        columns = _joined(list(result))
+    settings = settings_of(operation, {key: value for key, value in options.items() if key != "missing"})
+    _require_tables(operation, tables)
+    rule = rule_for(mechanism, operation, options.get("missing"))
+    sources = [FrameTable(table, rule) for table in tables]
+    result = operation.run(sources, settings)
+    if not operation.gives:
+        return result
+    columns = _joined(list(result))
     return sources[0].like(columns, operation.in_order) if sources else columns
 
 
@@ -121,24 +114,6 @@ def _joined(blocks: Sequence[Block]) -> Block:
         return blocks[0]
     names = list(blocks[0]) if blocks else []
     return {name: np.concatenate([np.asarray(block[name]) for block in blocks]) for name in names}
-
-
-@contextmanager
-def in_python(operation: Operation) -> Iterator[None]:
-    """Write options in errors as arguments: ``column=`` for ``--column``, ``clip=True`` for ``--clip``."""
-    flags = {option.name for option in operation.options if option.kind == "flag"}
-
-    def written(match: re.Match[str]) -> str:
-        name = match[1].replace("-", "_")
-        if match[2]:
-            return f"{name}='{match[2]}'"
-        return f"{name}=True" if name in flags else f"{name}="
-
-    try:
-        yield
-    except MechDesignError as error:
-        parts = {name: re.sub(OPTION, written, getattr(error, name)) for name in ("where", "what", "remedy")}
-        raise error.changed(**parts, in_shell=False) from None
 
 
 class WithTables:
@@ -276,14 +251,16 @@ def report_rule(mechanism: Mechanism, rule: str | None = None, codes: Sequence[s
     from mechdesign.data.intake import MissingRule  # build only looks at labels
 
     if rule == "category":
-        raise ParameterError("--missing category", "is for answers; a report has no category", "omit it")
+        raise ParameterError(
+            option("missing", "category"), "is for answers; a report has no category", "omit it"
+        )
     for code in codes:
         if is_report(mechanism, code):
             what = f"'{code}' can be a report of this mechanism; leaving it out makes the estimates wrong"
-            raise ParameterError("--missing-code", what, "omit it")
+            raise ParameterError(named_option("missing_code"), what, "omit it")
     if rule == "drop" and (words := [word for word in risky_labels(mechanism) if is_report(mechanism, word)]):
         raise ParameterError(
-            "--missing drop",
+            option("missing", "drop"),
             f"an empty field may be the report '{words[0]}', which other programs read as missing",
             "use the file that randomize wrote",
         )
@@ -352,7 +329,9 @@ def require_no_category(mechanism: Any, rule: MissingRule) -> None:
     for name in all_categories(mechanism) if rule.codes else ():
         if rule.is_missing(name):
             what = f"'{name}' is a category here; without such answers the estimates are wrong"
-            raise ParameterError("--missing-code", what, "omit it, or give the category another name")
+            raise ParameterError(
+                named_option("missing_code"), what, "omit it, or give the category another name"
+            )
 
 
 def labels_note(mechanism: Mechanism) -> str | None:

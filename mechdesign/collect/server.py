@@ -20,7 +20,7 @@ import numpy as np
 
 from mechdesign.collect.about import HasSurvey, other_owner, owner_entries
 from mechdesign.collect.codec import Codes
-from mechdesign.collect.reader import in_python, report_rule
+from mechdesign.collect.reader import report_rule
 from mechdesign.core.errors import CertificateError, DataError, MechDesignError
 from mechdesign.core.tables import Block, Source, is_partitioned, merge_partitions, require_no_mask
 from mechdesign.core.text import counted
@@ -175,7 +175,7 @@ class Server(ABC, Generic[MechanismT]):
             mark of another mechanism are refused. The partitions of a Dask data frame are counted where
             they are, and only counts come here.
         """
-        from mechdesign.collect.collecting import Settings, operation_of
+        from mechdesign.collect.collecting import Settings
 
         if is_partitioned(reports):
             document, question = merge_partitions(reports, _count_part, _merge_parts, self.mechanism)
@@ -184,10 +184,8 @@ class Server(ABC, Generic[MechanismT]):
         if not is_table(reports):
             require_no_mask(reports, "reports")
             return self._count(reports)
-        mechanism = self.mechanism
-        with in_python(operation_of(mechanism.operations(), self.operation, mechanism.type)):
-            source = FrameTable(reports, report_rule(mechanism))
-            self.count_table(source, Settings({"unmarked": source.is_series}))
+        source = FrameTable(reports, report_rule(self.mechanism))
+        self.count_table(source, Settings({"unmarked": source.is_series}))
 
     @abstractmethod
     def _count(self, reports: Any) -> None:

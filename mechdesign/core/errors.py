@@ -46,6 +46,70 @@ def one_line(value: Any) -> Any:
     return [one_line(item) for item in value] if isinstance(value, list) else value
 
 
+class Wording(str):
+    """A text that names options: a string with arguments of Python; ``shell`` has them as in commands.
+
+    Adding texts before and after keeps both; a format string keeps that of Python.
+
+    Examples
+    --------
+    >>> text = "name one with " + option("column") + ", x before y"
+    >>> print(text)
+    name one with column=, x before y
+    >>> print(text.shell)
+    name one with --column, x before y
+    """
+
+    shell: str
+
+    def __new__(cls, python: str, shell: str) -> Self:
+        """Return the text in both forms."""
+        text = super().__new__(cls, python)
+        text.shell = shell
+        return text
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return str(self), self.shell
+
+    def __add__(self, other: str) -> Wording:
+        return Wording(str(self) + str(other), self.shell + shell_text(other))
+
+    def __radd__(self, other: str) -> Wording:
+        return Wording(str(other) + str(self), shell_text(other) + self.shell)
+
+
+def shell_text(text: str) -> str:
+    """Return a text as the command line writes it."""
+    return text.shell if isinstance(text, Wording) else text
+
+
+def option(name: str, value: object = None) -> Wording:
+    """Return an option in a text, with its value where it has one; ``True`` is that of a flag.
+
+    Examples
+    --------
+    >>> option("most_cells"), option("clip", True), option("missing", "drop")
+    ('most_cells=', 'clip=True', "missing='drop'")
+    >>> [option("most_cells").shell, option("clip", True).shell, option("missing", "drop").shell]
+    ['--most-cells', '--clip', '--missing drop']
+    """
+    shell = named_option(name).shell
+    if value is None or value is True:
+        return Wording(f"{name}={value or ''}", shell)
+    return Wording(f"{name}={value!r}", f"{shell} {value}")
+
+
+def named_option(name: str) -> Wording:
+    """Return the bare name of an option, such as where an error is.
+
+    Examples
+    --------
+    >>> print(ParameterError(named_option("most_cells"), "0 is not at least 1").for_shell())
+    --most-cells: 0 is not at least 1
+    """
+    return Wording(name, f"--{name.replace('_', '-')}")
+
+
 LONGEST = 2000
 """Characters of a message; of a longer one the middle is left out."""
 
@@ -85,14 +149,15 @@ class MechDesignError(Exception):
     """
 
     def __init__(self, where: object, what: object = None, remedy: object = "", switch: str = "") -> None:
-        self.where = "" if what is None else str(where)
-        self.what = str(where if what is None else what)
-        self.remedy, self.switch, self.in_shell = str(remedy), switch, False
+        self.where = "" if what is None else _text(where)
+        self.what = _text(where if what is None else what)
+        self.remedy, self.switch, self.in_shell = _text(remedy), switch, False
         super().__init__(self.where, self.what, self.remedy, switch)
 
     def __str__(self) -> str:
-        remedy = f"{self.remedy} with {self._switch}" if self.switch else self.remedy
-        text = "; ".join(part for part in (self.located, remedy) if part)
+        remedy = self.remedy + " with " + option(self.switch, True) if self.switch else self.remedy
+        parts = (shell_text(part) if self.in_shell else part for part in (self.located, remedy))
+        text = "; ".join(part for part in parts if part)
         if len(text) > LONGEST:  # the name of a file begins it, what to do ends it
             text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
         return printable(text)
@@ -105,11 +170,7 @@ class MechDesignError(Exception):
     @property
     def located(self) -> str:
         """Where and what, without the remedy."""
-        return f"{self.place}: {self.what}" if self.place else self.what
-
-    @property
-    def _switch(self) -> str:
-        return f"--{self.switch.replace('_', '-')}" if self.in_shell else f"{self.switch}=True"
+        return self.place + ": " + self.what if self.place else self.what
 
     def changed(self, **parts: Any) -> Self:
         """Return the same error with other parts: ``where``, ``what``, ``remedy``."""
@@ -123,19 +184,23 @@ class MechDesignError(Exception):
 
     def within(self, place: str) -> Self:
         """Return the same error, seen from further out: in this file, table or column."""
-        return self.changed(where=f"{place}: {self.where}" if self.where else place)
+        return self.changed(where=f"{place}: " + self.where if self.where else place)
 
     def inside(self, table: str) -> Self:
         """Return the same error about an entry of a table: ``[sweep] epsilon``."""
-        return self.changed(where=f"{table} {self.where}".rstrip())
+        return self.changed(where=f"{table} " + self.where if self.where else table)
 
     def as_a(self, kind: type[ErrorT]) -> ErrorT:
         """Return an error of another class with the same parts."""
         return kind(self.place, self.what, self.remedy, self.switch)
 
     def for_shell(self) -> Self:
-        """Return the same error with its switch as the command line writes it."""
+        """Return the same error with its options as the command line writes them."""
         return self.changed(in_shell=True)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else str(value)
 
 
 class ParameterError(MechDesignError, ValueError):
@@ -186,7 +251,7 @@ class RowError(DataError):
     def place(self) -> str:
         """Where, and at which row."""
         column = f", column '{self.column}'" if self.column else ""
-        return f"{self.where}: row {self.row + 1}{column}"
+        return self.where + f": row {self.row + 1}{column}"
 
     def moved(self, place: str, row: int) -> Self:
         """Return the same error at a row of this file, counted from 0."""

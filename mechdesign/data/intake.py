@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.core.errors import ParameterError, RowError
+from mechdesign.core.errors import ParameterError, RowError, Wording, option
 from mechdesign.core.tables import Block, Coded, Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import one_of
@@ -96,8 +96,10 @@ def missing_hint(value: Any) -> str:
 
     Examples
     --------
-    >>> missing_hint("N/A"), missing_hint("12a")
+    >>> missing_hint("N/A").shell, missing_hint("12a")
     ("; if it stands for a missing value, --missing-code 'N/A'", '')
+    >>> missing_hint("N/A")
+    '; if it stands for a missing value, give None'
     """
     if not isinstance(value, str):
         return ""
@@ -105,7 +107,8 @@ def missing_hint(value: Any) -> str:
     if bare not in READ_AS_MISSING and bare.casefold() not in OTHERS and not bare.isalpha():
         return ""
     plain = bare.isalnum() and bare == value
-    return f"; if it stands for a missing value, --missing-code {value if plain else repr(value)}"
+    text = Wording("give None", f"--missing-code {value if plain else repr(value)}")
+    return "; if it stands for a missing value, " + text
 
 
 Mask = NDArray[np.bool_]
@@ -239,8 +242,8 @@ class MissingRule:
 
     @property
     def _remedy(self) -> str:
-        remedy = "leave such rows out with --missing drop"
-        return f"{remedy}, or count them with --missing category" if self.category else remedy
+        remedy = "leave such rows out with " + option("missing", "drop")
+        return remedy + ", or count them with " + option("missing", "category") if self.category else remedy
 
     def note(self) -> str:
         """Return the treatment of rows in a few words; empty when there were none."""

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from mechdesign.core.documents import parse_toml
-from mechdesign.core.errors import DataError, MechDesignError, suggestion
+from mechdesign.core.errors import DataError, MechDesignError, named_option, option, suggestion
 from mechdesign.core.text import counted, listed
 from mechdesign.core.validation import PLAIN_REMEDY, epsilon_number, is_plain_name, numeral
 from mechdesign.exact.numbers import frozen, text_of
@@ -251,7 +251,7 @@ def _require_no_index(numbers: Rows, sums: Sequence[Fraction], corner: str | Non
         is_index = is_rest_whole or _may_name(first, rest) or (corner or "").lower() in CORNERS
     if is_index:
         what = "may be probabilities or the names of the answers"
-        raise DataError("column 1", what, f"{LETTERS}, divide each row by its sum, or add --names")
+        raise DataError("column 1", what, f"{LETTERS}, divide each row by its sum, or add " + option("names"))
 
 
 def _require_no_head(numbers: Rows, sums: Sequence[Fraction]) -> None:
@@ -265,7 +265,7 @@ def _require_no_head(numbers: Rows, sums: Sequence[Fraction]) -> None:
         is_head = len(below) > 1 and _may_name(first, below)
     if is_head:
         what = "may be probabilities or the names of the reports"
-        remedy = f"{LETTERS}, delete the line, divide each row by its sum, or add --names"
+        remedy = f"{LETTERS}, delete the line, divide each row by its sum, or add " + option("names")
         raise DataError("row 1", what, remedy)
 
 
@@ -386,8 +386,12 @@ def read_foreign(path: str, names: str | None = None) -> Foreign:
         raise DataError(path, f"a channel in a file '{suffix}' is not read", "save it as .csv, .npy or .toml")
     if names is not None and (suffix != ".csv" or names not in NAMED):
         if suffix == ".csv":
-            raise DataError("--names", f"{text_of(names)} is not a choice", suggestion(names, NAMED))
-        raise DataError("--names", f"is an option for .csv, and this is a {suffix} file", "omit it")
+            raise DataError(
+                named_option("names"), f"{text_of(names)} is not a choice", suggestion(names, NAMED)
+            )
+        raise DataError(
+            named_option("names"), f"is an option for .csv, and this is a {suffix} file", "omit it"
+        )
     readers: dict[str, Callable[[str], Foreign]] = {
         ".csv": partial(_of_csv, names=names),
         ".toml": _of_toml,

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from mechdesign.core.errors import DataError
+from mechdesign.core.errors import DataError, named_option
 from mechdesign.core.text import counted
 
 OFTEN = 0.05
@@ -77,7 +77,9 @@ def run_group(
     """
     if shutil.which(words[0]) is None:
         raise DataError(
-            "--program", f"{words[0]}: no such program, or not executable", "give a command that runs"
+            named_option("program"),
+            f"{words[0]}: no such program, or not executable",
+            "give a command that runs",
         )
     with _deferred_signals() as received, _adopted():
         try:
@@ -90,7 +92,7 @@ def run_group(
             )
         except OSError as error:
             raise DataError(
-                "--program", f"{words[0]}: {error.strerror}", "give a command that runs"
+                named_option("program"), f"{words[0]}: {error.strerror}", "give a command that runs"
             ) from None
         pause = FIRST
         RUNNING.add(process.pid)
@@ -163,7 +165,7 @@ def _adopted() -> Iterator[None]:
             control(SET_REAPER, was_reaper)
     if left:
         names = ", ".join(map(str, sorted(left)))
-        raise DataError("--program", f"has left processes that do not end: {names}", "end them")
+        raise DataError(named_option("program"), f"has left processes that do not end: {names}", "end them")
 
 
 def _process_control() -> Callable[[int, int], int] | None:
@@ -257,22 +259,28 @@ def run_program(command: str, answers: Sequence[str], runs: int) -> dict[str, li
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise DataError("--program", f"{command!r} cannot be read ({error})", "correct its quotes") from None
+        raise DataError(
+            named_option("program"), f"{command!r} cannot be read ({error})", "correct its quotes"
+        ) from None
     if not words:
-        raise DataError("--program", "is empty", "give the command that runs the program")
+        raise DataError(named_option("program"), "is empty", "give the command that runs the program")
     if not 1 <= runs <= MOST_RUNS:
         raise DataError(
-            "--runs", f"{runs} is outside [1, {MOST_RUNS}]", "give the number of runs of each answer"
+            named_option("runs"),
+            f"{runs} is outside [1, {MOST_RUNS}]",
+            "give the number of runs of each answer",
         )
     return {answer: _reports(words, answer, runs) for answer in answers}
 
 
 def _reports(words: Sequence[str], answer: str, runs: int) -> list[str]:
     if "\n" in answer or "\r" in answer:
-        raise DataError("--answer", "holds a line break", "give answers of one line")
+        raise DataError(named_option("answer"), "holds a line break", "give answers of one line")
     line = f"{answer}\n".encode()
     if len(line) * runs > MOST_BYTES:
-        raise DataError("--answer", f"takes more than {MOST_BYTES} bytes in {runs} runs", "set fewer --runs")
+        raise DataError(
+            named_option("answer"), f"takes more than {MOST_BYTES} bytes in {runs} runs", "set fewer --runs"
+        )
     with TemporaryFile() as answers, TemporaryFile() as out, TemporaryFile() as complaints:
         answers.write(line * runs)
         answers.seek(0)
@@ -280,18 +288,18 @@ def _reports(words: Sequence[str], answer: str, runs: int) -> list[str]:
         out.seek(0)
         if code != 0:
             what = f"ended with exit code {code}{_last_line(complaints)}"
-            raise DataError("--program", what, "run it on one answer to see why")
+            raise DataError(named_option("program"), what, "run it on one answer to see why")
         try:
             lines = out.read().decode("utf-8").replace("\r\n", "\n").split("\n")
         except UnicodeDecodeError:
             raise DataError(
-                "--program", "wrote bytes that are not UTF-8", "write each report as text"
+                named_option("program"), "wrote bytes that are not UTF-8", "write each report as text"
             ) from None
     if not lines[-1]:
         lines.pop()
     if len(lines) != runs:
         raise DataError(
-            "--program",
+            named_option("program"),
             f"wrote {counted(len(lines), 'line')} for {runs} answers",
             "write one line for each answer",
         )
@@ -312,10 +320,10 @@ def _ended(words: Sequence[str], value: IO[bytes], out: IO[bytes], complaints: I
 
 def _require_modest(late: bool, out: IO[bytes], complaints: IO[bytes]) -> None:
     if late:
-        raise DataError("--program", f"took more than {SECONDS} seconds", "set fewer --runs")
+        raise DataError(named_option("program"), f"took more than {SECONDS} seconds", "set fewer --runs")
     if max(os.fstat(stream.fileno()).st_size for stream in (out, complaints)) > MOST_BYTES:
         raise DataError(
-            "--program",
+            named_option("program"),
             f"wrote more than {MOST_BYTES} bytes for one answer",
             "write one line for each answer",
         )

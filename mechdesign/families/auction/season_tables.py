@@ -12,7 +12,7 @@ import numpy as np
 
 from mechdesign.collect.codec import as_floats
 from mechdesign.collect.collecting import Column, Operation, Option, Settings, located, require_columns
-from mechdesign.core.errors import DataError, MethodError, ParameterError, RowError
+from mechdesign.core.errors import DataError, MethodError, ParameterError, RowError, named_option, option
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.validation import integer
 from mechdesign.data.identifiers import identifier_or
@@ -78,12 +78,12 @@ def _stepped(auction: OnlineAuction, sources: Sequence[Source], settings: Settin
     (source,) = sources
     path, slot = settings["state"], settings["slot"]
     if not path:
-        raise ParameterError("--state", "is missing", "name the file that keeps the season")
+        raise ParameterError(named_option("state"), "is missing", "name the file that keeps the season")
     if slot is None:
         raise ParameterError(
-            "--slot", "is missing", "give the slot's number, from 1, so that none is paid twice"
+            named_option("slot"), "is missing", "give the slot's number, from 1, so that none is paid twice"
         )
-    integer("--slot", slot, 1)
+    integer(named_option("slot"), slot, 1)
     bids = _bids(source)
     with one_at_a_time(path, DataError):
         season = _season(auction, path, slot, settings["season"])
@@ -106,7 +106,7 @@ def _status(auction: OnlineAuction, settings: Settings) -> Iterator[Block]:
     """Yield a row for each user; payments are added exactly, and rounded once."""
     path = settings["state"]
     if not path:
-        raise ParameterError("--state", "is missing", "name the file that keeps the season")
+        raise ParameterError(named_option("state"), "is missing", "name the file that keeps the season")
     season = Season.load(path, auction.fingerprint, _share(auction), settings["season"])
     paid: dict[str, Fraction] = {}
     for decision in season.decisions:
@@ -130,7 +130,7 @@ def _season(auction: OnlineAuction, path: str, slot: int, name: str | None) -> S
     if Path(path).exists():
         return Season.load(path, auction.fingerprint, _share(auction), name)
     if slot != 1:
-        raise ParameterError(f"--state {path}", "does not exist", "a season begins with slot 1")
+        raise ParameterError(option("state", path), "does not exist", "a season begins with slot 1")
     return auction.season(name)
 
 

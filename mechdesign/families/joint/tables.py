@@ -28,7 +28,7 @@ from mechdesign.collect.collecting import (
     require_columns,
 )
 from mechdesign.collect.estimate import AskedTables
-from mechdesign.core.errors import DataError, ParameterError
+from mechdesign.core.errors import DataError, ParameterError, named_option, option
 from mechdesign.core.tables import Block, Source
 from mechdesign.exact.bits import Packed, as_texts, width
 from mechdesign.exact.numbers import text_of
@@ -149,13 +149,13 @@ def _state(mechanism: JointResponse, settings: Settings) -> Any:
     state = settings["state"]
     if mechanism.limited and not state:
         raise ParameterError(
-            "--state",
+            named_option("state"),
             "is missing",
             f"the guarantee is for {promised(mechanism)} and more would break it: name the file that counts "
             "them",
         )
     if state and str(state).lower().endswith(TABLES):
-        raise ParameterError("--state", f"{state} is named like a table", "give it another name")
+        raise ParameterError(named_option("state"), f"{state} is named like a table", "give it another name")
     return state
 
 
@@ -206,7 +206,9 @@ def _estimated(mechanism: JointResponse, sources: Sequence[Source], settings: Se
     except ParameterError as error:
         if settings["joint"] or not error.is_about("attributes"):
             raise
-        raise error.changed(remedy=f"{error.remedy}, those that --joint names") from None
+        raise error.changed(
+            remedy=error.remedy + ", those that " + named_option("joint") + " names"
+        ) from None
 
 
 def _tables(estimate: JointEstimate, attributes: Attributes, settings: Settings) -> JointTables:
@@ -214,7 +216,9 @@ def _tables(estimate: JointEstimate, attributes: Attributes, settings: Settings)
     bootstrap = settings["bootstrap"] or 0
     if settings["given"]:
         if not marginals:
-            raise ParameterError("--given", "name the attributes it is for with --marginal")
+            raise ParameterError(
+                named_option("given"), "name the attributes it is for with " + option("marginal")
+            )
         conditions = _names(settings["given"], attributes)
         return JointTables(tuple(estimate.conditional(places, conditions, bootstrap) for places in marginals))
     return JointTables(

@@ -33,7 +33,7 @@ from mechdesign.collect.collecting import (
 from mechdesign.collect.reader import on_table
 from mechdesign.collect.recipes import rng_alone
 from mechdesign.core.certificate import Certificate
-from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.errors import DataError, ParameterError, RowError, named_option, option
 from mechdesign.core.guarantee import Proof
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted, range_text
@@ -97,16 +97,17 @@ def _columns(mechanism: LocationMechanism, source: Source, settings: Settings) -
             raise DataError(
                 source.name,
                 f"has {counted(len(names), 'column')} ({', '.join(names[:8])})",
-                "name two with --column, x before y",
+                "name two with " + option("column") + ", x before y",
             )
         if names != [X, Y] and any(mechanism._is_value(name) for name in names):
             raise DataError(
                 source.name,
-                "its first line is numbers: add a header line, or name these columns with --column",
+                "its first line is numbers: add a header line, or name these columns with "
+                + option("column"),
             )
     if len(names) != 2:
         raise ParameterError(
-            "--column", f"{counted(len(names), 'column')} for a location", "name two, x before y"
+            named_option("column"), f"{counted(len(names), 'column')} for a location", "name two, x before y"
         )
     require_data(source, names)
     return names

@@ -31,13 +31,12 @@ from mechdesign.collect.collecting import (
     Settings,
     collect,
     marked,
-    operation_of,
 )
 from mechdesign.collect.estimate import AskedTables, FrequencyEstimate
 from mechdesign.collect.oracle import Oracle
-from mechdesign.collect.reader import in_python, report_rule
+from mechdesign.collect.reader import report_rule
 from mechdesign.collect.server import CellCounts, Server
-from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.errors import DataError, ParameterError, RowError, named_option
 from mechdesign.core.tables import Block, Source, Values
 from mechdesign.core.text import counted
 from mechdesign.core.validation import integer
@@ -388,19 +387,19 @@ def estimated_from_table(
     mechanism: MarginalRelease, reports: Any, population: bool, penalty: Any
 ) -> ReleasedMarginals:
     """Return the release from a data frame with columns of views and of reports."""
-    with in_python(operation_of(release_operations(mechanism), "estimate", mechanism.type)):
-        source = FrameTable(reports, report_rule(mechanism))
-        return collected(mechanism, [source], Settings({"penalty": penalty}), population)
+    source = FrameTable(reports, report_rule(mechanism))
+    return collected(mechanism, [source], Settings({"penalty": penalty}), population)
 
 
 def _estimated(mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings) -> MarginalTables:
     attributes = mechanism.attributes
     targets = asked_attributes(settings["marginal"], attributes)
-    most = integer("--most-cells", _default(settings["most_cells"], MOST_CELLS), 1)
+    most = integer(named_option("most_cells"), _default(settings["most_cells"], MOST_CELLS), 1)
     raw, spread = bool(settings["raw"]), _default(settings["spread"], 0)
-    for option in ("penalty", "spread"):
-        if raw and settings[option] is not None:
-            raise ParameterError(f"--{option}", "is for penalized estimates", "omit either it or --raw")
+    for name in ("penalty", "spread"):
+        if raw and settings[name] is not None:
+            remedy = "omit either it or " + named_option("raw")
+            raise ParameterError(named_option(name), "is for penalized estimates", remedy)
     release = collected(mechanism, sources, settings, bool(settings["population"]))
     return MarginalTables(tuple(release.marginal(places, raw, most, spread) for places in targets))
 
@@ -412,7 +411,7 @@ def _default(value: Any, default: int) -> Any:
 def _synthesized(
     mechanism: MarginalRelease, sources: Sequence[Source], settings: Settings
 ) -> Iterator[Block]:
-    rows = integer("--rows", _default(settings["rows"], 1000), 1)
+    rows = integer(named_option("rows"), _default(settings["rows"], 1000), 1)
     release = collected(mechanism, sources, settings)
     rng: Rng = settings["seed"]
     table = release.sample(rows, rng)

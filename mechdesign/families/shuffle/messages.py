@@ -36,7 +36,7 @@ from mechdesign.collect.collecting import (
 )
 from mechdesign.collect.server import Server, whole_rows
 from mechdesign.core.certificate import Certificate, PrivacyAudit
-from mechdesign.core.errors import DataError, ParameterError, RowError
+from mechdesign.core.errors import DataError, ParameterError, RowError, option
 from mechdesign.core.tables import Block, Source, Values, array_of
 from mechdesign.core.validation import in_range, integer, one_of
 from mechdesign.exact.draws import Again, one_below
@@ -169,7 +169,7 @@ def _message_columns(protocol: Protocol, source: Source, unmarked: bool) -> list
     raise DataError(
         source.name,
         f"lacks the column(s) {', '.join(marked_names)}",
-        "use a file written by encode or shuffle, or --unmarked with the column(s) "
+        "use a file written by encode or shuffle, or " + option("unmarked", True) + " with the column(s) "
         f"{', '.join(protocol.columns)}",
     )
 

@@ -29,7 +29,14 @@ from mechdesign.collect.collecting import ANYWAY, Operation, Settings, mark_in, 
 from mechdesign.collect.recipes import Answer, Recipe, rng_alone
 from mechdesign.collect.server import damage_refused
 from mechdesign.core.certificate import Certificate, format_figure
-from mechdesign.core.errors import CertificateError, DataError, MechDesignError, MethodError, ParameterError
+from mechdesign.core.errors import (
+    CertificateError,
+    DataError,
+    MechDesignError,
+    MethodError,
+    ParameterError,
+    option,
+)
 from mechdesign.core.fields import fields_of
 from mechdesign.core.parameters import replace_parameters
 from mechdesign.core.problem import Problem
@@ -235,7 +242,7 @@ class Shuffled(CollectingMechanism):
                 sources[0].name,
                 f"reports of {rows // each} users, and the central guarantee is for {self.promise.users} or "
                 "more",
-                "add the others' files, or use --anyway and keep the local one",
+                "add the others' files, or use " + option("anyway", True) + " and keep the local one",
             )
         parts = [values[place::each] for place in range(each) for values in columns.values()]
         order = np.lexsort(parts[::-1])

@@ -33,6 +33,7 @@ from mechdesign.core.errors import (
     ParameterError,
     RowError,
     UnknownNameError,
+    named_option,
     suggestion,
     unread,
 )
@@ -472,9 +473,13 @@ def _answered(database: SpectrumDatabase, sources: Sequence[Source], settings: S
 
 def _require_state(settings: Settings) -> None:
     if not settings["state"]:
-        raise ParameterError("--state", "is missing", "name the file that remembers budgets between slots")
+        raise ParameterError(
+            named_option("state"), "is missing", "name the file that remembers budgets between slots"
+        )
     if str(settings["state"]).lower().endswith(TABLES):
-        raise ParameterError("--state", f"{settings['state']} is named like a table", "give it another name")
+        raise ParameterError(
+            named_option("state"), f"{settings['state']} is named like a table", "give it another name"
+        )
 
 
 def _registered(database: SpectrumDatabase, sources: Sequence[Source], settings: Settings) -> Iterator[Block]:

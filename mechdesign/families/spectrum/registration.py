@@ -14,7 +14,15 @@ import numpy as np
 
 from mechdesign.collect.codec import as_floats
 from mechdesign.collect.collecting import Column, located, require_columns
-from mechdesign.core.errors import DataError, MechDesignError, ParameterError, UnknownNameError, suggestion
+from mechdesign.core.errors import (
+    DataError,
+    MechDesignError,
+    ParameterError,
+    UnknownNameError,
+    named_option,
+    option,
+    suggestion,
+)
 from mechdesign.core.tables import Block, Source
 from mechdesign.core.text import counted
 from mechdesign.families.spectrum.geometry import positive
@@ -153,9 +161,9 @@ def read_registered(
     """
     has_slots = "slot" in source.columns
     if has_slots and slot is None:
-        raise DataError(source.name, "has rows of several slots", "name one with --slot")
+        raise DataError(source.name, "has rows of several slots", "name one with " + option("slot"))
     if slot is not None and not has_slots:
-        raise DataError(source.name, "has no column 'slot'", "leave --slot out")
+        raise DataError(source.name, "has no column 'slot'", "leave " + named_option("slot") + " out")
     needed = [*GIVEN, "slot"] if has_slots else list(GIVEN)
     require_columns(source, needed)
     parts: list[tuple[str, Registered]] = []

@@ -43,6 +43,7 @@ from mechdesign.core.errors import (
     ParameterError,
     RowError,
     UnknownNameError,
+    named_option,
     suggestion,
     unread,
 )
@@ -323,13 +324,15 @@ def _kept_where(mechanism: Survey, source: Source, settings: Settings) -> tuple[
     """Return the file that keeps reports and the column that identifies users."""
     state, key = settings["state"], settings["key"]
     if not state:
-        raise ParameterError("--state", "is missing", "name the file that keeps the reports")
+        raise ParameterError(named_option("state"), "is missing", "name the file that keeps the reports")
     if not key:
-        raise ParameterError("--key", "is missing", "name the column that identifies users")
+        raise ParameterError(named_option("key"), "is missing", "name the column that identifies users")
     if key in mechanism.questions.names:
-        raise ParameterError("--key", f"'{key}' is a question", "name a column that identifies users")
+        raise ParameterError(
+            named_option("key"), f"'{key}' is a question", "name a column that identifies users"
+        )
     if str(state).lower().endswith((".csv", ".parquet", ".pq")):
-        raise ParameterError("--state", f"{state} is named like a table", "give it another name")
+        raise ParameterError(named_option("state"), f"{state} is named like a table", "give it another name")
     require_data(source, [key])
     return str(state), str(key)
 
