@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechdesign.exact.exponential import exp_upper, float_down
-from mechdesign.families.survey.limit import Effects
+from mechdesign.families.survey.limit_columns import Effects
 
 DIGITS = 40
 """Binary digits of prices."""
@@ -86,7 +86,7 @@ def information_bound(effects: Effects, epsilon: float) -> float:
 
     Examples
     --------
-    >>> from mechdesign.families.survey.limit import effects_of
+    >>> from mechdesign.families.survey.limit_columns import effects_of
     >>> pair = effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)})
     >>> information_bound(pair, 1.0), information_bound(pair, 9.0)
     (7.365388753662338, 1.0)

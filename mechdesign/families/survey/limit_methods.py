@@ -31,8 +31,9 @@ from mechdesign.core.problem import Method, Outcome
 from mechdesign.exact.exponential import exp_upper
 from mechdesign.families.marginals.sets.products import best_products, share_in
 from mechdesign.families.survey import limit_bounds as proofs
-from mechdesign.families.survey.limit import Effects, Part, SurveyLimit, kind_information
+from mechdesign.families.survey.limit import SurveyLimit
 from mechdesign.families.survey.limit_bounds import bounds_of
+from mechdesign.families.survey.limit_columns import Effects, Part, kind_information
 from mechdesign.solvers.reciprocals import ErrorTerms, allocate
 
 Array = NDArray[np.float64]
@@ -127,7 +128,7 @@ def outcome(
     )
 
 
-MOST_ANSWERS = 20
+MOST_IN_ALL = 20
 """Answers in all, of which there are 2^20 sets."""
 
 SETS_AT_ONCE = 1 << 16
@@ -188,7 +189,7 @@ def classes_of(effects: Effects) -> SetClasses:
 
     Examples
     --------
-    >>> from mechdesign.families.survey.limit import effects_of
+    >>> from mechdesign.families.survey.limit_columns import effects_of
     >>> classes = classes_of(effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)}))
     >>> classes.sizes.tolist(), classes.norms[:, 0].tolist()  # 1, 2 (alike or apart), 3 answers
     ([1, 2, 2, 3], [2, 0, 4, 2])
@@ -256,10 +257,10 @@ def _answers(bits: int) -> list[int]:
 def why_not_all_sets(problem: SurveyLimit) -> str | None:
     """Return why there are too many answers in all, or None."""
     answers = math.prod(problem.sizes)
-    if answers <= MOST_ANSWERS:
+    if answers <= MOST_IN_ALL:
         return None
     return (
-        f"the questions have {answers} answers together; all sets of at most {MOST_ANSWERS} are gone through"
+        f"the questions have {answers} answers together; all sets of at most {MOST_IN_ALL} are gone through"
     )
 
 

@@ -12,7 +12,7 @@ import mechdesign as md
 from mechdesign.core.errors import MechDesignError, MethodError, ParameterError
 from mechdesign.families.marginals.sets.products import share_in
 from mechdesign.families.survey import limit_bounds as entropy, limit_bounds as proofs
-from mechdesign.families.survey.limit import kind_information
+from mechdesign.families.survey.limit_columns import kind_information
 from mechdesign.families.survey.limit_methods import classes_of
 
 SMALL = [
