@@ -309,7 +309,9 @@ class OrderedPart(SurveyPart):
         question, queries = questions[place], mechanism.workload
         if not question.is_ordered:
             raise ParameterError("designs", f"question '{question.name}' has no order")
-        named = queries.named and queries.given["name"] in ("prefix", "likert") and queries.weights is None
+        named = (
+            queries.named and queries.definition["name"] in ("prefix", "likert") and queries.weights is None
+        )
         if not named or queries.size != question.size or not isinstance(mechanism.value, ChannelValue):
             raise ParameterError("designs", f"queries other than those of question '{question.name}'")
         self.sizes = (question.size,)
