@@ -22,13 +22,14 @@ from mechdesign.families.survey.combined_estimates import (
     NOBODY,
     CombinedLimits,
     Evidence,
+    Law,
     MixedLimits,
     ScaledLimits,
     Unknown,
     evidence,
     group_means,
 )
-from mechdesign.families.survey.parts import Law, NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
+from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Question
 from mechdesign.families.survey.results import Axes, Quantiles, Request, SurveyResult, SurveyResults
 
