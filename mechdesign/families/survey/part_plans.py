@@ -178,17 +178,6 @@ def unit(questions: Questions, request: Request) -> float:
     return 1.0 / math.prod(request.shape(questions))
 
 
-def users_needed(survey: Survey, errors: Sequence[float | None]) -> int | None:
-    """Return the number of users for all requested standard errors; None where no number does."""
-    reached = expected_errors(survey, 1)
-    needed = [
-        (float(one) / error) ** 2 for one, error in zip(reached, errors, strict=True) if error is not None
-    ]
-    if not needed or not math.isfinite(max(needed)):
-        return None
-    return math.ceil(max(needed) * (1.0 - 2.0**-40))
-
-
 def part_of(questions: Questions, document: Any) -> SurveyPart:
     """Return the part that :meth:`SurveyPart.as_json` describes, audited again."""
     if not isinstance(document, Mapping):

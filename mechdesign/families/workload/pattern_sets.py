@@ -93,8 +93,8 @@ def block_patterns(problem: LinearQueries) -> Sets:
 
     Examples
     --------
-    >>> found = block_patterns(LinearQueries(workload={"name": "prefix", "size": 4}, epsilon=6.0))
-    >>> found.astype(int).tolist()
+    >>> patterns = block_patterns(LinearQueries(workload={"name": "prefix", "size": 4}, epsilon=6.0))
+    >>> patterns.astype(int).tolist()
     [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     """
     power, most = math.exp(problem.epsilon), MOST_PATTERNS * problem.queries.size
@@ -171,8 +171,8 @@ def tetrachoric(threshold: Array, both: Array) -> Array:
 
     Examples
     --------
-    >>> found = tetrachoric(np.zeros(2), np.array([[0.5, 1 / 3], [1 / 3, 0.5]]))  # 1/4 + asin(r)/(2 pi)
-    >>> round(float(found[0, 1]), 9)
+    >>> normal = tetrachoric(np.zeros(2), np.array([[0.5, 1 / 3], [1 / 3, 0.5]]))  # 1/4 + asin(r)/(2 pi)
+    >>> round(float(normal[0, 1]), 9)
     0.5
     """
     from scipy.special import ndtr
@@ -234,8 +234,8 @@ def spans(queried: NDArray[np.bool_], dimension: int, count: int, rng: np.random
 
     Examples
     --------
-    >>> found = spans(np.array([0, 1, 1, 0, 1, 0, 0, 0], dtype=bool), 1, 20, np.random.default_rng(0))
-    >>> sorted(set(found[:, 0].tolist()))
+    >>> patterns = spans(np.array([0, 1, 1, 0, 1, 0, 0, 0], dtype=bool), 1, 20, np.random.default_rng(0))
+    >>> sorted(set(patterns[:, 0].tolist()))
     [1, 2, 4]
     """
     characters = np.flatnonzero(queried)

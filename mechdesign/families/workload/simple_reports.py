@@ -398,8 +398,8 @@ def best_simple(problem: LinearQueries) -> SimpleReport | None:
 
     Examples
     --------
-    >>> found = best_simple(LinearQueries(workload={"name": "ranges", "size": 64}, epsilon=6.0))
-    >>> found.name, round(found.error, 2)
+    >>> report = best_simple(LinearQueries(workload={"name": "ranges", "size": 64}, epsilon=6.0))
+    >>> report.name, round(report.error, 2)
     ('tree', 109.16)
     """
     rivals = []
