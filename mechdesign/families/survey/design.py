@@ -26,15 +26,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.codec import Domain
-from mechdesign.collect.kary import KaryResponse
-from mechdesign.collect.oracle import Oracle
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.fields import checked, choice, frozen_problem, related, whole
@@ -43,10 +40,6 @@ from mechdesign.core.sensitivity import Binding
 from mechdesign.core.solution import Solution
 from mechdesign.core.validation import MOST_USERS, as_written, privacy_epsilon
 from mechdesign.exact.numbers import text_of
-from mechdesign.families.marginals.oracles.best import best_oracle
-from mechdesign.families.marginals.sets import ProductSet, SetResponse
-from mechdesign.families.mean import DiscretePiecewise, GridMean
-from mechdesign.families.mean.optimal_channel import best_channel, variance_slope
 from mechdesign.families.survey.design_mixtures import Column
 from mechdesign.families.survey.design_setting import (
     NUMBERS,
@@ -54,16 +47,19 @@ from mechdesign.families.survey.design_setting import (
     SurveySetting,
     SurveyTarget,
     design_information,
-    noise,
-    ordered_noise,
+    noise_with_slope,
     targets_of,
+)
+from mechdesign.families.survey.part_plans import (
+    number_mechanism,
+    ordered_mechanism,
+    set_mechanism,
+    table_mechanism,
 )
 from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
 from mechdesign.families.survey.questions import Question, Questions
 from mechdesign.families.survey.results import survey_figures
 from mechdesign.families.survey.survey import Survey
-from mechdesign.families.workload.prefix import best_prefix_channel as best_prefix, error_slope
-from mechdesign.families.workload.release import WorkloadRelease
 from mechdesign.show.figure import Figure
 
 Array = NDArray[np.float64]
@@ -210,44 +206,14 @@ def budgets(value: Sequence[float], epsilon: float, own_budgets: Sequence[bool] 
 def _part(questions: Questions, ask: Ask, epsilon: float) -> SurveyPart:
     if ask.kind in NUMBERS:
         domain = questions[ask.places[0]].domain
-        return NumberPart(questions, ask.places[0], _mean(ask.kind, ask.epsilon, epsilon, domain))
+        return NumberPart(questions, ask.places[0], number_mechanism(ask.kind, ask.epsilon, epsilon, domain))
     sizes = tuple(questions[place].size for place in ask.places)
     if ask.kind == "ordered":
-        return OrderedPart(questions, ask.places[0], _prefix(sizes[0], ask.epsilon, epsilon))
+        return OrderedPart(questions, ask.places[0], ordered_mechanism(sizes[0], ask.epsilon, epsilon))
     if ask.kind == "sets":
-        return SetPart(questions, ask.places, _sets(sizes, epsilon, ask.sets))
+        return SetPart(questions, ask.places, set_mechanism(sizes, epsilon, ask.sets))
     cells = math.prod(sizes)
-    return TablePart(questions, ask.places, _oracle(ask.kind, cells, epsilon))
-
-
-@cache
-def _mean(kind: str, epsilon: float, budget: float, domain: Domain) -> GridMean:
-    """Return the mechanism of a number: a channel that is solved for its epsilon, private at its budget."""
-    if kind == "piecewise":
-        return DiscretePiecewise(budget, domain.low, domain.high)
-    result = best_channel(epsilon, domain.low, domain.high, min(epsilon, budget))
-    if result is None:
-        raise ParameterError("designs", f"no channel for a number at epsilon = {epsilon:g}")
-    return result
-
-
-@cache
-def _prefix(size: int, epsilon: float, budget: float) -> WorkloadRelease:
-    """Return the mechanism of an ordered question: solved for its epsilon, private at its budget."""
-    result = best_prefix(size, epsilon, min(epsilon, budget))
-    if result is None:
-        raise ParameterError("designs", f"no channel for {size} ordered categories at epsilon = {epsilon:g}")
-    return result
-
-
-@cache
-def _sets(sizes: tuple[int, ...], epsilon: float, widths: tuple[int, ...]) -> SetResponse:
-    return SetResponse.of(sizes, epsilon, ProductSet(widths), tables=())
-
-
-@cache
-def _oracle(kind: str, cells: int, epsilon: float) -> Oracle:
-    return KaryResponse.of(cells, epsilon) if kind == "cells" else best_oracle(cells, epsilon)
+    return TablePart(questions, ask.places, table_mechanism(ask.kind, cells, epsilon))
 
 
 LEAST_EPSILON, LARGEST_EPSILON = 2.0**-20, 50.0
@@ -561,11 +527,7 @@ class SurveyPrices:
         questions, targets = self.setting.questions, self.setting.targets
         if ask.kind not in ("number", "ordered"):
             return design_information(questions, targets, [replace(ask, epsilon=factor * ask.epsilon)])
-        if ask.kind == "number":
-            variance, slope = noise("number", ask.epsilon), variance_slope(ask.epsilon)
-        else:
-            size = questions[ask.places[0]].size
-            variance, slope = ordered_noise(size, ask.epsilon), error_slope(size, ask.epsilon)
+        variance, slope = noise_with_slope(ask.kind, questions[ask.places[0]].size, ask.epsilon)
         moved = variance + slope * (factor - 1.0) * ask.epsilon
         own = [target.request.places == ask.places for target in targets]
         spread = np.array([target.spread for target in targets])

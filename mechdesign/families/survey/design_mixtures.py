@@ -30,15 +30,16 @@ from numpy.typing import NDArray
 
 from mechdesign.core.errors import ParameterError
 from mechdesign.families.survey.design_setting import Ask, SurveySetting, single
-from mechdesign.families.survey.limit import Effects, effects_of
+from mechdesign.families.survey.limit import SetClasses, best, classes_of
 from mechdesign.families.survey.limit_bounds import (
+    Effects,
     bound_from,
+    effects_of,
     entropy_bound,
     factors,
     information_bound,
     prices,
 )
-from mechdesign.families.survey.limit_methods import SetClasses, best, classes_of
 from mechdesign.solvers.descent import ErrorTerms, allocate
 from mechdesign.solvers.linear import LinearProgram, solve_linear
 

@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from mechdesign.core.errors import ParameterError
 from mechdesign.core.validation import in_range, require_keys
 from mechdesign.families.mean.discrete import best_shape, least_variances, worst_variances
-from mechdesign.families.mean.optimal_channel import ladder, worst_variance_of
+from mechdesign.families.mean.optimal_channel import ladder, variance_slope, worst_variance_of
 from mechdesign.families.survey.part_plans import is_cumulative, of_share, request_spread, unit
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import Request, means_request, singles, table_request
-from mechdesign.families.workload.prefix import best_prefix_channel, prefix_ladder
+from mechdesign.families.workload.prefix import best_prefix_channel, error_slope, prefix_ladder
 
 
 @dataclass(frozen=True)
@@ -266,6 +266,20 @@ def ordered_noise(size: int, epsilon: float) -> float:
         return known.error(size, place)
     channel = best_prefix_channel(size, epsilon)
     return math.inf if channel is None else channel.average_error
+
+
+def noise_with_slope(kind: str, size: int, epsilon: float) -> tuple[float, float]:
+    """Return the variance of one report of a solved channel, and its derivative in epsilon.
+
+    Examples
+    --------
+    >>> variance, slope = noise_with_slope("ordered", 5, 1.0)
+    >>> round(variance, 3), slope < 0.0
+    (9.645, True)
+    """
+    if kind == "number":
+        return noise(kind, epsilon), variance_slope(epsilon)
+    return ordered_noise(size, epsilon), error_slope(size, epsilon)
 
 
 def design_information(questions: Questions, targets: Sequence[SurveyTarget], asks: Sequence[Ask]) -> Array:

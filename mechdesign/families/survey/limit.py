@@ -1,26 +1,30 @@
 """The problem ``survey-limit``: the least error of tables that any epsilon-private mechanism can have.
 
-A table consists of parts: for each set S of questions the part that only S has, with its weight. The
-functions of all answers are the orthogonal sum of spaces V_S, S a set of questions, of the dimension prod
-over S of (k_j - 1). A table A of K_A cells is made of the parts S in A. Where the reports of n users say as
-much of V_S as answers in clear from the share eta_S of them, its squared error is, at even answers, at least
-the sum over S of dim_S / (K_A eta_S), divided by n. Questions that are alike have the same share in a best
-mixture, since users can be asked in every order; they are one *kind* of part.
+Of the methods the first one that applies is the default.
 
-A way to ask is a set T of answers: a product, a match, cells or any set. A report says of its sender:
-"e^epsilon to 1, the answer is in T". With t the share of all answers that T holds and rho = (E - 1) t / (1 +
-(E - 1) t), E = e^epsilon, the reports say as much of a part S as answers in clear from a share eta_S = rho^2
-|proj_S 1_T|^2 / (t^2 dim_S) of the users, whatever T is.
+*All sets of answers*, where these are few: every set is gone through, by classes, for the exact optimum.
+|proj_S 1_T|^2 follows from how many answers of T lie in each cell of each table: with Q_R the sum of the
+squares of these numbers over the table of R, K_R cells and D answers in all, D^2 |proj_S 1_T|^2 is the sum
+over R in S of (-1)^|S - R| K_R Q_R, a whole number M_S. Sets of one size with the same
+numbers M_S are one class.
+
+*One question a user*: subset selection of the best size, shares in closed form. Each user is asked one
+requested table at the full epsilon; the shares go as sqrt(W / eta). Where every k_j is a multiple of
+e^epsilon + 1 it is the best of all mechanisms, and nearly so where epsilon is small.
+
+*Product sets*, for surveys of any size: products of subsets, matches and scattered cells, and two bounds.
+Columns are generated: at given prices the product that is worth most is found by dynamic programming over the
+entropy sum of ln(k_j / d_j), its value by its own formula. The bounds are for every private mechanism.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -29,202 +33,23 @@ from numpy.typing import NDArray
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.errors import ParameterError, UnknownNameError
 from mechdesign.core.fields import checked, choice, frozen_problem, related
-from mechdesign.core.problem import Problem, Sense, Variables, companion
+from mechdesign.core.problem import Method, Outcome, Problem, Sense, Variables, companion
 from mechdesign.core.solution import Solution
 from mechdesign.core.text import counted
 from mechdesign.core.validation import in_range, integer, privacy_epsilon, require_keys
+from mechdesign.exact.exponential import exp_upper
 from mechdesign.exact.numbers import rational, text_of
-from mechdesign.families.marginals.sets.products import product_shares, share_in
-
-Part = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Effects:
-    """The parts of all requested tables, by kinds.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        The number of answers of each question.
-    members : tuple of tuple of tuple of int
-        The parts of each kind, each as increasing numbers of questions.
-    dimensions : tuple of int
-        The dimension of one part of each kind.
-    weights : tuple of Fraction
-        W: the sum over the parts of a kind, and over the requested tables that contain them, of weight times
-        dimension / cells; the error of n users is the sum of W / eta over the kinds, divided by n.
-    """
-
-    sizes: tuple[int, ...]
-    members: tuple[tuple[Part, ...], ...]
-    dimensions: tuple[int, ...]
-    weights: tuple[Fraction, ...]
-
-    @property
-    def singles(self) -> bool:
-        """Whether tables of single questions are wanted only."""
-        return all(len(part) == 1 for kind in self.members for part in kind)
-
-    def group(self, kind: int) -> tuple[int, ...]:
-        """Return the questions of a kind of single questions."""
-        return tuple(place for part in self.members[kind] for place in part)
-
-
-def effects_of(sizes: Sequence[int], tables: Mapping[Part, Fraction]) -> Effects:
-    """Return the parts of tables with weights.
-
-    Examples
-    --------
-    >>> effects = effects_of([2, 2, 3], {(0,): Fraction(1), (1,): Fraction(1), (2,): Fraction(3)})
-    >>> effects.members, [str(weight) for weight in effects.weights]
-    ((((0,), (1,)), ((2,),)), ['1', '2'])
-    """
-    each: dict[Part, Fraction] = {}
-    for table, weight in tables.items():
-        cells = math.prod(sizes[place] for place in table)
-        for count in range(1, len(table) + 1):
-            for part in combinations(table, count):
-                each[part] = each.get(part, Fraction(0)) + weight * _dimension(sizes, part) / cells
-    kinds: dict[object, list[Part]] = {}
-    alone = all(len(part) == 1 for part in each)
-    for part, weight in sorted(each.items(), key=lambda item: (len(item[0]), item[0])):
-        kinds.setdefault((sizes[part[0]], weight) if alone else part, []).append(part)
-    members = tuple(tuple(parts) for parts in kinds.values())
-    return Effects(
-        tuple(sizes),
-        members,
-        tuple(_dimension(sizes, parts[0]) for parts in members),
-        tuple(sum((each[part] for part in parts), Fraction(0)) for parts in members),
-    )
-
-
-def _dimension(sizes: Sequence[int], part: Part) -> int:
-    return math.prod(sizes[place] - 1 for place in part)
-
-
-Array = NDArray[np.float64]
-Column = Mapping[str, Any]
-
-
-def kind_information(effects: Effects, epsilon: float, column: Column) -> Array:
-    """Return eta of each kind of part, averaged over its parts: similar questions change places at random.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from mechdesign.families.survey.limit import effects_of
-    >>> effects = effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)})
-    >>> kind_information(effects, 2.0, {"widths": [1, 1]}).round(6)  # both: rho^2
-    array([0.378200])
-    """
-    if "cells" in column:
-        each = _of_cells(effects, epsilon, column["questions"], column["cells"])
-    elif "answers" in column:
-        each = _of_any(effects, epsilon, column["answers"])
-    elif "matches" in column:
-        each = _of_matches(effects, epsilon, column["widths"], column["matches"])
-    else:
-        each = _of_product(effects, epsilon, column["widths"])
-    return np.array([math.fsum(each[part] for part in kind) / len(kind) for kind in effects.members])
-
-
-def _of_product(effects: Effects, epsilon: float, widths: Sequence[int]) -> dict[Part, float]:
-    """Return eta of a product of subsets: rho^2 times the product of (k - d)/(d (k - 1))."""
-    alone = product_shares(effects.sizes, widths, epsilon)
-    square = share_in(epsilon, math.prod(d / k for d, k in zip(widths, effects.sizes, strict=True))) ** 2
-    return {
-        part: square * math.prod(alone[i] / square for i in part) for kind in effects.members for part in kind
-    }
-
-
-def _of_cells(effects: Effects, epsilon: float, questions: Sequence[int], width: int) -> dict[Part, float]:
-    """Return eta of ``width`` scattered cells of the table of some questions: the same for all its parts."""
-    cells = math.prod(effects.sizes[place] for place in questions)
-    eta = share_in(epsilon, width / cells) ** 2 * (cells - width) / (width * (cells - 1))
-    return {part: eta if set(part) <= set(questions) else 0.0 for kind in effects.members for part in kind}
-
-
-def _of_matches(effects: Effects, epsilon: float, widths: Sequence[int], least: int) -> dict[Part, float]:
-    """Return eta of the answers with at least ``least`` entries in their subsets of these widths.
-
-    Given that the answer is in T, let b_j say whether the j-th one matches: |proj_S 1_T|^2 / t^2 is the
-    square of the mean of the product of b_j - p_j over S, divided by the product of p_j (1 - p_j).
-    """
-    p = [width / size for width, size in zip(widths, effects.sizes, strict=True)]
-    places = [place for place, share in enumerate(p) if share < 1.0]
-    tail = _tail([p[place] for place in places], least)
-    rho, result = share_in(epsilon, tail), {}
-    known: dict[tuple[float, ...], float] = {}
-    for kind in effects.members:
-        for part in kind:
-            if not set(part) <= set(places):
-                result[part] = 0.0
-                continue
-            shares = tuple(p[place] for place in part)
-            if shares not in known:
-                rest = [p[place] for place in places if place not in part]
-                mean = math.fsum(
-                    math.prod((1.0 - q) * q if i in hit else -q * (1.0 - q) for i, q in enumerate(shares))
-                    * _tail(rest, least - len(hit))
-                    for count in range(len(shares) + 1)
-                    for hit in combinations(range(len(shares)), count)
-                )
-                known[shares] = (rho * mean / tail) ** 2 / math.prod(q * (1.0 - q) for q in shares)
-            result[part] = known[shares] / math.prod(effects.sizes[place] - 1 for place in part)
-    return result
-
-
-def _tail(shares: Sequence[float], least: int) -> float:
-    """Return the probability that at least ``least`` of the independent events happen."""
-    if least <= 0:
-        return 1.0
-    law = np.zeros(len(shares) + 1)
-    law[0] = 1.0
-    for share in shares:
-        law[1:] = law[1:] * (1.0 - share) + law[:-1] * share
-        law[0] *= 1.0 - share
-    return float(math.fsum(law[least:]))
-
-
-def _of_any(effects: Effects, epsilon: float, answers: Sequence[int]) -> dict[Part, float]:
-    """Return eta of any set of answers, given by their numbers, the last question fastest."""
-    table = np.zeros(math.prod(effects.sizes))
-    table[list(answers)] = 1.0
-    held, whole = table.reshape(effects.sizes), float(len(answers))
-    rho, result = share_in(epsilon, whole / table.size), {}
-    for kind in effects.members:
-        for part in kind:
-            left = held - 0.0
-            for axis in range(len(effects.sizes)):
-                mean = left.mean(axis=axis, keepdims=True)
-                left = left - mean if axis in part else np.broadcast_to(mean, left.shape)
-            t = whole / table.size
-            dimension = math.prod(effects.sizes[place] - 1 for place in part)
-            result[part] = rho**2 * float((left**2).mean()) / (t * t * dimension)
-    return result
-
-
-def checked_column(effects: Effects, column: Any) -> Column:
-    """Return a way to ask, or raise ParameterError for one that is none."""
-    sizes = effects.sizes
-    if not isinstance(column, Mapping):
-        raise ParameterError("sets", f"expected tables, got {text_of(column)}")
-    keys = set(column)
-    if keys in ({"widths"}, {"widths", "matches"}):
-        fits = len(column["widths"]) == len(sizes) and all(
-            1 <= width <= size for width, size in zip(column["widths"], sizes, strict=True)
-        )
-        narrowed = sum(width < size for width, size in zip(column["widths"], sizes, strict=True))
-        fits = fits and narrowed >= column.get("matches", 1) >= 1
-    elif keys == {"questions", "cells"}:
-        fits = 1 <= column["cells"] < math.prod(sizes[place] for place in column["questions"])
-    else:
-        fits = keys == {"answers"} and 0 < len(set(column["answers"])) < math.prod(sizes)
-    if not fits:
-        raise ParameterError("sets", f"{text_of(dict(column))} is not a set of answers to these questions")
-    return column
-
+from mechdesign.families.marginals.sets.products import best_products, share_in
+from mechdesign.families.survey import limit_bounds as proofs
+from mechdesign.families.survey.limit_bounds import (
+    Effects,
+    Part,
+    bounds_of,
+    checked_column,
+    effects_of,
+    kind_information,
+)
+from mechdesign.solvers.descent import ErrorTerms, allocate
 
 LEAST_EPSILON, LARGEST_EPSILON = 2.0**-30, 700.0
 """Below the least one errors are beyond what doubles divide."""
@@ -421,3 +246,348 @@ class SurveyLimit(Problem[Any]):
     def why_no_mechanism(self) -> str | None:
         """Return why the result is not a mechanism, and what to build instead."""
         return "build 'marginal-views' by the method 'product-subset', or 'survey-design'"
+
+
+Array = NDArray[np.float64]
+
+CLOSE = 1e-9
+"""The relative gap at which no further column is looked for."""
+
+ROUNDS = 200
+
+DROPPED = 1e-9
+"""Smaller shares are left out where the others say as much."""
+
+COLUMNS_AT_ONCE = 8
+"""Columns that are added in a round."""
+
+
+def nothing() -> Outcome:
+    """Return that there is no answer at epsilon = 0."""
+    message = "with epsilon = 0 reports contain no information; give a larger epsilon"
+    return Outcome(status="infeasible", solver="columns", message=message)
+
+
+def _split(effects: Effects, table: Array) -> Array:
+    """Return the best shares of these columns, (columns, kinds); every kind has to be told by one."""
+    from scipy.sparse import csr_array
+
+    weights = np.array([float(weight) for weight in effects.weights])
+    return allocate(ErrorTerms(weights, csr_array(table.T))).shares
+
+
+def grown_columns(
+    effects: Effects, table: Array, more: Callable[[Array], Array | None]
+) -> tuple[Array, Array]:
+    """Return columns and shares: those given, and those that are asked for at the prices so far.
+
+    ``more(prices)`` returns further columns, (new, kinds), best first, or None.
+    """
+    weights = np.array([float(weight) for weight in effects.weights])
+    shares = _split(effects, table)
+    for _ in range(ROUNDS):
+        information = shares @ table
+        prices, value = weights / information**2, float((weights / information).sum())
+        columns = more(prices)
+        if columns is None or float((columns @ prices).max()) <= value * (1.0 + CLOSE):
+            break
+        keep = shares > 1e-12
+        table = np.concatenate([table[keep], columns])
+        shares = _split(effects, table)
+    return table, shares
+
+
+def best(effects: Effects, table: Array) -> tuple[NDArray[np.int64], Array]:
+    """Return the columns of the best mixture, out of many, and their shares."""
+    start = [int(np.argmax(table[:, kind])) for kind in range(table.shape[1])]
+    used = np.unique([*start, int(np.argmax(table.min(axis=1)))])
+    weights = np.array([float(weight) for weight in effects.weights])
+    shares = _split(effects, table[used])
+    for _ in range(ROUNDS):
+        information = shares @ table[used]
+        prices, value = weights / information**2, float((weights / information).sum())
+        worth = table @ prices
+        order = np.argsort(-worth, kind="stable")[:COLUMNS_AT_ONCE]
+        fresh = order[worth[order] > value * (1.0 + CLOSE)]
+        fresh = np.setdiff1d(fresh, used)
+        if not len(fresh):
+            break
+        used = np.concatenate([used[shares > 1e-12], fresh])
+        shares = _split(effects, table[used])
+    large = shares > DROPPED
+    return used[large], shares[large] / shares[large].sum()
+
+
+def outcome(
+    problem: SurveyLimit,
+    columns: Sequence[Any],
+    shares: Array,
+    bound: float,
+    source: str,
+    notes: dict[str, float] | None = None,
+    solver: str = "columns",
+) -> Outcome:
+    """Return the mixture; ``optimal`` where its value meets the bound."""
+    variables = {"sets": list(columns), "shares": shares / shares.sum()}
+    value = problem.objective(variables)
+    return Outcome(
+        status="optimal" if value <= bound * (1.0 + problem.optimal_within) else "feasible",
+        variables=variables,
+        bound=bound,
+        bound_source=source,
+        solver=solver,
+        notes=notes or {},
+    )
+
+
+MOST_IN_ALL = 20
+"""Answers in all, of which there are 2^20 sets."""
+
+SETS_AT_ONCE = 1 << 16
+"""Sets that are looked at at a time."""
+
+
+@dataclass(frozen=True)
+class SetClasses:
+    """The classes of all sets of answers.
+
+    Attributes
+    ----------
+    answers : int
+        D.
+    numbers : (c,) int array
+        One set of each class, as bits: answer 0 is the lowest one.
+    sizes : (c,) int array
+    norms : (c, kinds) int array
+        M_S, summed over the parts of a kind.
+    """
+
+    answers: int
+    numbers: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    norms: NDArray[np.int64]
+
+    def information(self, effects: Effects, epsilon: float) -> Array:
+        """Return eta, (classes, kinds): rho^2 M / (|T|^2 dim)."""
+        rho = np.array([share_in(epsilon, size / self.answers) for size in self.sizes.tolist()])
+        scale = np.array(
+            [dim * len(kind) for dim, kind in zip(effects.dimensions, effects.members, strict=True)]
+        )
+        result: Array = (rho / self.sizes)[:, None] ** 2 * self.norms / scale
+        return result
+
+    def most(self, effects: Effects, epsilon: float, each: Sequence[Fraction]) -> Fraction:
+        """Return an upper bound of the sum of prices times eta over all sets, in integers.
+
+        rho / |T| = (E - 1)/(D + (E - 1) |T|) rises with E, so a rational above e^epsilon takes its place.
+        """
+        common = math.lcm(*(price.denominator for price in each))
+        scale = [dim * len(kind) for dim, kind in zip(effects.dimensions, effects.members, strict=True)]
+        whole = math.lcm(*scale)
+        factors = [int(price * common) * (whole // dim) for price, dim in zip(each, scale, strict=True)]
+        tops: dict[int, int] = {}
+        for size, row in zip(self.sizes.tolist(), self.norms.tolist(), strict=True):
+            total = sum(factor * number for factor, number in zip(factors, row, strict=True))
+            tops[size] = max(total, tops.get(size, 0))
+        excess = exp_upper(epsilon) - 1
+        return max(
+            (excess / (self.answers + excess * size)) ** 2 * Fraction(total, common * whole)
+            for size, total in tops.items()
+        )
+
+
+def classes_of(effects: Effects) -> SetClasses:
+    """Return the classes of all sets that are neither empty nor everything.
+
+    Examples
+    --------
+    >>> from mechdesign.families.survey.limit_bounds import effects_of
+    >>> classes = classes_of(effects_of([2, 2], {(0,): Fraction(1), (1,): Fraction(1)}))
+    >>> classes.sizes.tolist(), classes.norms[:, 0].tolist()  # 1, 2 (alike or apart), 3 answers
+    ([1, 2, 2, 3], [2, 0, 4, 2])
+    """
+    sizes = effects.sizes
+    answers = math.prod(sizes)
+    tables = sorted({table for kind in effects.members for part in kind for table in _below(part)})
+    masks = {table: _masks(sizes, table) for table in tables}
+    rows = []
+    for start in range(1, 2**answers - 1, SETS_AT_ONCE):
+        numbers = np.arange(start, min(start + SETS_AT_ONCE, 2**answers - 1), dtype=np.int64)
+        squares = {
+            table: len(masks[table])
+            * sum(np.bitwise_count(numbers & mask).astype(np.int64) ** 2 for mask in masks[table])
+            for table in tables
+        }
+        norms = [
+            sum((-1) ** (len(part) - len(table)) * squares[table] for part in kind for table in _below(part))
+            for kind in effects.members
+        ]
+        keys = np.stack([np.bitwise_count(numbers).astype(np.int64), *norms, numbers], axis=1)
+        _, first = np.unique(keys[:, :-1], axis=0, return_index=True)
+        rows.append(keys[first])
+    together = np.concatenate(rows)
+    _, first = np.unique(together[:, :-1], axis=0, return_index=True)
+    firsts = together[first]
+    return SetClasses(answers, firsts[:, -1], firsts[:, 0], firsts[:, 1:-1])
+
+
+def _below(part: Part) -> list[Part]:
+    return [table for count in range(len(part) + 1) for table in combinations(part, count)]
+
+
+def _masks(sizes: Sequence[int], table: Part) -> list[int]:
+    """Return the answers in each cell of a table, as bits."""
+    places = np.indices(sizes).reshape(len(sizes), -1)
+    cell = np.zeros(places.shape[1], dtype=np.int64)
+    for place in table:
+        cell = cell * sizes[place] + places[place]
+    bits = [0] * math.prod(sizes[place] for place in table)
+    for answer, number in enumerate(cell.tolist()):
+        bits[number] |= 1 << answer
+    return bits
+
+
+def mix_all_sets(problem: SurveyLimit) -> Outcome:
+    """Return the best mixture of symmetrized sets, and a bound for every private mechanism."""
+    if problem.epsilon == 0.0:
+        return nothing()
+    effects = problem.effects
+    classes = classes_of(effects)
+    table = classes.information(effects, problem.epsilon)
+    used, shares = best(effects, table)
+    multipliers = proofs.factors((1.0 / (shares @ table[used])).tolist())
+    most = classes.most(effects, problem.epsilon, proofs.prices(effects, multipliers))
+    columns = [{"answers": _answers(int(number))} for number in classes.numbers[used]]
+    source = "all sets of answers: what every private mechanism mixes"
+    return outcome(problem, columns, shares, proofs.bound_from(effects, multipliers, most), source)
+
+
+def _answers(bits: int) -> list[int]:
+    return [place for place in range(bits.bit_length()) if bits >> place & 1]
+
+
+def why_not_all_sets(problem: SurveyLimit) -> str | None:
+    """Return why there are too many answers in all, or None."""
+    answers = math.prod(problem.sizes)
+    if answers <= MOST_IN_ALL:
+        return None
+    return (
+        f"the questions have {answers} answers together; all sets of at most {MOST_IN_ALL} are gone through"
+    )
+
+
+def ask_one_question(problem: SurveyLimit) -> Outcome:
+    """Return one column for each kind of question, and the bound of the total information."""
+    if problem.epsilon == 0.0:
+        return nothing()
+    effects, epsilon = problem.effects, problem.epsilon
+    columns, information = [], []
+    for kind, members in enumerate(effects.members):
+        size = effects.sizes[members[0][0]]
+        choices = [
+            {"questions": list(members[0]), "cells": width} for width in range(1, max(2, size // 2 + 1))
+        ]
+        shares = [float(kind_information(effects, epsilon, column)[kind]) for column in choices]
+        columns.append(choices[int(np.argmax(shares))])
+        information.append(max(shares))
+    weights = np.array([float(weight) for weight in effects.weights])
+    split = np.sqrt(weights / np.array(information))
+    bound = proofs.information_bound(effects, epsilon)
+    source = "the total information, sinh(epsilon/2)^2"
+    return outcome(problem, columns, split / split.sum(), bound, source, solver="formula")
+
+
+def why_not_one_question(problem: SurveyLimit) -> str | None:
+    """Return why the method does not apply (it is for tables of single questions), or None."""
+    return None if problem.effects.singles else "it is for tables of single questions"
+
+
+MOST_WIDTHS = 4096
+"""Products of the subsets of a table that are listed one by one."""
+
+
+def mix_products(problem: SurveyLimit) -> Outcome:
+    """Return the best mixture of these sets, next to the better one of two bounds for every mechanism."""
+    if problem.epsilon == 0.0:
+        return nothing()
+    effects, epsilon = problem.effects, problem.epsilon
+    columns = list(_listed(effects, epsilon))
+    table = np.stack([kind_information(effects, epsilon, column) for column in columns])
+    known = {row.tobytes(): column for row, column in zip(table, columns, strict=True)}
+
+    def more(prices: Array) -> Array | None:
+        rows = []
+        each = [0.0] * len(effects.sizes)
+        for kind, price in enumerate(prices.tolist()):
+            for place in effects.group(kind):
+                each[place] = price / len(effects.members[kind])
+        for widths in best_products(effects.sizes, epsilon, each):
+            row = kind_information(effects, epsilon, {"widths": widths})
+            if row.tobytes() not in known:
+                known[row.tobytes()] = {"widths": widths}
+                rows.append(row)
+        return np.stack(rows) if rows else None
+
+    used, _ = best(effects, table)
+    table, shares = grown_columns(effects, table[used], more if effects.singles else lambda prices: None)
+    in_use = shares > DROPPED
+    sets = [known[row.tobytes()] for row in table[in_use]]
+    part_shares = shares[in_use] / shares[in_use].sum()
+    bounds = bounds_of(effects, epsilon, part_shares @ table[in_use])
+    source, bound = max(bounds.items(), key=lambda item: item[1])
+    return outcome(problem, sets, part_shares, bound, source)
+
+
+def _listed(effects: Effects, epsilon: float) -> Iterator[Mapping[str, Any]]:
+    """Yield the columns to begin with: cells of the requested tables, and matches of similar questions."""
+    tables = {part for kind in effects.members for part in kind}
+    if effects.singles:
+        tables = {kind[0] for kind in effects.members}
+        yield from _matches(effects)
+    for table in sorted(tables):
+        cells = math.prod(effects.sizes[place] for place in table)
+        middle = cells / (math.exp(epsilon) + 1.0)
+        for width in sorted({1, math.floor(middle), math.ceil(middle), max(1, cells // 2)}):
+            if 1 <= width < cells:
+                yield {"questions": list(table), "cells": width}
+    if not effects.singles:
+        yield from _products(effects)
+
+
+def _matches(effects: Effects) -> Iterator[Mapping[str, Any]]:
+    """Yield matches of all questions of a kind, and of none of the others."""
+    for kind in range(len(effects.members)):
+        group = effects.group(kind)
+        widths = [1 if place in group else size for place, size in enumerate(effects.sizes)]
+        for least in range(1, len(group)):
+            yield {"widths": widths, "matches": least}
+
+
+def _products(effects: Effects) -> Iterator[Mapping[str, Any]]:
+    """Yield the products over all questions with few widths each, and over each requested table with all."""
+    sizes = effects.sizes
+    whole = [sorted({1, size // 2, size}) for size in sizes]
+    if math.prod(map(len, whole)) <= MOST_WIDTHS:
+        for chosen in product(*whole):
+            if any(d < size for d, size in zip(chosen, sizes, strict=True)):
+                yield {"widths": list(chosen)}
+    for part in {part for kind in effects.members for part in kind}:
+        if math.prod(sizes[place] for place in part) <= MOST_WIDTHS:
+            for chosen in product(*(range(1, sizes[place]) for place in part)):
+                widths = list(sizes)
+                for place, width in zip(part, chosen, strict=True):
+                    widths[place] = width
+                yield {"widths": widths}
+
+
+METHODS = (
+    Method("subsets", SurveyLimit, "analytic",
+           "exactly: mixtures of all sets of answers, for at most 20 answers in all", mix_all_sets,
+           why_not_all_sets),
+    Method("product-sets", SurveyLimit, "numeric",
+           "products of subsets, matches and cells by column generation; bounds by information and entropy",
+           mix_products),
+    Method("one-question", SurveyLimit, "heuristic",
+           "one question a user in closed form, next to the bound of the total information",
+           ask_one_question, why_not_one_question),
+)  # fmt: skip

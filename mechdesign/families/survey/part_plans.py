@@ -11,30 +11,32 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechdesign.collect.base import mechanism_types
+from mechdesign.collect.base import mechanism_type
+from mechdesign.collect.codec import Domain
 from mechdesign.collect.kary import KaryResponse
 from mechdesign.collect.oracle import Oracle, cell_variance
-from mechdesign.core.errors import CertificateError
+from mechdesign.core.errors import CertificateError, ParameterError
 from mechdesign.core.text import counted, table
 from mechdesign.core.validation import integer
 from mechdesign.families.marginals.oracles.best import best_oracle
-from mechdesign.families.marginals.sets import SetResponse
-from mechdesign.families.mean.discrete import DiscretePiecewise
-from mechdesign.families.mean.grid import GridMean
-from mechdesign.families.mean.optimal_channel import best_channel as best_mean
-from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart
+from mechdesign.families.marginals.sets import ProductSet
+from mechdesign.families.mean.optimal_channel import best_channel
+from mechdesign.families.survey.parts import NumberPart, OrderedPart, SetPart, SurveyPart, TablePart, has_type
 from mechdesign.families.survey.questions import Questions
 from mechdesign.families.survey.results import Request
-from mechdesign.families.workload.prefix import best_prefix_channel as best_prefix
-from mechdesign.families.workload.release import WorkloadRelease
+from mechdesign.families.workload.prefix import best_prefix_channel
 
 if TYPE_CHECKING:
+    from mechdesign.families.marginals.sets import SetResponse
+    from mechdesign.families.mean.grid import GridMean
     from mechdesign.families.survey.survey import Design, Survey
+    from mechdesign.families.workload.release import WorkloadRelease
 
 
 def effective_share(part: TablePart) -> float:
@@ -176,35 +178,69 @@ def unit(questions: Questions, request: Request) -> float:
     return 1.0 / math.prod(request.shape(questions))
 
 
-def users_needed(survey: Survey, errors: Sequence[float | None]) -> int | None:
-    """Return the number of users for all requested standard errors; None where no number does."""
-    reached = expected_errors(survey, 1)
-    needed = [
-        (float(one) / error) ** 2 for one, error in zip(reached, errors, strict=True) if error is not None
-    ]
-    if not needed or not math.isfinite(max(needed)):
-        return None
-    return math.ceil(max(needed) * (1.0 - 2.0**-40))
-
-
 def part_of(questions: Questions, document: Any) -> SurveyPart:
     """Return the part that :meth:`SurveyPart.as_json` describes, audited again."""
     if not isinstance(document, Mapping):
         raise CertificateError("designs", "a part is damaged", "rebuild it")
     places = [integer("designs: question", place, 0, len(questions) - 1) for place in document["questions"]]
-    known, kind = mechanism_types(), document["type"]
-    if kind not in known:
+    kind = document["type"]
+    mechanism_class = mechanism_type(kind)
+    if mechanism_class is None:
         raise CertificateError("designs", f"no mechanism type '{kind}'", "rebuild it")
-    mechanism = known[kind].from_content(document["content"])
-    if isinstance(mechanism, GridMean) and len(places) == 1:
+    mechanism: Any = mechanism_class.from_content(document["content"])
+    if has_type(mechanism, "grid-mean") and len(places) == 1:
         return NumberPart(questions, places[0], mechanism)
-    if isinstance(mechanism, WorkloadRelease) and len(places) == 1:
+    if has_type(mechanism, "linear-queries") and len(places) == 1:
         return OrderedPart(questions, places[0], mechanism)
-    if isinstance(mechanism, SetResponse):
+    if has_type(mechanism, "set-response"):
         return SetPart(questions, places, mechanism)
     if isinstance(mechanism, Oracle):
         return TablePart(questions, places, mechanism)
     raise CertificateError("designs", f"a '{kind}' is not a part of a survey", "rebuild it")
+
+
+# The mechanisms of other families that parts are made of
+
+
+def piecewise_mechanism(epsilon: float, domain: Domain) -> GridMean:
+    """Return the best piecewise mechanism for a number."""
+    mechanism_class: Any = mechanism_type("discrete-piecewise")
+    result: GridMean = mechanism_class(epsilon, domain.low, domain.high)
+    return result
+
+
+@cache
+def number_mechanism(kind: str, epsilon: float, budget: float, domain: Domain) -> GridMean:
+    """Return the mechanism of a number: a channel that is solved for its epsilon, private at its budget."""
+    if kind == "piecewise":
+        return piecewise_mechanism(budget, domain)
+    result = best_channel(epsilon, domain.low, domain.high, min(epsilon, budget))
+    if result is None:
+        raise ParameterError("designs", f"no channel for a number at epsilon = {epsilon:g}")
+    return result
+
+
+@cache
+def ordered_mechanism(size: int, epsilon: float, budget: float) -> WorkloadRelease:
+    """Return the mechanism of an ordered question: solved for its epsilon, private at its budget."""
+    result = best_prefix_channel(size, epsilon, min(epsilon, budget))
+    if result is None:
+        raise ParameterError("designs", f"no channel for {size} ordered categories at epsilon = {epsilon:g}")
+    return result
+
+
+@cache
+def set_mechanism(sizes: tuple[int, ...], epsilon: float, widths: tuple[int, ...]) -> SetResponse:
+    """Return the mechanism of several questions that reports a product of sets."""
+    mechanism_class: Any = mechanism_type("set-response")
+    result: SetResponse = mechanism_class.of(sizes, epsilon, ProductSet(widths), tables=())
+    return result
+
+
+@cache
+def table_mechanism(kind: str, cells: int, epsilon: float) -> Oracle:
+    """Return the mechanism of a table: k-ary response for ``cells``, else the best frequency oracle."""
+    return KaryResponse.of(cells, epsilon) if kind == "cells" else best_oracle(cells, epsilon)
 
 
 def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:
@@ -217,10 +253,10 @@ def best_part(questions: Questions, place: int, epsilon: float) -> SurveyPart:
     question = questions[place]
     if question.is_mean:
         domain = question.domain
-        channel = best_mean(epsilon, domain.low, domain.high)
-        return NumberPart(questions, place, channel or DiscretePiecewise(epsilon, domain.low, domain.high))
-    table = TablePart(questions, [place], best_oracle(question.size, epsilon))
-    patterns = best_prefix(question.size, epsilon) if question.cumulative else None
+        channel = best_channel(epsilon, domain.low, domain.high)
+        return NumberPart(questions, place, channel or piecewise_mechanism(epsilon, domain))
+    table = TablePart(questions, [place], table_mechanism("table", question.size, epsilon))
+    patterns = best_prefix_channel(question.size, epsilon) if question.cumulative else None
     if patterns is None:
         return table
     ordered, request = OrderedPart(questions, place, patterns), Request("question", (place,))

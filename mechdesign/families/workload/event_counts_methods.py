@@ -349,12 +349,12 @@ def _first(users: ExchangedUsers, ways: list[Codes], rng: np.random.Generator) -
     """Return patterns of states with a large number of events, weighed by slots."""
     events = users.exchanges.events.T
     labels = np.repeat(np.array(ways), FIRST, axis=0)
-    scores = _drawn(labels, rng) @ events
+    scores = _slot_numbers(labels, rng) @ events
     limits = rng.permuted(scores, axis=1)[:, :1]
     return _Patterns(np.vstack([scores > limits, scores >= limits]), np.vstack([labels, labels]))
 
 
-def _drawn(labels: Codes, rng: np.random.Generator) -> Array:
+def _slot_numbers(labels: Codes, rng: np.random.Generator) -> Array:
     """Return normal numbers, the same for slots with the same label."""
     numbers = rng.normal(size=labels.shape)
     return np.take_along_axis(numbers, labels, axis=1)
@@ -366,11 +366,11 @@ def _reached(
     """Return the patterns that climbs reach, from the patterns in use and from drawn estimates."""
     used = patterns[np.argsort(-weights)[:NEW]]
     decoded = prices.decoded(used.sets)
-    starts = [decoded * (1.0 + part * _drawn(used.labels, rng)) for part in SHAKEN]
+    starts = [decoded * (1.0 + part * _slot_numbers(used.labels, rng)) for part in SHAKEN]
     labels = [used.labels] * len(SHAKEN)
     new = np.repeat(np.array(ways), DRAWN, axis=0)
     for size in SIZES:
-        starts.append(_drawn(new, rng) * float(np.abs(decoded).max()) * size)
+        starts.append(_slot_numbers(new, rng) * float(np.abs(decoded).max()) * size)
         labels.append(new)
     return _proper(_Patterns(prices.climbed(np.vstack(starts)), np.vstack(labels)))
 

@@ -311,7 +311,7 @@ class EventRelease(ReportMechanism[EventEstimate]):
         self.prior: Array = frozen(probability_vector("prior", prior))
         if len(self.prior) != self.states.most + 1 or self.prior.min() <= 0.0:
             raise CertificateError("prior", f"expected {self.states.most + 1} shares above 0")
-        self.given = None if labels is None else tuple(labels)
+        self.slot_labels = None if labels is None else tuple(labels)
         self.slots = slot_names(self.states.slots, labels)
         self.labels = Labels(self.states.size, state_names(self.states, self.slots))
         for certificate in self.certificates():
@@ -473,7 +473,7 @@ class EventRelease(ReportMechanism[EventEstimate]):
             "slots": self.states.slots,
             "most": self.states.most,
             "prior": self.prior.tolist(),
-            "labels": None if self.given is None else list(self.given),
+            "labels": None if self.slot_labels is None else list(self.slot_labels),
             "named": list(self.weights.named),
             "weights": [weights.tolist() for weights in self.weights.weights],
             "decoded": [decoded.tolist() for decoded in self.weights.decoded],

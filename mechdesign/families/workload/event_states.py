@@ -173,9 +173,9 @@ class EventStates:
 
     @cached_property
     def _classes(self) -> tuple[EventClasses, ...]:
-        return tuple(self._made(named) for named in range(self.most_named + 1))
+        return tuple(self._classes_with(named) for named in range(self.most_named + 1))
 
-    def _made(self, named: int) -> EventClasses:
+    def _classes_with(self, named: int) -> EventClasses:
         places = {kind: number for number, kind in enumerate(self.kinds)}
         pairs = {pair: number for number, pair in enumerate(self.pairs)}
         states = []

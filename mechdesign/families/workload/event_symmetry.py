@@ -359,8 +359,8 @@ class _Program:
         self.even = np.stack([first, size / math.sqrt(slots)], axis=1) / chance[:, None]  # (K, 2)
         apart = (power - 1.0) ** 2 * self.inside * (slots - self.inside)
         self.spread = apart / (slots * max(slots - 1, 1)) / chance**2
-        self.asked = np.array([-prior[1] / slots, prior[0] / math.sqrt(slots)])
-        self.gram = slots * np.outer(self.asked, self.asked)
+        self.query = np.array([-prior[1] / slots, prior[0] / math.sqrt(slots)])
+        self.gram = slots * np.outer(self.query, self.query)
         self.left = self.even.T.copy()
         self.right = np.array([1.0, math.sqrt(slots)])
 
@@ -380,7 +380,7 @@ class _Program:
     def _factor(self, level: float, inverse: Array) -> Array:
         """Return F with F'F the Hessian: 2 (z S z')(z M^-1 z') of two classes, S of rank 1."""
         root = np.linalg.cholesky(inverse)
-        sharp = self.even @ inverse @ self.asked * math.sqrt(self.slots)
+        sharp = self.even @ inverse @ self.query * math.sqrt(self.slots)
         rows = math.sqrt(2.0) * sharp[:, None] * (self.even @ root)
         apart = math.sqrt(2.0 * (self.slots - 1) / level**3) * self.spread
         return np.vstack([rows.T, apart])
@@ -400,7 +400,7 @@ def best_classes(slots: int, prior: Array, epsilon: float) -> PatternClasses:
     best = minimised(program, len(program.none), ACCURACY)
     (inverse,) = best.state.more
     level = float(program.spread @ best.weights)
-    ahead = inverse @ program.asked
+    ahead = inverse @ program.query
     b1 = 1.0 / level
     b2 = float(ahead[1]) / math.sqrt(slots) - b1 / slots
     mu = -best.multiplier

@@ -59,11 +59,11 @@ def partitions_of(problem: LinearQueries) -> list[tuple[str, Labels]]:
     ['2 blocks', '4 blocks', '6 blocks']
     """
     sizes = _sizes(problem)
-    named = problem.queries.named is not None and problem.queries.given["name"] == "marginals"
+    named = problem.queries.named is not None and problem.queries.definition["name"] == "marginals"
     levels = [[1, size] if named else _levels(size) for size in sizes]
     chosen = list(itertools.product(*levels))
     if named:
-        order = int(problem.queries.given["order"])
+        order = int(problem.queries.definition["order"])
         whole = tuple(sizes)
         chosen = [part for part in chosen if sum(count > 1 for count in part) == order or part == whole]
     chosen = sorted((part for part in chosen if math.prod(part) > 1), key=math.prod)[-MOST_KINDS:]
@@ -77,8 +77,8 @@ def partitions_of(problem: LinearQueries) -> list[tuple[str, Labels]]:
 
 def _sizes(problem: LinearQueries) -> tuple[int, ...]:
     """Return the numbers of values of the attributes; one attribute where the types are no table."""
-    if problem.queries.named is not None and "sizes" in problem.queries.given:
-        return tuple(int(size) for size in problem.queries.given["sizes"])
+    if problem.queries.named is not None and "sizes" in problem.queries.definition:
+        return tuple(int(size) for size in problem.queries.definition["sizes"])
     return (problem.queries.size,)
 
 
@@ -93,8 +93,8 @@ def block_patterns(problem: LinearQueries) -> Sets:
 
     Examples
     --------
-    >>> found = block_patterns(LinearQueries(workload={"name": "prefix", "size": 4}, epsilon=6.0))
-    >>> found.astype(int).tolist()
+    >>> patterns = block_patterns(LinearQueries(workload={"name": "prefix", "size": 4}, epsilon=6.0))
+    >>> patterns.astype(int).tolist()
     [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     """
     power, most = math.exp(problem.epsilon), MOST_PATTERNS * problem.queries.size
@@ -171,8 +171,8 @@ def tetrachoric(threshold: Array, both: Array) -> Array:
 
     Examples
     --------
-    >>> found = tetrachoric(np.zeros(2), np.array([[0.5, 1 / 3], [1 / 3, 0.5]]))  # 1/4 + asin(r)/(2 pi)
-    >>> round(float(found[0, 1]), 9)
+    >>> normal = tetrachoric(np.zeros(2), np.array([[0.5, 1 / 3], [1 / 3, 0.5]]))  # 1/4 + asin(r)/(2 pi)
+    >>> round(float(normal[0, 1]), 9)
     0.5
     """
     from scipy.special import ndtr
@@ -234,8 +234,8 @@ def spans(queried: NDArray[np.bool_], dimension: int, count: int, rng: np.random
 
     Examples
     --------
-    >>> found = spans(np.array([0, 1, 1, 0, 1, 0, 0, 0], dtype=bool), 1, 20, np.random.default_rng(0))
-    >>> sorted(set(found[:, 0].tolist()))
+    >>> patterns = spans(np.array([0, 1, 1, 0, 1, 0, 0, 0], dtype=bool), 1, 20, np.random.default_rng(0))
+    >>> sorted(set(patterns[:, 0].tolist()))
     [1, 2, 4]
     """
     characters = np.flatnonzero(queried)
@@ -334,17 +334,17 @@ class Symmetric:
         self.levels[self.levels < 1e-10 * self.levels.max()] = 0.0
         self.levels[0] = 0.0
         queried = self.levels > 0.0
-        self.asked = np.flatnonzero(queried)
+        self.support = np.flatnonzero(queried)
         # one of each pair of characters with equal eigenvalues
         half = np.arange(1, self.group.size) <= self.group.size // 2
-        self.kept = np.flatnonzero(queried & np.append(False, half | (self.group.kind == "cube")))
-        twice = 2.0 - (2 * self.kept == self.group.size) if self.group.kind == "cycle" else 1.0
-        self.weights = self.levels[self.kept] * twice
+        self.representatives = np.flatnonzero(queried & np.append(False, half | (self.group.kind == "cube")))
+        twice = 2.0 - (2 * self.representatives == self.group.size) if self.group.kind == "cycle" else 1.0
+        self.weights = self.levels[self.representatives] * twice
 
     @property
     def is_full(self) -> bool:
         """Whether every character is asked for; else single types make all shares known."""
-        return len(self.asked) == self.group.size - 1
+        return len(self.support) == self.group.size - 1
 
     @property
     def single(self) -> Sets:
@@ -395,7 +395,7 @@ class Symmetric:
         row, form, _, _, scale = self._dual(alpha)
         inner = np.maximum(form, 1e-12)
         values = np.zeros(size)
-        values[self.asked] = np.sqrt(inner[self.asked] / self.levels[self.asked])
+        values[self.support] = np.sqrt(inner[self.support] / self.levels[self.support])
         matrix = self.group.matrix(self.group.first_row(values))
         pairs = self.group.matrix(row)
         bound = WorkloadBound(
@@ -410,13 +410,13 @@ class Symmetric:
     # The mechanism
 
     def spectra(self, sets: Sets) -> Array:
-        """Return the eigenvalues of M of each set with its translates, one per kept character."""
+        """Return the eigenvalues of M of each set with its translates, one per representative character."""
         columns = columns_of(sets, self.power)
         scaled = columns / columns.mean(axis=1, keepdims=True)
-        spectra: Array = self.group.spectrum(scaled)[:, self.kept]
+        spectra: Array = self.group.spectrum(scaled)[:, self.representatives]
         return spectra
 
-    def drawn(self, moments: Array, count: int, rng: np.random.Generator) -> Sets:
+    def random_sets(self, moments: Array, count: int, rng: np.random.Generator) -> Sets:
         """Return base sets: thresholds of invariant Gaussian fields, arcs, sets by the number of ones."""
         size = self.group.size
         spectrum = np.sqrt(np.maximum(moments, 1e-6 * moments.max()))
@@ -465,15 +465,15 @@ class Symmetric:
         """Return weights and moments of base sets, and the average error."""
         solution = minimised(Weighing(self.spectra(sets), self.weights), len(sets), accuracy)
         moments = np.full(self.group.size, float(self.group.size))
-        moments[self.kept] = solution.state.more
+        moments[self.representatives] = solution.state.more
         if self.group.kind == "cycle":
-            moments[-self.kept] = solution.state.more
+            moments[-self.representatives] = solution.state.more
         error = solution.state.value - float(self.levels.sum()) / self.group.size
         return solution.weights, moments, error
 
     def first(self, moments: Array, rng: np.random.Generator) -> Sets:
         """Return the base sets to begin with."""
-        random = self.drawn(moments, DRAWN, rng)
+        random = self.random_sets(moments, DRAWN, rng)
         if self.group.kind == "cycle":
             return random
         codes = code_sets(self.levels > 0.0, 1.0 / (1.0 + self.power), CODES, rng)
@@ -502,7 +502,7 @@ class Symmetric:
 
     def fewest(self, sets: Sets, weights: Array, rng: np.random.Generator) -> tuple[Sets, Array]:
         """Return weights with the same moments, of at most one base set more than there are characters."""
-        if len(sets) <= len(self.kept) + 1:
+        if len(sets) <= len(self.representatives) + 1:
             return sets, weights
         rows = np.vstack([self.spectra(sets).T, np.ones(len(sets))])
         rows /= rows.max(axis=1, keepdims=True)

@@ -89,8 +89,8 @@ def prefix_ladder() -> PrefixLadder:
 
     Examples
     --------
-    >>> found = prefix_ladder()
-    >>> round(found.error(5, found.below(1.0)), 3), found.below(0.01)
+    >>> known = prefix_ladder()
+    >>> round(known.error(5, known.below(1.0)), 3), known.below(0.01)
     (9.645, -1)
     """
     with np.load(FILE, allow_pickle=False) as arrays:
@@ -298,7 +298,7 @@ def choose_ordered(epsilon: float, users: int, levels: int) -> OrderedRanking:
     Examples
     --------
     >>> ranking = choose_ordered(1.0, 10_000, 5)
-    >>> [(found.name, round(found.error, 5)) for found in ranking.candidates]
+    >>> [(one.name, round(one.error, 5)) for one in ranking.candidates]
     [('linear-queries', 0.01553), ('subset', 0.0169)]
     """
     number = integer("users", users, 1, MOST_USERS)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
@@ -357,7 +358,7 @@ class Workload:
 
     Parameters
     ----------
-    given : mapping or (p, n) array
+    definition : mapping or (p, n) array
         ``{"name": "prefix", "size": 8}`` or the rows themselves.
     weights : (p,) array, optional
         How much the squared error of each query counts; 1 by default.
@@ -369,16 +370,19 @@ class Workload:
 
     Examples
     --------
-    >>> asked = Workload({"name": "prefix", "size": 4})
-    >>> asked.rows.astype(int).tolist()
+    >>> workload = Workload({"name": "prefix", "size": 4})
+    >>> workload.rows.astype(int).tolist()
     [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]]
-    >>> asked.names
+    >>> workload.names
     ['<= 0', '<= 1', '<= 2']
     """
 
-    given: Any = value_field(lambda name, value: value if isinstance(value, Mapping) else query_matrix(value))
+    definition: Any = value_field(
+        lambda name, value: value if isinstance(value, Mapping) else query_matrix(value)
+    )
     named: Named | None = attrs.field(
-        init=False, default=attrs.Factory(lambda workload: named_workload(workload.given), takes_self=True)
+        init=False,
+        default=attrs.Factory(lambda workload: named_workload(workload.definition), takes_self=True),
     )
     weights: Any = dependent_field(
         lambda workload, name, value: None if value is None else _weights(value, workload.count), default=None
@@ -396,17 +400,23 @@ class Workload:
         _require_information(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Workload, (self.given, self.weights)
+        return Workload, (self.definition, self.weights)
+
+    @property
+    def given(self) -> Any:
+        """The definition, by its former name."""
+        warnings.warn("Workload.given is called definition now", DeprecationWarning, stacklevel=2)
+        return self.definition
 
     @property
     def size(self) -> int:
         """Number of types n."""
-        return self.named.size if self.named is not None else int(self.given.shape[1])
+        return self.named.size if self.named is not None else int(self.definition.shape[1])
 
     @property
     def count(self) -> int:
         """Number of queries p."""
-        return self.named.count if self.named is not None else int(self.given.shape[0])
+        return self.named.count if self.named is not None else int(self.definition.shape[0])
 
     @property
     def is_listed(self) -> bool:
@@ -417,7 +427,7 @@ class Workload:
     def rows(self) -> Array:
         """The queries without weights, shape (p, n)."""
         if self.named is None:
-            rows: Array = self.given
+            rows: Array = self.definition
             return frozen(rows)
         if not self.is_listed:
             raise ParameterError(
@@ -496,7 +506,7 @@ class Workload:
 
     def as_json(self) -> Any:
         """Return the source of the workload, as plain values."""
-        return dict(self.given) if self.named is not None else self.given.tolist()
+        return dict(self.definition) if self.named is not None else self.definition.tolist()
 
 
 def query_matrix(value: Any) -> Array:

@@ -330,7 +330,7 @@ def spectral_bound(
 def _grown(problem: LinearQueries, size: int) -> Dual:
     """Return the dual of half as many types, stretched."""
     half = size // 2
-    smaller = LinearQueries(workload={**problem.queries.given, "size": half}, epsilon=problem.epsilon)
+    smaller = LinearQueries(workload={**problem.queries.definition, "size": half}, epsilon=problem.epsilon)
     start = _grown(smaller, half) if half >= SMALL else None
     solver = SpectralDual(smaller.centered, smaller.shares, problem.epsilon, False)
     return solver.improved(start or solver.start(), 200, 1e-9).stretched(size)

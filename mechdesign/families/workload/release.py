@@ -150,7 +150,7 @@ class WorkloadRelease(PatternClient):
                 raise CertificateError("channel", certificate)
 
     def _figures(self) -> str:
-        name = self.workload.named and self.workload.given["name"]
+        name = self.workload.named and self.workload.definition["name"]
         workload = counted(self.workload.count, "query") + (f" ({name})" if name else "")
         return (
             f"{workload}, {counted(self.labels.size, 'type')}, {counted(self.weights.reports, 'report')}, "
@@ -349,7 +349,7 @@ class WorkloadRelease(PatternClient):
     @property
     def _counts_events(self) -> bool:
         """Whether the queries are the events of slots."""
-        return self.workload.named is not None and self.workload.given["name"] == "events"
+        return self.workload.named is not None and self.workload.definition["name"] == "events"
 
     def users_for(self, error: float, level: float = 0.95) -> int:
         """Return the least number of users for which every query has an interval of at most +- ``error``."""

@@ -268,7 +268,7 @@ Labels = NDArray[np.int64]
 def tree_depth(problem: LinearQueries) -> int | None:
     """Return h for 2^h types whose queries are about an order; None for others."""
     named, size = problem.queries.named, problem.queries.size
-    ordered = named is not None and problem.queries.given["name"] in ("prefix", "likert", "ranges")
+    ordered = named is not None and problem.queries.definition["name"] in ("prefix", "likert", "ranges")
     return size.bit_length() - 1 if ordered and size & (size - 1) == 0 else None
 
 
@@ -338,9 +338,9 @@ def run_sampling(problem: LinearQueries) -> Outcome:
 
 
 def _tables(problem: LinearQueries) -> list[Labels]:
-    sizes = tuple(problem.queries.given["sizes"])
+    sizes = tuple(problem.queries.definition["sizes"])
     cells = np.unravel_index(np.arange(math.prod(sizes)), sizes)
-    chosen = itertools.combinations(range(len(sizes)), int(problem.queries.given["order"]))
+    chosen = itertools.combinations(range(len(sizes)), int(problem.queries.definition["order"]))
     return [
         np.ravel_multi_index([cells[place] for place in part], [sizes[place] for place in part])
         for part in chosen
@@ -361,7 +361,7 @@ def why_not_halves(problem: LinearQueries) -> str | None:
 def why_not_sampling(problem: LinearQueries) -> str | None:
     """Return why sampling of marginals does not apply, or None."""
     named = problem.queries.named
-    if named is None or problem.queries.given["name"] != "marginals" or problem.weights is not None:
+    if named is None or problem.queries.definition["name"] != "marginals" or problem.weights is not None:
         return "it is for the workload 'marginals'"
     return _why_not(problem)
 
@@ -398,8 +398,8 @@ def best_simple(problem: LinearQueries) -> SimpleReport | None:
 
     Examples
     --------
-    >>> found = best_simple(LinearQueries(workload={"name": "ranges", "size": 64}, epsilon=6.0))
-    >>> found.name, round(found.error, 2)
+    >>> report = best_simple(LinearQueries(workload={"name": "ranges", "size": 64}, epsilon=6.0))
+    >>> report.name, round(report.error, 2)
     ('tree', 109.16)
     """
     rivals = []

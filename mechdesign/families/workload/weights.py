@@ -236,8 +236,8 @@ def integer_weights(sets: Sets, amounts: Array, epsilon: float) -> PatternWeight
     Examples
     --------
     >>> sets = np.eye(2, dtype=bool)
-    >>> made = integer_weights(sets, np.full(2, 1.0 / (1.0 + np.e)), 1.0)
-    >>> bool((made.row(0).sum() == 2**62) and made.blank.max() < 2**34)
+    >>> weights = integer_weights(sets, np.full(2, 1.0 / (1.0 + np.e)), 1.0)
+    >>> bool((weights.row(0).sum() == 2**62) and weights.blank.max() < 2**34)
     True
     """
     bound = exp_written(epsilon)

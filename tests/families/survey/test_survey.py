@@ -22,7 +22,7 @@ from mechdesign.families.survey import (
     SurveyCounts,
     TablePart,
 )
-from mechdesign.families.survey.part_plans import part_information, users_needed
+from mechdesign.families.survey.part_plans import outlook_of, part_information
 from mechdesign.families.survey.survey import best_part
 
 ASKED = Questions(
@@ -245,7 +245,7 @@ def test_the_clearest_questions_are_refused_or_normalized() -> None:
 def test_users_needed_reach_the_wanted_errors() -> None:
     mechanism = survey()
     wanted = [0.01, 0.02, 0.5, None, None, None]
-    needed = users_needed(mechanism, wanted)
+    needed = outlook_of(mechanism, 1, wanted).users_needed
     assert needed is not None
     errors = list(mechanism.errors(needed).values())
     assert all(error <= goal * (1 + 1e-9) for error, goal in zip(errors, wanted, strict=True) if goal)
