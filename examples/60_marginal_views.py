@@ -19,7 +19,7 @@ problem = md.MarginalViews(
 )
 print(md.compare(problem))
 solution = md.solve(problem)
-predicted = dict(zip(problem.wanted, solution.quantities["predicted_error"], strict=True))
+predicted = dict(zip(problem.targets, solution.quantities["predicted_error"], strict=True))
 for view, share in zip(solution.variables["views"], solution.variables["shares"], strict=True):
     print(f"{share:6.1%} of the users report {', '.join(problem.shown_view(view))}")
 

@@ -24,6 +24,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -223,74 +224,20 @@ def installed_version() -> str:
         return "0.0.0"
 
 
-MERGED = """\
-audit.channel: audit.kary
-audit.classes: audit.composition audit.density
-audit.mass: audit.two_counts exact.binomials
-audit.metric: audit.pairs audit.triples
-collect.about: collect.sealed
-collect.attributes: collect.effect_transform collect.of_attributes collect.several_columns
-collect.base: collect.reporting
-collect.categories: collect.frequencies collect.report_counts collect.simplex
-collect.codec: collect.domain collect.labels
-collect.collecting: collect.operations
-collect.estimate: collect.cross_table collect.frequency_estimate collect.mean_estimates
-collect.frequency_limits: collect.plausible collect.quantile_ends collect.sum_limits
-collect.intervals: collect.pearson
-collect.kary: collect.kary_draw
-collect.oracle: collect.kary_estimator collect.moments collect.subset_sizes
-collect.reader: collect.door collect.label_clashes collect.report_gaps
-collect.recipes: collect.generator
-collect.score: collect.curves
-collect.server: collect.cell_counts collect.counts collect.damage collect.saved_counts
-core.certificate: audit.finding audit.verdict
-core.documents: collect.written
-core.errors: core.failures core.printable
-core.extensions: collect.kinds core.former_names core.lazy core.version
-core.parameters: core.describe
-core.problem: core.discovery core.method
-core.sensitivity: core.conflict core.kept core.prices
-core.solve: core.blas core.simulate
-core.tables: core.columns core.partitions
-core.text: core.encoding core.notebook exact.digits exact.exact_text exact.texts
-core.validation: exact.decimals exact.exact exact.numerals
-core.values: core.forecast core.remark core.types
-exact.bits: exact.draw.compiled exact.draw.compiled.loader exact.draw.compiled.loops exact.draw.packed
-exact.draws: exact.draw exact.draw.affine_family exact.draw.draws exact.draw.heads
-exact.randomness: exact.keystream exact.weights
-export.disclosure: collect.disclosure
-export.messages: collect.messages
-families.contract.incentives: audit.incentives
-families.mean.means: collect.means
-families.mean.tally: collect.tally
-families.shuffle.amplification_bounds: audit.shuffled exact.foreseen
-families.shuffle.count_limits: collect.count_limits
-families.shuffle.kary_divergence: audit.shuffle_binary audit.shuffle_lattice
-families.shuffle.promise: collect.promise
-families.shuffle.shuffled_reports: collect.shuffled
-families.shuffle.sum_divergence: audit.excess audit.shuffle_sums
-families.workload.enclosure: exact.enclosure
-foreign.audit: audit.foreign_audit audit.foreign_sums exact.magnitude
-foreign.black_box: audit.black_box audit.empirical
-foreign.channels: audit.foreign
-foreign.files: report.foreign report.foreign_csv
-foreign.program: report.process_group report.program
-foreign.rappor: audit.rappor
-ledger.account: audit.account
-ledger.collections: report.accounts
-ledger.ledger: report.ledger
-ledger.losses: audit.losses
-ledger.renyi_filter: audit.renyi_filter
-report.compare: core.compare
-report.ranking: families.mean.ranking
-show.panels: collect.figures collect.interval_figures
-"""
-"""A module with those that it was made of or that it replaces."""
+def merged_modules() -> dict[str, str]:
+    """Return the modules that were merged into others, each with the one that has its names now.
+
+    The file ``former_modules.txt`` has a line for each module of today.
+    """
+    lines = Path(__file__).with_name("former_modules.txt").read_text(encoding="ascii").splitlines()
+    pairs = (line.split(": ") for line in lines)
+    return {former: present for present, formers in pairs for former in formers.split()}
+
 
 FORMER = {
-    "audit.covering": "families.marginals.covering_audit",
+    "audit.covering": "families.marginals.covering_design",
     "audit.exponential": "exact.exponential",
-    "audit.menu_bound": "families.contract.menu_bound",
+    "audit.menu_bound": "families.contract.incentives",
     "audit.repeated": "families.joint.repeated",
     "audit.workload_bound": "families.workload.workload_bound",
     "core.cache": "work.cache",
@@ -299,11 +246,11 @@ FORMER = {
     "core.figure": "show.figure",
     "core.files": "work.files",
     "core.frames": "data.frames",
-    "core.marks": "show.marks",
+    "core.marks": "show.figure",
     "core.numbers": "exact.numbers",
     "core.parallel": "work.parallel",
     "core.randomness": "exact.randomness",
-    "core.tidy": "data.tidy",
+    "core.tidy": "data.frames",
     "mechanisms": "collect",
     **{
         f"mechanisms.{family}": f"families.{family}"
@@ -319,11 +266,7 @@ FORMER = {
     "report.draw": "show.draw",
     "report.reading": "data.reading",
     "report.writing": "data.writing",
-    **{
-        former: present
-        for present, *formers in (line.replace(":", "").split() for line in MERGED.splitlines())
-        for former in formers
-    },
+    **merged_modules(),
 }
 """Names below ``mechdesign``, each with the present one."""
 

@@ -261,7 +261,7 @@ def user_law(user: SpectrumUser) -> None:
 def batch_law(shuffler: BatchShuffler) -> None:
     """How many messages are dropped, against the integers of the promise; which ones is drawn evenly."""
     source, count = bit_source(1), 300
-    kept = [shuffler.kept(count, source) for _ in range(DRAWS // 10)]
+    kept = [shuffler.released_places(count, source) for _ in range(DRAWS // 10)]
     fewer = [count - len(places) for places in kept]
     weights = np.array(shuffler.weights, dtype=float)
     likely = weights / TOTAL * len(kept) >= 5.0

@@ -161,9 +161,9 @@ def test_each_table_that_was_asked_for_is_drawn():
     sent = joint.run("randomize", reports, rng=1)
     tables = joint.run("estimate", sent, marginal=["a,b", "c"])
     titles = [figure.title for figure in figures_of(tables)]
-    assert titles == [figure.title for table in tables.found for figure in figures_of(table)]
-    assert len(titles) == len(tables.found) == 2
+    assert titles == [figure.title for table in tables.tables for figure in figures_of(table)]
+    assert len(titles) == len(tables.tables) == 2
     first = figures_of(tables)[0].panels[0].marks[0]
     assert np.ravel(first.y).tolist() == pytest.approx(
-        tables.found[0].unbiased.ravel().tolist()[: first.y.size]
+        tables.tables[0].unbiased.ravel().tolist()[: first.y.size]
     )

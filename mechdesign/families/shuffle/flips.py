@@ -582,9 +582,7 @@ class HistFlip(HistogramProtocol):
 
 
 def _delta_of(build: Callable[[int], Any], weight: int) -> float:
-    """Return the least delta of what is built with this weight."""
-    delta: float = build(weight).least_delta
-    return delta
+    return float(build(weight).least_delta)
 
 
 def _require_cells(categories: int) -> None:

@@ -396,7 +396,7 @@ def _columns(path: Path) -> dict[str, list[str]]:
 
 
 def _figures(result: Any) -> list[Figure]:
-    tables = getattr(result, "found", (result,))
+    tables = getattr(result, "tables", (result,))
     return [figure for table in tables if hasattr(table, "figures") for figure in table.figures()]
 
 
@@ -416,7 +416,7 @@ def truth(question: DemoQuestion, people: dict[str, list[str]]) -> float:
 
 def _estimated(question: DemoQuestion, result: Any) -> tuple[float, float]:
     """Return the estimate of a question and its standard error, from a result or from one of its tables."""
-    tables = getattr(result, "found", (result,))
+    tables = getattr(result, "tables", (result,))
     estimate = next(
         table for table in tables if getattr(table, "attributes", question.columns) == question.columns
     )

@@ -191,7 +191,7 @@ def test_no_other_public_parameter_is_drawn_by_anybody_else():
     """Whatever a protocol calls a seed is drawn again for every mechanism."""
     for kind in mechanism_types().values():
         names = kind.__init__.__kwdefaults__ or {}
-        assert "seed" not in names or "seed" in getattr(kind, "drawn", ()), kind
+        assert "seed" not in names or "seed" in getattr(kind, "public_seeds", ()), kind
 
 
 # Messages that are missing

@@ -143,7 +143,7 @@ def test_tables_give_tiles_and_are_read_back_with_their_tiling():
     assert sorted(set(block["slot"].tolist())) == [0, 1, 2, 3]
     found, names = read_registered(MemoryTable(block), cloak.tiling, slot=3)
     assert (sorted(found), names) == (["am"], {"tv", "am"})
-    with pytest.raises(DataError, match="name one with --slot"):
+    with pytest.raises(DataError, match="name one with slot="):
         read_registered(MemoryTable(block), cloak.tiling)
     moving = MemoryTable({"name": ["a", "a"], "time": [0.0, 10.0], "x": [0.0, 20.0], "y": [0.0, 0.0]})
     (block,) = visits.run([moving], Settings())
