@@ -117,7 +117,7 @@ def _main(arguments: Sequence[str] | None, interrupts: Interrupts) -> int:
         if interrupts.received:
             raise
         if isinstance(error, MechDesignError):
-            print(f"mechdesign: {error}", file=sys.stderr)
+            print(f"mechdesign: {error.for_shell()}", file=sys.stderr)
             return BAD_INPUT
         if isinstance(error, BrokenPipeError):  # the reader of our output went away, as head does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -196,6 +196,6 @@ def require_protection(where: str, mechanism: Mechanism, anyway: bool) -> None:
     limit = f"someone who thinks two answers equally likely {sure}"
     if epsilon > CERTAIN and not anyway:
         what = f"epsilon = {epsilon:.6g}: a report can show the answer with practical certainty ({limit})"
-        raise ParameterError(where, what, "set a smaller epsilon, or insist", "anyway").for_shell()
+        raise ParameterError(where, what, "set a smaller epsilon, or insist", "anyway")
     weak = "does not protect the answer" if epsilon > CERTAIN else "protects little"
     print(f"mechdesign: {where}: epsilon = {epsilon:.6g} {weak}: {limit}", file=sys.stderr)

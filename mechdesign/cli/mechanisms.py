@@ -18,15 +18,13 @@ from mechdesign.cli.parser import (
     add_users,
     data_options,
     figure_option,
-    identical_option,
     method_options,
-    missing_option,
     model_of,
     model_options,
     number_text,
+    operation_options,
     options_of,
     print_json,
-    result_options,
     shuffled_of,
     shuffled_options,
 )
@@ -99,58 +97,33 @@ def _audit_options(audit: argparse.ArgumentParser) -> None:
 
 
 def _randomize_options(randomize: argparse.ArgumentParser) -> None:
+    from mechdesign.collect.collecting import ANYWAY, CLIP, COLUMN, SEED
+
     randomize.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    randomize.add_argument("inputs", nargs="+", metavar="DATA", help=DATA_SET)
-    randomize.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="CSV or Parquet, or a folder for a file each"
-    )
-    randomize.add_argument("--force", action="store_true", help="replace an existing file")
-    randomize.add_argument(
-        "--column", action="append", help="column of the data, one per attribute (repeatable)"
-    )
-    randomize.add_argument(
-        "--clip", action="store_true", help="move numbers outside the range to its nearest end"
-    )
-    randomize.add_argument(
-        "--anyway", action="store_true", help="collect although nothing can be estimated from the reports"
-    )
+    output = "CSV or Parquet, or a folder for a file each"
+    options = (COLUMN, CLIP, ANYWAY, SEED)
+    operation_options(randomize, options, ("DATA", DATA_SET), several=True, output=output, picture="")
     randomize.add_argument(
         "--codes", action="store_true", help="numbers are the codes of categories, although none is 0"
     )
-    _table_options(randomize)
-    identical_option(randomize)
     dask_option(randomize)
-    randomize.add_argument("--seed", type=int, help="for simulations only: repeatable, and not private")
+    randomize.set_defaults(operation="randomize")
 
 
 def _estimate_options(estimate: argparse.ArgumentParser) -> None:
+    from mechdesign.collect.attributes import MARGINAL
+    from mechdesign.collect.categories import SIMPLEX
+    from mechdesign.collect.collecting import COLUMN, POPULATION, UNMARKED, Option
+
+    raw = Option("raw", "flag", "unbiased marginals, with intervals")
+    text = "weight of the penalty on joint shares: a number, or cross-validated"
+    options = (COLUMN, POPULATION, UNMARKED, MARGINAL, raw, Option("penalty", "text", text), SIMPLEX)
     estimate.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
-    estimate.add_argument(
-        "inputs", nargs="+", metavar="REPORTS", help=f"{REPORTS}; or counts, written by count or merge"
-    )
-    identical_option(estimate)
+    inputs = ("REPORTS", f"{REPORTS}; or counts, written by count or merge")
+    picture = "the estimates with their intervals"
+    operation_options(estimate, options, inputs, several=True, output="", picture=picture)
     dask_option(estimate)
-    estimate.add_argument("--column", action="append", help="which column, when there are several")
-    estimate.add_argument(
-        "--population", action="store_true", help="estimate the population the users were drawn from"
-    )
-    estimate.add_argument(
-        "--unmarked", action="store_true", help="accept a column whose name has no fingerprint"
-    )
-    estimate.add_argument(
-        "--marginal", action="append", metavar="A,B", help="a marginal of a release (repeatable)"
-    )
-    estimate.add_argument("--raw", action="store_true", help="unbiased marginals, with intervals")
-    estimate.add_argument(
-        "--penalty", help="weight of the penalty on joint shares: a number, or cross-validated"
-    )
-    estimate.add_argument(
-        "--simplex", action="store_true", help="also give the nearest frequencies that are >= 0 and sum to 1"
-    )
-    _table_options(estimate)
-    result_options(estimate)
-    estimate.add_argument("--json", action="store_true", help="print JSON")
-    figure_option(estimate, "the estimates with their intervals")
+    estimate.set_defaults(operation="estimate")
 
 
 def _run_options(run: argparse.ArgumentParser) -> None:
@@ -158,17 +131,6 @@ def _run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument("operation", nargs="?", metavar="OPERATION", help="what to do")
     run.add_argument(
         "rest", nargs=argparse.REMAINDER, metavar="...", help="INPUT ... [-o OUTPUT] and the options"
-    )
-
-
-def _table_options(added: argparse.ArgumentParser) -> None:
-    missing_option(added)
-    added.add_argument(
-        "--missing-code",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="a string that stands for a missing value, such as NA; an empty field always does",
     )
 
 
@@ -369,7 +331,7 @@ def _randomize(options: argparse.Namespace) -> int:
     files = [path for path in options.inputs if path != STANDARD_INPUT]
     for path in [] if options.codes else files:
         require_codes(mechanism, path, options.column)
-    code = execute(options, "randomize", ("column", "clip", "seed", "anyway"), mechanism)
+    code = execute(options, mechanism)
     if options.seed is None and isinstance(mechanism, CollectingMechanism):
         note = repeated_note(files, mechanism.audit().epsilon)
         print(f"mechdesign: {note}\n" if note else "", end="", file=sys.stderr)
@@ -379,9 +341,7 @@ def _randomize(options: argparse.Namespace) -> int:
 def _estimate(options: argparse.Namespace) -> int:
     from mechdesign.cli.operations import execute
 
-    return execute(
-        options, "estimate", ("column", "population", "unmarked", "marginal", "raw", "penalty", "simplex")
-    )
+    return execute(options)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -392,5 +352,4 @@ def _run(options: argparse.Namespace) -> int:
     if options.operation is None:
         print(operations_table(options.mechanism, mechanism))
         return FINE
-    operation_options, names = parse_operation(options, mechanism)
-    return execute(operation_options, options.operation, names, mechanism)
+    return execute(parse_operation(options, mechanism), mechanism)

@@ -22,19 +22,19 @@ from mechdesign.cli.parser import (
     AddCommand,
     FigureOutput,
     Parser,
-    figure_option,
+    add_option,
     identical_option,
-    missing_option,
+    missing_options,
+    operation_options,
     print_json,
-    result_options,
 )
 from mechdesign.cli.results import ResultOutput
 from mechdesign.collect import Mechanism, load_mechanism
 from mechdesign.collect.about import other_owner
-from mechdesign.collect.collecting import Operation, Option, Settings, mark_of, operation_of
+from mechdesign.collect.collecting import COLUMN, UNMARKED, Operation, Settings, mark_of, operation_of
 from mechdesign.collect.reader import rule_for
 from mechdesign.collect.server import SavedCounts
-from mechdesign.core.errors import DataError, MechDesignError, ParameterError
+from mechdesign.core.errors import DataError, MechDesignError, ParameterError, named_option
 from mechdesign.core.tables import Block, length
 from mechdesign.core.text import counted, encode
 from mechdesign.data.data_set import COUNTS, Opened, data_set, opened_data
@@ -76,12 +76,9 @@ def add_commands(command: AddCommand) -> None:
 def _count_options(count: argparse.ArgumentParser) -> None:
     count.add_argument("mechanism", metavar="MECHANISM", help="a file written by build")
     count.add_argument("inputs", nargs="+", metavar="REPORTS", help=REPORTS)
-    count.add_argument("--column", action="append", help="which column, when there are several")
-    count.add_argument(
-        "--unmarked", action="store_true", help="accept a column whose name has no fingerprint"
-    )
-    missing_option(count)
-    count.add_argument("--missing-code", action="append", default=[], metavar="TEXT", help="a missing value")
+    add_option(count, COLUMN)
+    add_option(count, UNMARKED)
+    missing_options(count)
     identical_option(count)
     dask_option(count)
     _output(count)
@@ -119,10 +116,7 @@ def _count(options: argparse.Namespace) -> int:
     require_output(options.output, [options.mechanism, *paths], options.force)
     with opened_data() as data:
         work = Work(mechanism, operation, settings, missing, data, options)
-        try:
-            counts = work.reports_counted(paths, options.dask)
-        except MechDesignError as error:
-            raise error.for_shell() from None
+        counts = work.reports_counted(paths, options.dask)
     file = count_file_of(counts.server, counts.files, mechanism)
     file.save(options.output)
     return _said(options, file, counts.missing.said())
@@ -365,67 +359,33 @@ def operations_table(path: str, mechanism: Mechanism) -> str:
         takes = ", ".join(map(str, operation.takes)) or "no table"
         takes += ", in several files" if operation.several else ""
         lines += [f"{operation.name}: {operation.summary}", f"  takes {takes}", f"  gives {gives}"]
-        widest = max((len(_flag(option)) for option in operation.options), default=0)
-        lines += [f"  --{_flag(option):<{widest}}  {option.summary}" for option in operation.options]
+        names = [named_option(option.name).shell for option in operation.options]
+        widest = max(map(len, names), default=0)
+        lines += [
+            f"  {name:<{widest}}  {option.summary}"
+            for name, option in zip(names, operation.options, strict=True)
+        ]
     return "\n".join(lines)
 
 
-def parse_operation(
-    options: argparse.Namespace, mechanism: Mechanism
-) -> tuple[argparse.Namespace, tuple[str, ...]]:
-    """Return the parsed rest of a ``run`` command line, and the names of the operation's options."""
+def parse_operation(options: argparse.Namespace, mechanism: Mechanism) -> argparse.Namespace:
+    """Return the parsed rest of a ``run`` command line, for :func:`execute`."""
     operation = operation_of(mechanism.operations(), options.operation, options.mechanism)
     parser = Parser(
         prog=f"mechdesign run {options.mechanism} {operation.name}", description=operation.summary
     )
-    several = operation.several
-    text = "CSV with a header line, or Parquet"
-    if operation.takes:
-        parser.add_argument("inputs", nargs="+" if several else 1, metavar="INPUT", help=text)
-        if several:
-            identical_option(parser)
-    else:
-        parser.set_defaults(inputs=[], missing=None, missing_code=[])
-    if operation.gives:
-        parser.add_argument("-o", "--output", required=True, metavar="FILE", help="CSV or Parquet")
-        parser.add_argument("--force", action="store_true", help="replace an existing file")
-    else:
-        result_options(parser)
-        parser.add_argument("--json", action="store_true", help="print JSON")
-        figure_option(parser, "the result")
-    if operation.takes:
-        missing_option(parser)
-        parser.add_argument("--missing-code", action="append", default=[], metavar="TEXT")
-    for option in operation.options:
-        _add(parser, option)
-    choices = parser.parse_args(options.rest)
-    choices.mechanism = options.mechanism
-    return choices, tuple(option.name for option in operation.options)
+    inputs = ("INPUT", "CSV with a header line, or Parquet") if operation.takes else None
+    output = "CSV or Parquet" if operation.gives else ""
+    operation_options(parser, operation.options, inputs, operation.several, output, "the result")
+    parser.set_defaults(mechanism=options.mechanism, operation=operation.name)
+    return parser.parse_args(options.rest)
 
 
-def _flag(option: Option) -> str:
-    return option.name.replace("_", "-")
-
-
-def _add(parser: argparse.ArgumentParser, option: Option) -> None:
-    name, text = f"--{_flag(option)}", option.summary
-    if option.kind == "flag":
-        parser.add_argument(name, action="store_true", help=text, dest=option.name)
-    elif option.kind == "texts":
-        parser.add_argument(name, action="append", help=text, dest=option.name)
-    else:
-        kinds = {"whole number": int, "number": float, "text": str, "path": str}
-        metavar = "FILE" if option.kind == "path" else None
-        parser.add_argument(name, type=kinds[option.kind], help=text, dest=option.name, metavar=metavar)
-
-
-def execute(
-    options: argparse.Namespace, name: str, names: Sequence[str], mechanism: Mechanism | None = None
-) -> int:
+def execute(options: argparse.Namespace, mechanism: Mechanism | None = None) -> int:
     """Run an operation with the parsed options and print what came of it."""
     loaded = load_mechanism(options.mechanism) if mechanism is None else mechanism
-    operation = operation_of(loaded.operations(), name, options.mechanism)
-    settings = operation.settings({option: getattr(options, option) for option in names})
+    operation = operation_of(loaded.operations(), options.operation, options.mechanism)
+    settings = operation.settings({name: getattr(options, name) for name in options.option_names})
     own_files = [settings[option.name] for option in operation.options if option.kind == "path"]
     own_files = [path for path in own_files if path is not None]
     missing = with_messages(rule_for(loaded, operation, options.missing, tuple(options.missing_code)), loaded)
@@ -450,7 +410,7 @@ def execute(
         except MechDesignError as error:
             if error.is_about(*paths, *own_files, (output or "-o ").rstrip("/"), "-o ", "--dask"):
                 raise
-            raise error.within(options.mechanism).for_shell() from None
+            raise error.within(options.mechanism) from None
     notes = [missing.said(), *settings.said()]
     line = "; ".join(text for text in (message, *notes) if text)
     if line:

@@ -149,7 +149,7 @@ def _estimated(mechanism: Any, file: str, reports: list[str], options: argparse.
     try:
         result = operation.run(sources, settings)
     except MechDesignError as error:
-        raise (error if error.is_about(*reports) else error.within(file).for_shell()) from None
+        raise (error if error.is_about(*reports) else error.within(file)) from None
     return Estimation(
         result, operation.name, file, reports, _words(choices, options.identical), bool(options.population)
     )

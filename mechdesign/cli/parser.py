@@ -8,11 +8,14 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib import import_module
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from mechdesign.core.documents import date_in, parse_toml, written_float
-from mechdesign.core.errors import ParameterError, UnknownNameError, suggestion
+from mechdesign.core.errors import ParameterError, UnknownNameError, named_option, suggestion
 from mechdesign.core.extensions import installed_version
+
+if TYPE_CHECKING:
+    from mechdesign.collect.collecting import Option
 
 FINE, MISMATCH, BAD_INPUT = 0, 1, 2
 
@@ -150,6 +153,75 @@ def missing_option(added: argparse.ArgumentParser) -> None:
         choices=("refuse", "drop", "category"),
         help="what to do with rows without a value; 'category' counts them as the category 'missing'",
     )
+
+
+def missing_options(added: argparse.ArgumentParser) -> None:
+    """Add ``--missing`` and ``--missing-code``."""
+    missing_option(added)
+    added.add_argument(
+        "--missing-code",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="a string that stands for a missing value, such as NA; an empty field always does",
+    )
+
+
+def add_option(added: argparse.ArgumentParser, option: Option) -> None:
+    """Add an option of an operation of a mechanism."""
+    name, text = named_option(option.name).shell, option.summary
+    if option.kind == "flag":
+        added.add_argument(name, action="store_true", help=text, dest=option.name)
+    elif option.kind == "texts":
+        added.add_argument(name, action="append", help=text, dest=option.name)
+    else:
+        kinds = {"whole number": int, "number": float, "text": str, "path": str}
+        metavar = "FILE" if option.kind == "path" else None
+        added.add_argument(name, type=kinds[option.kind], help=text, dest=option.name, metavar=metavar)
+
+
+def operation_options(
+    added: argparse.ArgumentParser,
+    options: Sequence[Option],
+    inputs: tuple[str, str] | None,
+    several: bool,
+    output: str,
+    picture: str,
+) -> None:
+    """Add what an operation of a mechanism reads and writes, and its own options.
+
+    Parameters
+    ----------
+    added : ArgumentParser
+    options : sequence of Option
+        Those of the operation, whose names become ``option_names``.
+    inputs : tuple of str, optional
+        The word for a file that is read, and a text about it.
+    several : bool
+        Whether it reads several files.
+    output : str
+        A text about the table that is written; empty where a result is printed.
+    picture : str
+        What ``--figure`` draws of a result.
+    """
+    if inputs is None:
+        added.set_defaults(inputs=[], missing=None, missing_code=[])
+    else:
+        added.add_argument("inputs", nargs="+" if several else 1, metavar=inputs[0], help=inputs[1])
+    if output:
+        added.add_argument("-o", "--output", required=True, metavar="FILE", help=output)
+        added.add_argument("--force", action="store_true", help="replace an existing file")
+    else:
+        result_options(added)
+        added.add_argument("--json", action="store_true", help="print JSON")
+        figure_option(added, picture)
+    for option in options:
+        add_option(added, option)
+    if inputs is not None:
+        missing_options(added)
+        if several:
+            identical_option(added)
+    added.set_defaults(option_names=tuple(option.name for option in options))
 
 
 def result_options(added: argparse.ArgumentParser) -> None:

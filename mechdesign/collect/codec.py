@@ -146,7 +146,7 @@ class Labels(Sealed):
     def _remedy(self, value: Any, missing: str) -> str:
         """Return what to do about a value that is not a category, or stands for a missing one."""
         if self.names is None:
-            return f"give integers from 0 to {self.size - 1}{missing}"
+            return f"give integers from 0 to {self.size - 1}" + missing
         text = str(value)
         whole = WHOLE_NUMBER.fullmatch(text)
         if whole and whole.group(1) in self.names:
@@ -154,7 +154,7 @@ class Labels(Sealed):
         if not isinstance(value, str) and text in self.names:
             return f"give strings: '{text}'"
         hint = suggestion(text, self.names)
-        return hint if hint.startswith("did you mean") else f"{hint}{missing}"
+        return hint if hint.startswith("did you mean") else hint + missing
 
     def decode(self, codes: Codes) -> NDArray[Any]:
         """Return the categories of the given numbers, as names where there are names."""
@@ -332,7 +332,7 @@ def as_floats(values: Any, dimensions: int, what: str) -> Array:
             row = place // raw.shape[1] if raw.ndim == 2 else place
             if is_gap(value):
                 raise RowError(what, row, "is missing", gap_remedy(what, "omit users without a value"))
-            remedy = f"correct or omit the row{missing_hint(value)}"
+            remedy = "correct or omit the row" + missing_hint(value)
             remedy = "use what randomize returned" if names_reports(what) else remedy
             raise RowError(what, row, f"{text_of(value)} is not a number", remedy)
         numbers[place] = parsed

@@ -25,7 +25,14 @@ from typing import Any
 from mechdesign.collect.base import Mechanism
 from mechdesign.core.certificate import Certificate
 from mechdesign.core.documents import parse_json
-from mechdesign.core.errors import DataError, MechDesignError, ModelFileError, ParameterError, unread
+from mechdesign.core.errors import (
+    DataError,
+    MechDesignError,
+    ModelFileError,
+    ParameterError,
+    named_option,
+    unread,
+)
 from mechdesign.core.guarantee import Exact, Guarantee, Proof, exact_text, precise_text
 from mechdesign.core.validation import one_of
 from mechdesign.core.values import changed
@@ -155,7 +162,7 @@ class Ledger:
         if alike:
             there = f"'{name}' is not a group of this ledger, and '{alike[0]}' is"
             raise ParameterError(
-                "--group", there, "write it like that, or take a name that differs in letters"
+                named_option("group"), there, "write it like that, or take a name that differs in letters"
             )
         return name
 
@@ -193,8 +200,8 @@ def open_ledger(
     """
     limit = _limit(epsilon, delta)
     if not survey.strip() or not survey.isprintable():
-        raise ParameterError("--survey", "is not a name", "name the survey in one line")
-    ledger = Ledger(survey, limit, shuffled, {}, one_of("--account", account, ACCOUNTS) != SUMS)
+        raise ParameterError(named_option("survey"), "is not a name", "name the survey in one line")
+    ledger = Ledger(survey, limit, shuffled, {}, one_of(named_option("account"), account, ACCOUNTS) != SUMS)
     with one_at_a_time(path, ModelFileError):
         if Path(path).exists():
             raise ParameterError(path, "exists, and a ledger is never replaced", "choose another path")
@@ -213,7 +220,7 @@ def record_collection(path: str, group: str, entry: Entry, survey: str | None = 
         Whether it was written.
     """
     if not group.strip() or not group.isprintable():
-        raise ParameterError("--group", "is not a name", "name the group in one line")
+        raise ParameterError(named_option("group"), "is not a name", "name the group in one line")
     with one_at_a_time(path, ModelFileError):
         ledger = load_ledger(path, survey)
         name = ledger.named(group)
@@ -278,14 +285,14 @@ def _read(document: Mapping[str, Any]) -> Ledger:
 
 def _limit(epsilon: Exact, delta: Exact) -> Guarantee:
     """Return the limit of numbers as they are, or of texts as they are written."""
-    limit, most = epsilon_number(epsilon, "--epsilon"), delta_number(delta, "--delta")
+    limit, most = epsilon_number(epsilon, named_option("epsilon")), delta_number(delta, named_option("delta"))
     if limit == 0:
-        raise ParameterError("--epsilon", f"{exact_text(limit)} is outside (0, inf)")
-    for name, number in (("--epsilon", limit), ("--delta", most)):
+        raise ParameterError(named_option("epsilon"), f"{exact_text(limit)} is outside (0, inf)")
+    for name, number in ((named_option("epsilon"), limit), (named_option("delta"), most)):
         if len(precise_text(number)) > MOST_DIGITS:
             raise ParameterError(name, f"has more than {MOST_DIGITS} digits", "write a shorter one")
     if most == 1:
-        raise ParameterError("--delta", f"{exact_text(most)} is outside [0, 1)")
+        raise ParameterError(named_option("delta"), f"{exact_text(most)} is outside [0, 1)")
     return Guarantee(limit, most, covers="all reports of a participant")
 
 
@@ -469,4 +476,4 @@ def account(collected: Sequence[Collected], within: Exact) -> Account:
         mixed = any(one.users for one in collected)
         return Account(tuple(collected), own, total(collected, within, shuffled=True) if mixed else None)
     except MechDesignError as error:
-        raise error.changed(where="--delta") from None
+        raise error.changed(where=named_option("delta")) from None

@@ -28,7 +28,7 @@ from mechdesign.collect.base import Mechanism, mechanism_of, read, written
 from mechdesign.collect.collecting import Operation, Settings, mark_in, operation_of, unmarked
 from mechdesign.collect.server import SavedCounts, new_server
 from mechdesign.core.documents import parse_json
-from mechdesign.core.errors import DataError, MechDesignError, unread
+from mechdesign.core.errors import DataError, MechDesignError, option, unread
 from mechdesign.core.tables import Block, Coded, Source
 from mechdesign.data.data_set import open_table
 from mechdesign.data.missing import MissingRule
@@ -97,7 +97,9 @@ def require_one_set(tables: Iterable[Source], run: Callable[[Header], Any]) -> l
             first = header
         elif [name.casefold() for name in header.asked] != [name.casefold() for name in first.asked]:
             columns, others = (", ".join(map(repr, one.asked)) for one in (header, first))
-            remedy = "name the column with --column" if _one_each(header, first) else "give files of one kind"
+            remedy: str = "give files of one kind"
+            if _one_each(header, first):
+                remedy = "name the column with " + option("column")
             raise DataError(table.name, f"has the column {columns}, {first.name} has {others}", remedy)
     return [] if first is None else first.asked
 
@@ -317,7 +319,9 @@ def _mechanism(loads: Sequence[tuple[str, CountFile]], value: Mechanism | None) 
         if one.mechanism is not None:
             return mechanism_of(one.mechanism, path)
     raise DataError(
-        loads[0][0], "its mechanism is too large to be inside", "name the mechanism file with --mechanism"
+        loads[0][0],
+        "its mechanism is too large to be inside",
+        "name the mechanism file with " + option("mechanism"),
     )
 
 
@@ -359,7 +363,7 @@ def require_codes(mechanism: Mechanism, path: str, columns: Sequence[str] | None
             raise DataError(
                 f"{path}: column '{name}'",
                 f"numbers from {least:g} on, where {codes} are expected",
-                "set labels in the model, or use --codes if these are codes",
+                "set labels in the model, or use " + option("codes", True) + " if these are codes",
             )
 
 

@@ -29,6 +29,7 @@ from mechdesign.core.errors import (
     MechDesignError,
     MissingPackageError,
     UnknownNameError,
+    option,
     printable,
     suggestion,
     unread,
@@ -489,7 +490,7 @@ def draft(
     questions = [by_name.get(name) or DraftQuestion(name, known[name], "codebook") for name in names]
     if all(item.table is None for item in questions):
         raise DataError(
-            data, "no column can be a question", "write a codebook, or name columns with --column"
+            data, "no column can be a question", "write a codebook, or name columns with " + option("column")
         )
     unused = tuple(name for name in known if name not in names)
     return Draft(data, tuple(questions), unused)

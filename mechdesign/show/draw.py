@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
-from mechdesign.core.errors import DataError, MissingPackageError, ParameterError
+from mechdesign.core.errors import DataError, MissingPackageError, ParameterError, Wording
 from mechdesign.show.draw_marks import draw_marks
 from mechdesign.show.figure import Figure, Panel
 from mechdesign.show.layout import (
@@ -310,10 +310,12 @@ def require_picture_suffix(path: str | os.PathLike[str]) -> None:
     >>> require_picture_suffix("utility.pdf")
     Traceback (most recent call last):
         ...
-    mechdesign.core.errors.ParameterError: --figure utility.pdf: is neither .png nor .svg; name it so
+    mechdesign.core.errors.ParameterError: utility.pdf: is neither .png nor .svg; name it so
     """
     if Path(path).suffix.lower() not in SUFFIXES:
-        raise ParameterError(f"--figure {os.fspath(path)}", "is neither .png nor .svg", "name it so")
+        raise ParameterError(
+            Wording(os.fspath(path), f"--figure {os.fspath(path)}"), "is neither .png nor .svg", "name it so"
+        )
 
 
 def numbered(path: str | os.PathLike[str], count: int) -> list[str]:

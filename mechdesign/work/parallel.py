@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mechdesign.core.errors import MethodError, ParameterError
+from mechdesign.core.errors import MethodError, ParameterError, named_option
 from mechdesign.core.text import listed
 from mechdesign.work.cache import Cache
 
@@ -194,7 +194,7 @@ def run_tasks(
             raise MethodError(
                 f"a process that did one of {listed(running[:workers])} ended without a result, perhaps for "
                 "want of memory",
-                remedy="run it again with fewer --jobs",
+                remedy="run it again with fewer " + named_option("jobs"),
             ) from error
     return [results[number] for number in range(len(tasks))]
 

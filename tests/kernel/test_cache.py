@@ -215,7 +215,7 @@ def killed(number):
 def test_a_killed_process_is_one_line_that_names_the_work(tmp_path):
     cache = Cache(tmp_path / "kept")
     work = [Task(f"piece {number}", key_of(number), killed, (number,)) for number in range(4)]
-    with pytest.raises(MethodError, match=r"piece 3.*fewer --jobs"):
+    with pytest.raises(MethodError, match=r"piece 3.*fewer jobs"):
         run_tasks(work, jobs=2, cache=cache)
     assert cache.get(key_of(0)) == (0,)
 

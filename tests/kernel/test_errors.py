@@ -9,7 +9,15 @@ import pkgutil
 import pytest
 
 import mechdesign as md
-from mechdesign.core.errors import DataError, MechDesignError, ParameterError, RowError, suggestion
+from mechdesign.core.errors import (
+    DataError,
+    MechDesignError,
+    ParameterError,
+    RowError,
+    named_option,
+    option,
+    suggestion,
+)
 
 
 def classes(base):
@@ -36,6 +44,7 @@ def test_every_class_of_errors_is_importable_from_the_front():
         ParameterError("only what is wrong"),
         DataError("values", "11 is above 10", "move it to the end", "clip"),
         RowError("values", 4, "11 is above 10", "move it to the end", "clip", "age"),
+        ParameterError(named_option("column"), "2 columns", "name one with " + option("column")),
     ],
 )
 def test_parts_survive_another_process_and_another_place(error):

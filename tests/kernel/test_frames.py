@@ -204,7 +204,7 @@ def test_what_does_not_fit_is_refused_with_the_remedy():
         ),
         r"^tables: 2 given, 'randomize' takes one$": lambda: mechanism.run("randomize", people, people),
         r"no operation 'randomise'; did you mean 'randomize'\?": lambda: mechanism.run("randomise", people),
-        r"^colum=: is not an option": lambda: mechanism.run("randomize", people, colum="city"),
+        r"^colum: is not an option": lambda: mechanism.run("randomize", people, colum="city"),
     }
     for pattern, step in cases.items():
         with pytest.raises(MechDesignError, match=pattern) as caught:

@@ -106,10 +106,10 @@ def test_what_equals_a_whole_number_is_no_label_of_digits(value):
         ("1.0", "unknown category '1.0'; write 1 without a point"),
         (2.5, "unknown category 2.5; known: "),
         (True, "unknown category True; give strings: 'True'"),
-        ("N/A", "known: 1, 5, True; if it stands for a missing value, --missing-code 'N/A'"),
-        (".", "if it stands for a missing value, --missing-code '.'"),
-        (" ", "if it stands for a missing value, --missing-code ' '"),
-        ("-", "if it stands for a missing value, --missing-code '-'"),
+        ("N/A", "known: 1, 5, True; if it stands for a missing value, give None"),
+        (".", "if it stands for a missing value, give None"),
+        (" ", "if it stands for a missing value, give None"),
+        ("-", "if it stands for a missing value, give None"),
         ("1 ", "did you mean '1', without blanks around it?"),
     ],
 )
@@ -118,15 +118,16 @@ def test_what_to_do_about_a_value_that_is_no_label(value, said):
         Labels(3, ["1", "5", "True"]).encode(np.array(["5", value], dtype=object))
     assert said in str(caught.value)
     assert str(caught.value).startswith("answers: row 2: ")
+    if "give None" in said:
+        assert f"missing value, --missing-code {value!r}" in str(caught.value.for_shell())
 
 
 def test_a_number_that_questionnaires_use_for_no_answer_is_named():
     duchi = Duchi(1.0, 0.0, 5000.0)
     for value in (-9, -999, -1, -88.0):
-        with pytest.raises(
-            DataError, match=rf"name it with --missing-code={value:g} if it stands .* clip=True$"
-        ):
+        with pytest.raises(DataError, match=r"; omit it if it stands .* clip=True$") as caught:
             duchi.randomize([1, value])
+        assert f"; name it with --missing-code={value:g} if it" in str(caught.value.for_shell())
     with pytest.raises(DataError, match=r"5001 is outside .*; correct it, or move values"):
         duchi.randomize([1, 5001])
 

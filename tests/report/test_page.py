@@ -191,8 +191,8 @@ def require_commands_of_the_shell(mechanism, page):
         assert rest.pop(0) == "m.json"
         operation = rest.pop(0) if name == "run" else name
         given = Namespace(operation=operation, mechanism="m.json", rest=rest)
-        parsed, options = parse_operation(given, mechanism)
-        if "state" in options and names[operation].gives:
+        parsed = parse_operation(given, mechanism)
+        if "state" in parsed.option_names and names[operation].gives:
             assert parsed.state
 
 

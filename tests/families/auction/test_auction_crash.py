@@ -40,9 +40,8 @@ def steps(first, last):
         rest = [f"bids-{slot % 3}.csv", "-o", f"out-{slot}.csv", "--state", "season.json"]
         rest += ["--slot", str(slot), "--force"]  # what a killed step has written
         request = Namespace(mechanism="auction.json", operation="step", rest=rest)
-        given, names = parse_operation(request, auction)
         with redirect_stdout(io.StringIO()):
-            assert execute(given, "step", names, auction) == 0
+            assert execute(parse_operation(request, auction), auction) == 0
         if slot == first:
             print("ready", os.getpid(), flush=True)
 
